@@ -1,0 +1,94 @@
+/**
+ * Brings every produced file into the object store and finds out what it really is (architecture, "Archiving really
+ * copies"). The type is read from the bytes, never believed; nothing is readable before the settlement names it.
+ */
+import { EgressError } from '../src/egress/egress-error.ts';
+import { ObjectTooLargeError } from '../src/files/object-store.ts';
+import { UnsupportedMediaError, inspectMedia } from '../src/media/inspect.ts';
+import type { ArchivedOutput } from '../src/outputs/outputs.ts';
+import { isTerminal } from '../src/domain/task-status.ts';
+import type { TaskId } from '../src/domain/workflow-ids.ts';
+import { beginArchiving, readGeneration } from '../src/tasks/work.ts';
+import type { GeneratedFile } from '../src/tasks/work.ts';
+import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
+import type { ActivityContext } from './context.ts';
+import { passing, permanent } from './failures.ts';
+import { withHeartbeats } from './heartbeat.ts';
+import { attemptKey } from './stage-files.ts';
+
+/** A film of an hour at a good rate is below 2 GiB; what is larger is a mistake or an attack. */
+const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
+/** For one file; the stage's own deadline bounds all of them. */
+const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
+
+export function createArchiveOutputs(context: ActivityContext): Activities['archiveOutputs'] {
+  return async (input: MediaTaskInput) => {
+    const task = await beginArchiving(context.database, input.taskId, input.archivingSeconds);
+    if (isTerminal(task.status)) return { kind: 'over' };
+    const generation = await readGeneration(context.database, task.id);
+    if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
+    const { files } = generation;
+    return withHeartbeats(task.archivingDeadlineAt, async (signal) => {
+      const outputs: ArchivedOutput[] = [];
+      for (const [position, file] of files.entries()) {
+        outputs.push(await archive(context, task.id, position, file, signal));
+      }
+      return { kind: 'archived', outputs };
+    });
+  };
+}
+
+async function archive(
+  context: ActivityContext,
+  taskId: TaskId,
+  position: number,
+  file: GeneratedFile,
+  signal: AbortSignal,
+): Promise<ArchivedOutput> {
+  const stored = 'key' in file ? file : await fetchInto(context, taskId, position, file.url, signal);
+  try {
+    const facts = await inspectMedia(context.store, stored.key, stored.sizeBytes);
+    return {
+      type: facts.kind,
+      objectKey: stored.key,
+      mimeType: facts.mimeType,
+      sizeBytes: stored.sizeBytes,
+      sha256: stored.sha256,
+      ...(facts.width === undefined ? {} : { width: facts.width }),
+      ...(facts.height === undefined ? {} : { height: facts.height }),
+      ...(facts.durationSeconds === undefined ? {} : { durationSeconds: facts.durationSeconds }),
+    };
+  } catch (error) {
+    if (error instanceof UnsupportedMediaError) throw permanent('no_output');
+    throw error;
+  }
+}
+
+async function fetchInto(
+  context: ActivityContext,
+  taskId: TaskId,
+  position: number,
+  url: string,
+  signal: AbortSignal,
+): Promise<{ readonly key: string; readonly sizeBytes: number; readonly sha256: string }> {
+  const key = attemptKey(taskId, 'archived', position);
+  try {
+    const download = await context.egress.download(url, {
+      timeoutMs: DOWNLOAD_TIMEOUT_MS,
+      maxBytes: MAX_OUTPUT_BYTES,
+      signal,
+    });
+    const put = await context.store.put(key, download.body, {
+      mimeType: 'application/octet-stream',
+      maxBytes: MAX_OUTPUT_BYTES,
+      signal,
+    });
+    return { key, ...put };
+  } catch (error) {
+    if (error instanceof ObjectTooLargeError) throw permanent('no_output');
+    if (!(error instanceof EgressError)) throw error;
+    // The provider named a file that it does not serve, or one beyond all measure: asking again brings nothing better.
+    if (error.kind === 'status' || error.kind === 'too_large') throw permanent('no_output');
+    throw passing('provider_unavailable');
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * What the activities are given: made once by the composition root (src/context.ts), the same for all of them.
+ */
+import type { WebhookKeys } from '../src/accounts/webhook-key.ts';
+import type { PinnedDefinitions } from '../src/catalogue/pinned-definitions.ts';
+import type { Config } from '../src/config/config.ts';
+import type { Database } from '../src/database/database.ts';
+import type { WorkflowCondition } from '../src/domain/task-status.ts';
+import type { TaskId } from '../src/domain/workflow-ids.ts';
+import type { Egress } from '../src/egress/guarded-client.ts';
+import type { ObjectStore } from '../src/files/object-store.ts';
+import type { UrlSigner } from '../src/files/signed-url.ts';
+import type { Provider } from '../src/providers/provider.ts';
+import type { Logger } from '../src/telemetry/log.ts';
+
+export interface ActivityContext {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly urlSigner: UrlSigner;
+  readonly definitions: PinnedDefinitions;
+  /** Every upstream protocol by its name. */
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly egress: Egress;
+  readonly webhookKeys: WebhookKeys;
+  /** Asks Temporal what became of a task's workflow. */
+  describeTask(taskId: TaskId): Promise<WorkflowCondition>;
+}

@@ -1,0 +1,63 @@
+/**
+ * How an activity fails towards Temporal. A permanent failure is an `ApplicationFailure` whose type is a member of the
+ * closed list of reasons; a passing one is told by its class alone, so that no prompt, address or provider's words enter
+ * a history (architecture, "Nothing private or large passes through Temporal").
+ */
+import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { FailureReason } from '../src/domain/failure-reason.ts';
+import type { Logger } from '../src/telemetry/log.ts';
+import { DeadlinePassedError } from './heartbeat.ts';
+
+/** The task cannot succeed any more. */
+export function permanent(reason: FailureReason): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`permanent: ${reason}`, reason);
+}
+
+/** The attempt failed; another may well succeed, after `retryAfterMs` where that is known. */
+export function passing(reason: FailureReason, retryAfterMs?: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: `passing: ${reason}`,
+    type: reason,
+    nonRetryable: false,
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+  });
+}
+
+/**
+ * Wraps an activity so that what leaves it is a failure of ours. The original is logged here, once.
+ */
+export function shielded<Arguments extends readonly unknown[], Result>(
+  name: string,
+  logger: Logger,
+  activity: (...args: Arguments) => Promise<Result>,
+): (...args: Arguments) => Promise<Result> {
+  return async (...args) => {
+    try {
+      return await activity(...args);
+    } catch (error) {
+      throw shield(name, logger, error);
+    }
+  };
+}
+
+function shield(name: string, logger: Logger, error: unknown): unknown {
+  if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
+  const { workflowExecution, attempt } = Context.current().info;
+  const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
+  if (error instanceof ApplicationFailure) {
+    logger.info({ ...fields, failure: error.type }, 'an activity failed');
+    return error;
+  }
+  if (error instanceof DeadlinePassedError) {
+    logger.info(fields, 'an activity reached the deadline of its task');
+    return permanent('timed_out');
+  }
+  const { cancellationSignal } = Context.current();
+  if (cancellationSignal.aborted && cancellationSignal.reason instanceof CancelledFailure) {
+    return cancellationSignal.reason;
+  }
+  logger.warn({ ...fields, err: error }, 'an activity failed and will be tried again');
+  const type = error instanceof Error ? error.name : 'UnknownError';
+  return ApplicationFailure.retryable(`${name} failed: ${type}`, type);
+}

@@ -1,0 +1,40 @@
+/**
+ * Puts what a provider handed over into safety: bytes into the object store, addresses into the record. Keys carry the
+ * attempt, so that two attempts never write to one key; what no settlement names is swept later.
+ */
+import { createReadStream } from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { Context } from '@temporalio/activity';
+import type { TaskId } from '../src/domain/workflow-ids.ts';
+import type { ProducedFile } from '../src/providers/provider.ts';
+import type { GeneratedFile } from '../src/tasks/work.ts';
+import type { ActivityContext } from './context.ts';
+
+/** A key below the task's own folder that no other attempt uses. */
+export function attemptKey(taskId: TaskId, stage: 'generated' | 'archived', position: number): string {
+  const { workflowExecution, activityId, attempt } = Context.current().info;
+  const run = workflowExecution?.runId.slice(0, 8) ?? 'run';
+  return `tasks/${taskId}/${stage}-${run}-${activityId}-${attempt}/${position}`;
+}
+
+/** Stages files in their order. */
+export async function stageFiles(
+  context: ActivityContext,
+  taskId: TaskId,
+  files: readonly ProducedFile[],
+  signal: AbortSignal,
+): Promise<readonly GeneratedFile[]> {
+  const staged: GeneratedFile[] = [];
+  for (const [position, file] of files.entries()) {
+    if (file.from === 'url') {
+      staged.push({ url: file.url });
+      continue;
+    }
+    const key = attemptKey(taskId, 'generated', position);
+    const body = file.from === 'bytes' ? file.bytes : createReadStream(file.path);
+    const put = await context.store.put(key, body, { mimeType: 'application/octet-stream', signal });
+    if (file.from === 'file') await unlink(file.path);
+    staged.push({ key, sizeBytes: put.sizeBytes, sha256: put.sha256 });
+  }
+  return staged;
+}

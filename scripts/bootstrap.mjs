@@ -1,0 +1,122 @@
+/**
+ * Where every npm script begins, on a fresh clone too: it imports nothing that has to be installed. It installs,
+ * builds what changed, and hands over.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from './build.mjs';
+import { install } from './install.mjs';
+import { withLock } from './lock.mjs';
+
+const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const MAIN = path.join(ROOT, 'dist/src/main.js');
+const LEAST_NODE = [20, 19];
+
+/** Everything here speaks on stderr: the output of `admin` may be piped. */
+const say = (line) => process.stderr.write(`${line}\n`);
+
+/** A problem that the user can mend; printed without a stack. */
+const fail = (message) => {
+  say(message);
+  process.exit(1);
+};
+
+/** Runs a program on our terminal to its end, passing signals on. Returns its exit code. */
+async function handOver(command, args, environment = process.env) {
+  const child = spawn(command, args, { cwd: process.cwd(), stdio: 'inherit', env: environment });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      say(`${command} cannot be started: ${error.message}`);
+      resolve(1);
+    });
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+/** Installs and builds; one at a time, because two at once would write the same files. */
+async function prepare({ builds, toleratesTypeErrors = false }) {
+  await withLock(path.join(ROOT, '.cache'), say, async () => {
+    await install(ROOT, say);
+    if (builds) await build(ROOT, { say, toleratesTypeErrors });
+  });
+}
+
+/** The test files below `folder`: all but test/wide, or only that. */
+async function findTestFiles(isWide) {
+  const entries = await readdir(path.join(ROOT, 'test'), { recursive: true });
+  return entries
+    .filter((entry) => entry.endsWith('.test.ts') && entry.startsWith(`wide${path.sep}`) === isWide)
+    .map((entry) => path.join('test', entry))
+    .toSorted();
+}
+
+async function test(args) {
+  const options = args.filter((argument) => argument.startsWith('--') && argument !== '--wide');
+  const named = args.filter((argument) => !argument.startsWith('--'));
+  const missing = named.filter((file) => !existsSync(file));
+  if (missing.length > 0) fail(`No such test file: ${missing.join(', ')}`);
+  const files = named.length > 0 ? named : await findTestFiles(args.includes('--wide'));
+  if (files.length === 0) fail('There are no test files.');
+  await prepare({ builds: true, toleratesTypeErrors: true });
+  const runner = path.join(ROOT, 'test/support/run-tests.ts');
+  return handOver(process.execPath, ['--import', 'tsx', runner, ...options, ...files]);
+}
+
+/** Every check runs, so that one run shows everything there is to mend. */
+async function check() {
+  await prepare({ builds: false });
+  const bin = (name) => path.join(ROOT, 'node_modules/.bin', name);
+  const checks = [
+    ['format', bin('oxfmt'), ['--check']],
+    ['lint', bin('oxlint'), ['--type-aware']],
+    ['types', bin('tsc'), ['--noEmit', '-p', 'tsconfig.json']],
+    ['unused code', bin('knip'), []],
+  ];
+  const failed = [];
+  for (const [name, command, args] of checks) {
+    say(`── ${name}`);
+    if ((await handOver(command, args)) !== 0) failed.push(name);
+  }
+  say(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+async function runRole(role, args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, [MAIN, role, ...args]);
+}
+
+async function bench(args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'bench/run.ts'), ...args]);
+}
+
+const COMMANDS = {
+  start: (args) => runRole('start', args),
+  admin: (args) => runRole('admin', args),
+  test,
+  check,
+  bench,
+  build: async () => {
+    await prepare({ builds: true });
+    return 0;
+  },
+};
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1])) {
+  fail(`Darkroom needs Node ${LEAST_NODE.join('.')} or newer; this is Node ${process.versions.node}.`);
+}
+const [name = '', ...args] = process.argv.slice(2);
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+if (command === undefined) fail(`Usage: bootstrap.mjs ${Object.keys(COMMANDS).join('|')} …`);
+process.chdir(ROOT);
+try {
+  process.exitCode = await command(args);
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,80 @@
+/**
+ * Builds `dist`: the compiled program, and the bundle of the workflows that workers run. Each is left alone while
+ * what it is made of has not changed, judged by content.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+const PROGRAM = {
+  sources: ['src', 'workflows', 'activities', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
+  stamp: 'dist/.program-hash',
+  product: 'dist/src/main.js',
+};
+const BUNDLE = {
+  sources: ['workflows', 'src/domain', 'src/temporal', 'package-lock.json'],
+  stamp: 'dist/.bundle-hash',
+  product: 'dist/workflow-bundle.js',
+};
+
+/** Builds what is not up to date. Tests run from source, so for them a type error is only told. */
+export async function build(root, { say, toleratesTypeErrors }) {
+  await unlessCurrent(root, PROGRAM, async () => {
+    say('Building.');
+    const tsc = path.join(root, 'node_modules/.bin/tsc');
+    const isClean = await run(root, tsc, ['-p', 'tsconfig.build.json']);
+    if (isClean) return true;
+    if (!toleratesTypeErrors) throw new Error('The program does not compile.');
+    say('The program has type errors (above); the tests run nevertheless.');
+    return false;
+  });
+  await unlessCurrent(root, BUNDLE, async () => {
+    say('Bundling the workflows.');
+    const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');
+    if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
+    return true;
+  });
+}
+
+async function unlessCurrent(root, { sources, stamp, product }, make) {
+  const hash = await hashOf(root, sources);
+  const file = path.join(root, stamp);
+  const isCurrent = existsSync(path.join(root, product)) && (await readFile(file, 'utf8').catch(() => '')) === hash;
+  if (isCurrent || !(await make())) return;
+  await writeFile(`${file}.new`, hash);
+  await rename(`${file}.new`, file);
+}
+
+async function hashOf(root, sources) {
+  const hash = createHash('sha256');
+  for (const source of sources) {
+    for (const file of await filesOf(path.join(root, source))) {
+      const content = await readFile(file);
+      hash.update(`${path.relative(root, file)} ${content.length}\n`).update(content);
+    }
+  }
+  return hash.digest('hex');
+}
+
+async function filesOf(source) {
+  const entries = await readdir(source, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (error.code === 'ENOTDIR') return undefined;
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (entries === undefined) return [source];
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .toSorted();
+}
+
+async function run(root, command, args) {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] });
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}

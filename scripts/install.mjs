@@ -1,0 +1,63 @@
+/**
+ * Installs the dependencies when they are not the ones that the lock file names.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** In node_modules, so that it goes when they go. */
+const MARKER = 'node_modules/.installed-lock-hash';
+
+/** Brings node_modules to what package-lock.json says; instant when it is there already. */
+export async function install(root, say) {
+  const lockText = await readFile(path.join(root, 'package-lock.json'), 'utf8');
+  const wanted = createHash('sha256').update(`${process.platform} ${process.arch} ${lockText}`).digest('hex');
+  const marker = path.join(root, MARKER);
+  if ((await readFile(marker, 'utf8').catch(() => '')) === wanted) return;
+  // Somebody's own `npm install` counts as well.
+  if (!(await isInstalled(root, JSON.parse(lockText)))) {
+    say('Installing the dependencies (npm ci). This takes about a minute, once.');
+    const startedAt = Date.now();
+    await runNpm(root);
+    say(`Installed the dependencies in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
+  }
+  await writeFile(marker, wanted);
+}
+
+/** Whether npm's own record of what lies in node_modules agrees with the lock file. */
+async function isInstalled(root, lock) {
+  try {
+    const installed = JSON.parse(await readFile(path.join(root, 'node_modules/.package-lock.json'), 'utf8'));
+    return Object.entries(lock.packages).every(([folder, entry]) => {
+      if (folder === '') return true;
+      const found = installed.packages[folder];
+      return found === undefined ? isOptional(entry) : found.version === entry.version;
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** npm leaves out what is made for other platforms. */
+function isOptional(entry) {
+  return entry.optional === true || entry.devOptional === true || entry.peer === true;
+}
+
+async function runNpm(root) {
+  // npm names itself to the scripts it runs; the one on the PATH may be another.
+  const npm = process.env.npm_execpath;
+  const [command, ...args] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
+  const child = spawn(command, [...args, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    // What npm prints must not mix with the output of the command that follows.
+    stdio: ['ignore', process.stderr, process.stderr],
+  });
+  const code = await new Promise((resolve) => {
+    child.once('error', () => resolve(-1));
+    child.once('exit', resolve);
+  });
+  if (code === -1) throw new Error('npm was not found: it comes with Node; put it on the PATH.');
+  if (code !== 0)
+    throw new Error('npm ci failed, for the reason above. Mend it and start again; nothing is half done.');
+}

@@ -1,0 +1,64 @@
+/**
+ * The form of an API key: `dk_live_<id 10 base62>_<secret 43 base62><crc32 6 base62>` (contract §7). The checksum lets a
+ * mistyped or truncated key be refused without a look-up; only the secret's SHA-256 is ever stored.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { base62, randomBase62 } from '../domain/ids.ts';
+
+const ID_LENGTH = 10;
+const SECRET_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+
+const API_KEY = new RegExp(
+  `^(dk_live_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}}))([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+);
+
+/** What may be done with a key (contract §7). */
+export const SCOPES = [
+  'tasks:read',
+  'tasks:write',
+  'storage:read',
+  'storage:write',
+  'text:write',
+  'models:read',
+  'billing:read',
+  'webhooks:manage',
+  'keys:manage',
+  'dashboard',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** A key just made: the text is shown once, the rest is stored. */
+export interface NewApiKey {
+  readonly id: string;
+  readonly text: string;
+  readonly secretSha256: Buffer;
+}
+
+/** Makes a key from the system's randomness. */
+export function newApiKey(): NewApiKey {
+  const id = randomBase62(ID_LENGTH);
+  const secret = randomBase62(SECRET_LENGTH);
+  const body = `dk_live_${id}_${secret}`;
+  return { id, text: `${body}${base62(crc32(body), CHECKSUM_LENGTH)}`, secretSha256: hashSecret(secret) };
+}
+
+/** The parts of a presented key, or undefined where its form or checksum is wrong. */
+export function parseApiKey(text: string): { readonly id: string; readonly secretSha256: Buffer } | undefined {
+  const match = API_KEY.exec(text);
+  if (match === null) return undefined;
+  const [, body = '', id = '', secret = '', checksum] = match;
+  if (base62(crc32(body), CHECKSUM_LENGTH) !== checksum) return undefined;
+  return { id, secretSha256: hashSecret(secret) };
+}
+
+/** Compares a presented secret's hash with the stored one in constant time. */
+export function secretsMatch(presented: Buffer, stored: Buffer): boolean {
+  return presented.length === stored.length && timingSafeEqual(presented, stored);
+}
+
+function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

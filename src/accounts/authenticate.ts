@@ -1,0 +1,115 @@
+/**
+ * Who is asking: from the `Authorization` header to an account and its rights (spec §5). A key's row is remembered for
+ * at most a second, which is how long a revocation may take to reach other processes (contract §7); in the process that
+ * revokes it is forgotten at once.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Database, Statement } from '../database/database.ts';
+import { parseApiKey, secretsMatch } from './api-key.ts';
+import type { Scope } from './api-key.ts';
+
+/** Everything that is asked of a key while a request is served. */
+export interface Caller {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Undefined: every model. */
+  readonly models: ReadonlySet<string> | undefined;
+}
+
+/** No usable key: missing, malformed, unknown, revoked or expired. One error for all (contract §1). */
+export class UnauthenticatedError extends Error {
+  override readonly name = 'UnauthenticatedError';
+}
+
+/** The key is good, its account is suspended (spec §5.3). */
+export class AccountSuspendedError extends Error {
+  override readonly name = 'AccountSuspendedError';
+}
+
+/** The key lacks a scope, or a model is not among its own. */
+export class ForbiddenError extends Error {
+  override readonly name = 'ForbiddenError';
+}
+
+/** Contract §7: revoking takes effect "within 1 s on other processes". */
+const CACHE_TTL_MS = 1_000;
+/** Some 500 B each: bounds what a flood of distinct valid keys can occupy. */
+const CACHE_ENTRIES = 10_000;
+
+interface KeyRow {
+  readonly account_id: string;
+  readonly secret_sha256: Buffer;
+  readonly scopes: Scope[];
+  readonly models: string[] | null;
+  readonly expires_at: Date | null;
+  readonly revoked_at: Date | null;
+  readonly account_status: 'active' | 'suspended';
+}
+
+const selectKey: Statement = {
+  name: 'select_key',
+  text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, a.status AS account_status
+           FROM api_keys k JOIN accounts a ON a.id = k.account_id
+          WHERE k.id = $1`,
+};
+
+export interface Authenticator {
+  /**
+   * @param authorization the header as it came.
+   * @throws {UnauthenticatedError} @throws {AccountSuspendedError}
+   */
+  authenticate(authorization: string | undefined): Promise<Caller>;
+  /** Forgets a key at once: it was revoked, or its account suspended, in this process. */
+  forget(keyId: string): void;
+}
+
+export function createAuthenticator(database: Database, now: () => number = Date.now): Authenticator {
+  const rows = new LRUCache<string, Promise<KeyRow | undefined>>({ max: CACHE_ENTRIES, ttl: CACHE_TTL_MS });
+
+  const readKey = (keyId: string): Promise<KeyRow | undefined> => {
+    const cached = rows.get(keyId);
+    if (cached !== undefined) return cached;
+    const reading = database.query<KeyRow>(selectKey, [keyId]).then(([row]) => row);
+    rows.set(keyId, reading);
+    // A look-up that failed says nothing about the key.
+    reading.catch(() => rows.delete(keyId));
+    return reading;
+  };
+
+  return {
+    async authenticate(authorization) {
+      const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      const presented = text === undefined ? undefined : parseApiKey(text);
+      if (presented === undefined) throw new UnauthenticatedError();
+      const row = await readKey(presented.id);
+      if (row === undefined || !secretsMatch(presented.secretSha256, row.secret_sha256)) {
+        throw new UnauthenticatedError();
+      }
+      const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
+      if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError();
+      if (row.account_status === 'suspended') throw new AccountSuspendedError();
+      return {
+        accountId: row.account_id,
+        keyId: presented.id,
+        scopes: new Set(row.scopes),
+        models: row.models === null ? undefined : new Set(row.models),
+      };
+    },
+    forget: (keyId) => {
+      rows.delete(keyId);
+    },
+  };
+}
+
+/** @throws {ForbiddenError} naming the scope. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (!caller.scopes.has(scope)) throw new ForbiddenError(`this key lacks the scope ${scope}`);
+}
+
+/** @throws {ForbiddenError} naming the model. */
+export function requireModel(caller: Caller, model: string): void {
+  if (caller.models !== undefined && !caller.models.has(model)) {
+    throw new ForbiddenError(`this key may not use the model ${model}`);
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The signatures of a callback, in two forms over the same raw body (contract §6): our own headers, and those of
+ * Standard Webhooks, which existing libraries verify. The key of both is the secret's UTF-8 bytes.
+ *
+ * While a secret is being rotated both sign. `webhook-signature` is a list by its specification and carries both, the
+ * current one first. Our own header stays one value, the current secret's, because receivers compare it whole; the other
+ * one is beside it in `<prefix>-Signature-Previous`. So a receiver that knows either secret can verify, and one that
+ * accepts both never notices the rotation.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import type { TaskId } from '../domain/workflow-ids.ts';
+
+/** What is signed, and with what. */
+export interface CallbackToSign {
+  readonly taskId: TaskId;
+  /** Of this attempt, in whole Unix seconds. */
+  readonly timestampSeconds: number;
+  /** Exactly what is sent. */
+  readonly body: string;
+  /** The current one first; during rotation the previous one after it; none where the account has no key. */
+  readonly secrets: readonly string[];
+  /** `X-Darkroom` unless configured otherwise. */
+  readonly headerPrefix: string;
+}
+
+/** 32 bytes are 43 characters of base64url: contract §6. */
+const SECRET_BYTES = 32;
+
+/**
+ * The headers of one attempt; none where there is no secret.
+ *
+ * @see contract §6
+ */
+export function signCallback(callback: CallbackToSign): Record<string, string> {
+  const { taskId, timestampSeconds, body, secrets, headerPrefix } = callback;
+  const [current, previous] = secrets;
+  if (current === undefined) return {};
+
+  const messageId = `msg_${taskId}`;
+  return {
+    [`${headerPrefix}-Timestamp`]: String(timestampSeconds),
+    [`${headerPrefix}-Signature`]: ownSignature(current, timestampSeconds, body),
+    ...(previous === undefined
+      ? {}
+      : { [`${headerPrefix}-Signature-Previous`]: ownSignature(previous, timestampSeconds, body) }),
+    'webhook-id': messageId,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': secrets
+      .slice(0, 2)
+      .map((secret) => standardSignature(keyOf(secret), messageId, timestampSeconds, body))
+      .join(' '),
+  };
+}
+
+/**
+ * One entry of `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`.
+ *
+ * @see https://www.standardwebhooks.com
+ */
+export function standardSignature(key: Uint8Array, messageId: string, timestampSeconds: number, body: string): string {
+  const digest = createHmac('sha256', key).update(`${messageId}.${timestampSeconds}.${body}`, 'utf8').digest('base64');
+  return `v1,${digest}`;
+}
+
+/** The spelling of a secret that Standard Webhooks libraries take: `whsec_` and the base64 of the same key. */
+export function whsecSpelling(secret: string): string {
+  return `whsec_${keyOf(secret).toString('base64')}`;
+}
+
+/** A new secret: 43 characters of base64url, 256 random bits. */
+export function newWebhookSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+function ownSignature(secret: string, timestampSeconds: number, body: string): string {
+  return createHmac('sha256', keyOf(secret)).update(`${timestampSeconds}.${body}`, 'utf8').digest('hex');
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret, 'utf8');
+}

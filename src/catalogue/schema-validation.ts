@@ -1,0 +1,97 @@
+/**
+ * ajv, and the forms in which a violation is told (spec §2.5, contract §1): the first offending field, what it is and
+ * what it should be. Used for model inputs, request bodies and model files alike.
+ */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+
+/** What a message begins with: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
+export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
+
+/** Says what is wrong with a value, or undefined where nothing is. */
+export type Check = (value: unknown) => string | undefined;
+
+/** A value quoted in a message is cut here: messages stay readable, and nobody's prompt is echoed whole. */
+const MAX_QUOTED_CHARACTERS = 64;
+
+/**
+ * Compiles a JSON Schema.
+ *
+ * @throws {Error} the schema itself is not valid under ajv's strict mode; the message says where.
+ */
+export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
+  // One instance per schema: ajv keeps every schema it has compiled, and definitions come and go.
+  const ajv = new Ajv2020({ strict: true, ownProperties: true, verbose: true, allErrors: false });
+  const validate: ValidateFunction = ajv.compile(schema);
+  return (value) => {
+    if (validate(value)) return undefined;
+    const [error] = validate.errors ?? [];
+    return error === undefined ? `${prefix}: not valid` : describe(error, prefix);
+  };
+}
+
+function describe(error: ErrorObject, prefix: ViolationPrefix): string {
+  const field = dotted(error.instancePath);
+  if (error.keyword === 'additionalProperties') {
+    return `additional properties not allowed: ${join(field, error.params['additionalProperty'])}`;
+  }
+  if (error.keyword === 'required') {
+    return `${prefix}: missing property: ${join(field, error.params['missingProperty'])}`;
+  }
+  const place = field === '' ? '' : `${field}: `;
+  return `${prefix}: ${place}${error.keyword}: got ${got(error)}, want ${want(error)}`;
+}
+
+/** `/image_urls/0` is told as `image_urls.0`. */
+function dotted(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
+}
+
+function join(field: string, member: unknown): string {
+  const name = quoteless(String(member));
+  return field === '' ? name : `${field}.${name}`;
+}
+
+function got(error: ErrorObject): string {
+  const value: unknown = error.data;
+  if (error.keyword === 'type') return typeName(value);
+  if (Array.isArray(value)) return String(value.length);
+  if (typeof value === 'string' && /Length$/.test(error.keyword)) return String([...value].length);
+  if (typeof value === 'object' && value !== null) return 'object';
+  return quoted(value);
+}
+
+function want(error: ErrorObject): string {
+  const params: Record<string, unknown> = error.params;
+  if (error.keyword === 'type') return [params['type']].flat().join(' or ');
+  if (error.keyword === 'enum') return `one of ${[params['allowedValues']].flat().map(quoted).join(', ')}`;
+  if (error.keyword === 'const') return quoted(params['allowedValue']);
+  if (error.keyword === 'pattern') return String(params['pattern']);
+  if (error.keyword === 'multipleOf') return `a multiple of ${String(params['multipleOf'])}`;
+  if (error.keyword === 'uniqueItems') return 'no item twice';
+  if (error.keyword === 'propertyNames') return 'other property names';
+  if ('limit' in params) return String(params['limit']);
+  return 'another value';
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function quoted(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  if (text.length <= MAX_QUOTED_CHARACTERS) return text;
+  return `${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** A member's name as it is told: control characters escaped, cut where it is long. */
+function quoteless(name: string): string {
+  return quoted(name).replace(/^"|"$/g, '');
+}

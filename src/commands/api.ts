@@ -1,0 +1,22 @@
+/** `darkroom api`: runs the HTTP facade and the launcher until asked to stop. */
+import { loadConfig, loadLogConfig } from '../config/config.ts';
+import { createFoundation } from '../context.ts';
+import { startApi } from '../processes/api.ts';
+import { createLogger } from '../telemetry/log.ts';
+import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
+
+export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
+  const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });
+  const config = loadConfig(environment);
+  const stop = untilAskedToStop(logger);
+  const foundation = createFoundation(config, logger);
+  try {
+    const api = await startApi(foundation);
+    logger.info({ url: api.url }, 'the api is listening');
+    announceReady({ url: api.url });
+    await stop;
+    await api.close();
+  } finally {
+    await foundation.close();
+  }
+}

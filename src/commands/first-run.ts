@@ -1,0 +1,37 @@
+/**
+ * `darkroom first-run`: makes sure that an embedded installation has an account to begin with, and says so in one line
+ * of JSON: `{accountId, apiKey?, balanceUsd}`, the key only when it was just made.
+ */
+import { createAccount, createKey, listAccounts } from '../accounts/accounts.ts';
+import { SCOPES } from '../accounts/api-key.ts';
+import { createWebhookKeys } from '../accounts/webhook-key.ts';
+import { topUp } from '../billing/ledger.ts';
+import { newWebhookSecret } from '../callbacks/signing.ts';
+import { loadDatabaseConfig, loadEncryptionKey } from '../config/config.ts';
+import { openDatabase } from '../database/database.ts';
+import { formatUsd } from '../domain/money.ts';
+import { silentLogger } from '../telemetry/log.ts';
+
+/** Enough for a thousand pictures of the embedded models; it is play money. */
+const STARTING_BALANCE_MICRO_USD = 10_000_000n;
+/** Contract §7: the account that `npm start` makes has ten times the usual limits. */
+const CAPS = { runningCap: 100, queueCap: 10_000 };
+
+export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void> {
+  const database = openDatabase(loadDatabaseConfig(environment), silentLogger());
+  const webhookKeys = createWebhookKeys(loadEncryptionKey(environment));
+  try {
+    const answer = await database.transaction(async (transaction) => {
+      const [first] = await listAccounts(transaction);
+      if (first !== undefined) return { accountId: first.id, balanceUsd: formatUsd(first.availableMicroUsd) };
+      const accountId = await createAccount(transaction, 'first', CAPS);
+      await topUp(transaction, accountId, STARTING_BALANCE_MICRO_USD, `first-run-${accountId}`);
+      await webhookKeys.replace(transaction, accountId, newWebhookSecret());
+      const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });
+      return { accountId, apiKey: key.text, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD) };
+    });
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,28 @@
+/** `darkroom migrate`: the database's schema, the Temporal namespace, search attributes and schedules. Run it first. */
+import { loadDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config/config.ts';
+import { openDatabase } from '../database/database.ts';
+import { migrate } from '../database/migrate.ts';
+import { createLogger } from '../telemetry/log.ts';
+import { connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { ensureSchedules, prepareNamespace } from '../temporal/prepare-namespace.ts';
+
+export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
+  const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });
+  const databaseConfig = loadDatabaseConfig(environment);
+  const temporalConfig = loadTemporalConfig(environment);
+  const database = openDatabase(databaseConfig, logger);
+  try {
+    const applied = await migrate(databaseConfig.url, database, logger);
+    logger.info({ applied }, applied.length === 0 ? 'the schema is up to date' : 'the schema was migrated');
+  } finally {
+    await database.close();
+  }
+  const connection = await connectTemporal(temporalConfig);
+  try {
+    await prepareNamespace(connection, temporalConfig, logger);
+    await ensureSchedules(temporalClient(connection, temporalConfig));
+    logger.info({ namespace: temporalConfig.namespace }, 'Temporal is prepared');
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,58 @@
+/** `darkroom worker`: runs the Temporal workers until asked to stop. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NativeConnection } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
+import { loadConfig, loadLogConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/config.ts';
+import { createActivityContext, createFoundation } from '../context.ts';
+import { startWorker } from '../processes/worker.ts';
+import { createLogger } from '../telemetry/log.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { temporalLogger } from '../temporal/temporal-logger.ts';
+import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
+import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
+import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
+
+/** How long to wait between attempts to reach Temporal while it is away. */
+const RECONNECT_MS = 1_000;
+
+export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
+  const logger = createLogger({ ...loadLogConfig(environment), role: 'worker' });
+  const config = loadConfig(environment);
+  // The SDK's own signal handlers would compete with ours.
+  Runtime.install({ logger: temporalLogger(logger), shutdownSignals: [] });
+  const stop = untilAskedToStop(logger);
+  const foundation = createFoundation(config, logger);
+  const connection = await connect(config.temporal, logger);
+  const gateway = createWorkflowGateway(temporalClient(connection, config.temporal));
+  const activities = createActivityContext(foundation, gateway);
+  try {
+    const worker = await startWorker({
+      connection,
+      activityContext: activities.context,
+      workflowBundle: await loadWorkflowBundle(logger),
+    });
+    logger.info({ queues: config.worker.queues }, 'the worker is running');
+    announceReady();
+    await Promise.race([stop, worker.finished]);
+    worker.shutdown();
+    await worker.finished;
+  } finally {
+    await activities.close();
+    await connection.close();
+    await foundation.close();
+  }
+}
+
+/** A worker without Temporal has nothing to do but to wait for it. */
+async function connect(config: TemporalConfig, logger: Logger): Promise<NativeConnection> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connectTemporal(config);
+    } catch (error) {
+      if (attempt === 1) logger.warn({ err: error, address: config.address }, 'waiting for Temporal');
+      await sleep(RECONNECT_MS);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Reads the environment into checked values. All problems are collected and reported at once; a secret can come from a
+ * file named by `<NAME>_FILE`, as containers and service managers hand them over.
+ */
+import { readFileSync } from 'node:fs';
+import { VARIABLES } from './variables.ts';
+import type { Variable, VariableName } from './variables.ts';
+
+/** The environment is unusable; `problems` has one line for each thing to mend. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the configuration has ${problems.length} problem(s):\n${problems.map((line) => `  - ${line}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Reads variables by name and remembers every problem, so that one run tells them all. */
+export class EnvironmentReader {
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #problems: string[] = [];
+
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.#environment = environment;
+  }
+
+  /** Notes a problem that concerns more than one variable. */
+  report(problem: string): void {
+    this.#problems.push(problem);
+  }
+
+  /** @throws {ConfigurationError} when anything read so far had a problem. */
+  throwIfBroken(): void {
+    if (this.#problems.length > 0) throw new ConfigurationError(this.#problems);
+  }
+
+  /** The text of a variable, its default, or `''` where it has neither and that was reported. */
+  text(name: VariableName): string {
+    const variable: Variable = VARIABLES[name];
+    const value = variable.kind === 'secret' ? this.#secret(name) : this.#environment[name];
+    if (value !== undefined && value !== '') {
+      if (variable.choices !== undefined && !variable.choices.includes(value)) {
+        this.report(`${name}: "${value}" is not one of ${variable.choices.join(', ')}`);
+      }
+      return value;
+    }
+    if (variable.fallback === undefined) {
+      this.report(`${name} is not set. ${variable.help}`);
+      return '';
+    }
+    return variable.fallback;
+  }
+
+  /** A whole number within the variable's bounds. */
+  integer(name: VariableName): number {
+    const variable: Variable = VARIABLES[name];
+    const text = this.text(name);
+    const value = Number(text);
+    const minimum = variable.minimum ?? 0;
+    const maximum = variable.maximum ?? Number.MAX_SAFE_INTEGER;
+    if (!/^\d+$/.test(text) || value < minimum || value > maximum) {
+      this.report(`${name}: "${text}" is not a whole number from ${minimum} to ${maximum}`);
+    }
+    return value;
+  }
+
+  /** `true` or `false`, spelled so or as 1 or 0. */
+  boolean(name: VariableName): boolean {
+    const text = this.text(name).toLowerCase();
+    if (text === 'true' || text === '1') return true;
+    if (text !== 'false' && text !== '0') this.report(`${name}: "${text}" is neither true nor false`);
+    return false;
+  }
+
+  /** Comma-separated entries without blanks. */
+  list(name: VariableName): string[] {
+    return this.text(name)
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
+  }
+
+  /** Comma-separated whole numbers. */
+  integers(name: VariableName): number[] {
+    const entries = this.list(name);
+    for (const entry of entries) {
+      if (!/^\d{1,9}$/.test(entry)) this.report(`${name}: "${entry}" is not a whole number`);
+    }
+    return entries.map(Number);
+  }
+
+  /** Credentials of upstreams: every `UPSTREAM_<NAME>_KEY`, by its lower-case name. */
+  upstreamSecrets(): Record<string, string> {
+    const secrets: Record<string, string> = {};
+    for (const variable of Object.keys(this.#environment)) {
+      const name = /^UPSTREAM_([A-Z0-9_]+)_KEY(?:_FILE)?$/.exec(variable)?.[1];
+      if (name === undefined) continue;
+      const value = this.#secret(`UPSTREAM_${name}_KEY`);
+      if (value !== undefined && value !== '') secrets[name.toLowerCase()] = value;
+    }
+    return secrets;
+  }
+
+  #secret(name: string): string | undefined {
+    const direct = this.#environment[name];
+    const file = this.#environment[`${name}_FILE`];
+    if (file === undefined || file === '') return direct;
+    if (direct !== undefined && direct !== '') {
+      this.report(`${name} and ${name}_FILE are both set: keep one`);
+      return direct;
+    }
+    try {
+      return readFileSync(file, 'utf8').trimEnd();
+    } catch {
+      this.report(`${name}_FILE: the file cannot be read`);
+      return undefined;
+    }
+  }
+}

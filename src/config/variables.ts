@@ -1,0 +1,164 @@
+/**
+ * Every environment variable that the program reads: name, form, default, and the line that explains it in
+ * `.env.example` (a test compares the two). Secrets can also come from a file named by `<NAME>_FILE`.
+ */
+
+/** How a variable's text is read. */
+export type VariableKind = 'text' | 'secret' | 'integer' | 'boolean' | 'list' | 'choice';
+
+export interface Variable {
+  readonly kind: VariableKind;
+  /** Absent: the variable is required where its part is used. */
+  readonly fallback?: string;
+  readonly help: string;
+  readonly choices?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export const VARIABLES = {
+  HOST: {
+    kind: 'text',
+    fallback: '127.0.0.1',
+    help: 'Address the API listens on. Off loopback TLS_CERT_FILE or TRUSTED_PROXIES is required.',
+  },
+  PORT: { kind: 'integer', fallback: '8787', minimum: 0, maximum: 65535, help: 'Port the API listens on.' },
+  PUBLIC_URL: {
+    kind: 'text',
+    fallback: '',
+    help: 'The only source of the URLs handed out, without a path, e.g. https://api.example.com. Default: the loopback listener; required elsewhere.',
+  },
+  TLS_CERT_FILE: { kind: 'text', fallback: '', help: 'Certificate chain (PEM) for serving HTTPS directly.' },
+  TLS_KEY_FILE: { kind: 'text', fallback: '', help: 'Private key (PEM) of TLS_CERT_FILE.' },
+  TRUSTED_PROXIES: {
+    kind: 'list',
+    fallback: '',
+    help: 'CIDRs of the TLS proxies in front, comma-separated. Only they may say X-Forwarded-For and X-Forwarded-Proto.',
+  },
+  DATABASE_URL: { kind: 'secret', help: 'PostgreSQL 15 or newer, e.g. postgres://user:password@db:5432/darkroom.' },
+  DATABASE_POOL_SIZE: {
+    kind: 'integer',
+    fallback: '10',
+    minimum: 2,
+    maximum: 500,
+    help: 'Connections each process opens at most.',
+  },
+  TEMPORAL_ADDRESS: { kind: 'text', help: 'Temporal frontend, host:port.' },
+  TEMPORAL_NAMESPACE: { kind: 'text', fallback: 'default', help: 'Temporal namespace.' },
+  TEMPORAL_API_KEY: { kind: 'secret', fallback: '', help: 'API key for Temporal Cloud; implies TLS.' },
+  TEMPORAL_TLS: { kind: 'boolean', fallback: 'false', help: 'Whether to use TLS to Temporal.' },
+  TEMPORAL_TLS_CA_FILE: {
+    kind: 'text',
+    fallback: '',
+    help: 'CA certificate (PEM) of the Temporal server; implies TLS.',
+  },
+  TEMPORAL_TLS_CERT_FILE: { kind: 'text', fallback: '', help: 'Client certificate (PEM) for mutual TLS.' },
+  TEMPORAL_TLS_KEY_FILE: { kind: 'text', fallback: '', help: 'Client key (PEM) for mutual TLS.' },
+  STORE_URL: { kind: 'text', help: 'Where outputs are kept: file:///absolute/folder or s3://bucket/prefix.' },
+  S3_ENDPOINT: { kind: 'text', fallback: '', help: 'Endpoint of an S3-compatible store; empty for AWS.' },
+  S3_REGION: { kind: 'text', fallback: 'us-east-1', help: 'Region of the bucket.' },
+  S3_ACCESS_KEY_ID: { kind: 'secret', fallback: '', help: 'Access key; empty takes the usual AWS sources.' },
+  S3_SECRET_ACCESS_KEY: { kind: 'secret', fallback: '', help: 'Secret of S3_ACCESS_KEY_ID.' },
+  URL_SIGNING_KEY: { kind: 'secret', help: 'At least 32 characters; signs download URLs. The same in every process.' },
+  ENCRYPTION_KEY: {
+    kind: 'secret',
+    help: 'At least 32 characters; encrypts webhook secrets at rest. The same in every process.',
+  },
+  OUTPUT_RETENTION_DAYS: {
+    kind: 'integer',
+    fallback: '7',
+    minimum: 1,
+    maximum: 3650,
+    help: 'How long temporary outputs are kept (spec §2.6).',
+  },
+  URL_LIFETIME_SECONDS: {
+    kind: 'integer',
+    fallback: '1800',
+    minimum: 60,
+    maximum: 86400,
+    help: 'How long a download URL lives at least.',
+  },
+  MODELS_DIR: { kind: 'text', fallback: '', help: 'A folder with your own model files, beside the embedded ones.' },
+  CALLBACK_OFFSETS_SECONDS: {
+    kind: 'list',
+    fallback: '0,60,300,1200',
+    help: 'When a callback is attempted, in seconds after the first attempt.',
+  },
+  CALLBACK_HEADER_PREFIX: {
+    kind: 'text',
+    fallback: 'X-Darkroom',
+    help: 'Prefix of the signature headers of a callback.',
+  },
+  EGRESS_ALLOW: {
+    kind: 'list',
+    fallback: '',
+    help: 'host-or-CIDR:port entries that callbacks and downloads may reach although they are not public; http:// in front allows plain HTTP. For tests and private networks.',
+  },
+  EGRESS_PORTS: { kind: 'list', fallback: '443', help: 'Ports that callbacks may name.' },
+  WORKER_QUEUES: {
+    kind: 'list',
+    fallback: 'media,generation,waiting,callbacks',
+    help: 'Which task queues a worker serves.',
+  },
+  ENGINE_THREADS: {
+    kind: 'integer',
+    fallback: '2',
+    minimum: 1,
+    maximum: 64,
+    help: 'Threads of the embedded engines in a worker; also its generation slots.',
+  },
+  SHUTDOWN_GRACE_SECONDS: {
+    kind: 'integer',
+    fallback: '8',
+    minimum: 1,
+    maximum: 600,
+    help: 'How long a process finishes its work after SIGTERM.',
+  },
+  LOG_LEVEL: {
+    kind: 'choice',
+    fallback: 'info',
+    choices: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    help: 'Least level logged.',
+  },
+  LOG_FORMAT: {
+    kind: 'choice',
+    fallback: 'json',
+    choices: ['json', 'pretty'],
+    help: 'json for machines, pretty for people.',
+  },
+  DARKROOM_EMBEDDED: {
+    kind: 'boolean',
+    fallback: 'false',
+    help: 'Set by `npm start` for the processes it runs, so that messages name its commands.',
+  },
+  DATA_DIR: { kind: 'text', fallback: '', help: 'Data folder of `npm start`; default: data below the project.' },
+  TEMPORAL_PORT: {
+    kind: 'integer',
+    fallback: '7233',
+    minimum: 0,
+    maximum: 65535,
+    help: 'Port of the embedded Temporal server (`npm start`).',
+  },
+  TEMPORAL_UI_PORT: {
+    kind: 'integer',
+    fallback: '8233',
+    minimum: 0,
+    maximum: 65535,
+    help: 'Port of the embedded Temporal Web UI (`npm start`).',
+  },
+  TEMPORAL_CLI_PATH: {
+    kind: 'text',
+    fallback: '',
+    help: 'A `temporal` executable to use for the embedded server (`npm start`).',
+  },
+  POSTGRES_PORT: {
+    kind: 'integer',
+    fallback: '0',
+    minimum: 0,
+    maximum: 65535,
+    help: 'Port of the embedded PostgreSQL (`npm start`); 0 picks a free one.',
+  },
+} as const satisfies Record<string, Variable>;
+
+/** The name of a variable that the program reads. */
+export type VariableName = keyof typeof VARIABLES;

@@ -1,0 +1,101 @@
+/**
+ * The composition root: from the configuration to everything that a process holds. Nothing else in the program makes
+ * these things; rooms are given what they need.
+ */
+import type { ActivityContext } from '../activities/context.ts';
+import { createWebhookKeys } from './accounts/webhook-key.ts';
+import type { WebhookKeys } from './accounts/webhook-key.ts';
+import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
+import type { PinnedDefinitions } from './catalogue/pinned-definitions.ts';
+import type { Config } from './config/config.ts';
+import { openDatabase } from './database/database.ts';
+import type { Database } from './database/database.ts';
+import { parseAllowList } from './egress/allow-list.ts';
+import { createEgress } from './egress/guarded-client.ts';
+import type { EgressPolicy } from './egress/policy.ts';
+import { createEnginePool } from './engines/engine-pool.ts';
+import type { ObjectStore } from './files/object-store.ts';
+import { openStore } from './files/open-store.ts';
+import { createUrlSigner } from './files/signed-url.ts';
+import type { UrlSigner } from './files/signed-url.ts';
+import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
+import { createOpenAiProvider } from './providers/openai/openai-provider.ts';
+import type { Provider } from './providers/provider.ts';
+import { createReplicateProvider } from './providers/replicate/replicate-provider.ts';
+import { createTasksProvider } from './providers/tasks/tasks-provider.ts';
+import type { Logger } from './telemetry/log.ts';
+import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
+import { createSecretSource } from './upstreams/secrets.ts';
+
+/** What the api and the worker both stand on. */
+export interface Foundation {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly urlSigner: UrlSigner;
+  readonly definitions: PinnedDefinitions;
+  readonly webhookKeys: WebhookKeys;
+  readonly egressPolicy: EgressPolicy;
+  close(): Promise<void>;
+}
+
+/** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` tell whether it can be. */
+export function createFoundation(config: Config, logger: Logger): Foundation {
+  const database = openDatabase(config.database, logger);
+  const store = openStore(config.store);
+  return {
+    config,
+    logger,
+    database,
+    store,
+    urlSigner: createUrlSigner({
+      publicUrl: publicUrlOf(config),
+      signingKey: config.urls.signingKey,
+      lifetimeSeconds: config.urls.lifetimeSeconds,
+    }),
+    definitions: createPinnedDefinitions(database),
+    webhookKeys: createWebhookKeys(config.encryptionKey),
+    egressPolicy: { allow: parseAllowList(config.egress.allow), ports: config.egress.ports },
+    async close() {
+      await store.close();
+      await database.close();
+    },
+  };
+}
+
+/** The only source of the URLs that are handed out (contract, "Conventions"). */
+function publicUrlOf({ http }: Config): string {
+  const scheme = http.tls === undefined ? 'http' : 'https';
+  const host = http.host.includes(':') ? `[${http.host}]` : http.host;
+  return http.publicUrl ?? `${scheme}://${host}:${http.port}`;
+}
+
+/** What only workers hold: providers, engines, the guarded way out. */
+export function createActivityContext(
+  foundation: Foundation,
+  gateway: WorkflowGateway,
+): { readonly context: ActivityContext; close(): Promise<void> } {
+  const { config, logger } = foundation;
+  const egress = createEgress({ ...foundation.egressPolicy, logger });
+  const pool = createEnginePool({ threads: config.worker.engineThreads, logger });
+  const upstream = { secrets: createSecretSource(config.upstreamSecrets), logger };
+  const providers: readonly Provider[] = [
+    createEmbeddedProvider(pool),
+    createOpenAiProvider(upstream),
+    createReplicateProvider(upstream),
+    createTasksProvider(upstream),
+  ];
+  return {
+    context: {
+      ...foundation,
+      egress,
+      providers: new Map(providers.map((provider) => [provider.protocol, provider])),
+      describeTask: (taskId) => gateway.describeTask(taskId),
+    },
+    async close() {
+      await pool.close();
+      await egress.close();
+    },
+  };
+}

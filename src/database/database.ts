@@ -1,0 +1,150 @@
+/**
+ * The way to PostgreSQL: one pool, named statements, transactions, and errors translated at this edge so that nobody
+ * else knows a driver's codes. SQL itself stands in the room that owns the table.
+ */
+import pg from 'pg';
+import type { DatabaseConfig } from '../config/config.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+/** One statement, prepared under its name once per connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Something that runs statements: the pool, or a transaction. Stores take this, so that a caller can compose. */
+export interface Queryable {
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
+}
+
+export interface Database extends Queryable {
+  /** Runs all of `work` in one transaction; whatever it throws rolls everything back. */
+  transaction<T>(work: (transaction: Queryable) => Promise<T>): Promise<T>;
+  /** Throws unless the database answers. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** PostgreSQL cannot be reached or went away mid-way. Whether the statement took effect is not known. */
+export class DatabaseUnavailableError extends Error {
+  override readonly name = 'DatabaseUnavailableError';
+}
+
+/** A unique constraint refused a row. */
+export class UniqueViolationError extends Error {
+  override readonly name = 'UniqueViolationError';
+  readonly constraint: string;
+
+  constructor(constraint: string, options: { cause: unknown }) {
+    super(`unique constraint ${constraint}`, options);
+    this.constraint = constraint;
+  }
+}
+
+/** Waiting longer than this for a free connection means that the database is overwhelmed or gone. */
+const CONNECTION_TIMEOUT_MS = 5_000;
+/** No statement of ours takes long; one that does holds locks that others wait for. */
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** A process that dies inside a transaction must not hold an account's row for long. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+
+const INT8_OID = 20;
+
+/** Reads `bigint` columns as `bigint`: money never passes through a floating-point number. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === INT8_OID && format !== 'binary') return (text: string) => BigInt(text);
+    return pg.types.getTypeParser(oid, format ?? 'text');
+  },
+};
+
+/** Opens a pool. Nothing is connected until the first statement. */
+export function openDatabase(
+  config: DatabaseConfig,
+  logger: Logger,
+  observe?: (statementName: string) => void,
+): Database {
+  const pool = new pg.Pool({
+    connectionString: config.url,
+    max: config.poolSize,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'darkroom',
+    types,
+  });
+  // Without a listener a connection that dies while idle would end the process.
+  pool.on('error', (error) => logger.warn({ err: error }, 'an idle database connection was lost'));
+
+  const run = async <Row>(
+    client: pg.Pool | pg.PoolClient,
+    statement: Statement,
+    values: readonly unknown[] = [],
+  ): Promise<readonly Row[]> => {
+    observe?.(statement.name);
+    try {
+      const result = await client.query({ name: statement.name, text: statement.text, values: [...values] });
+      return result.rows as Row[];
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+
+  return {
+    query: (statement, values) => run(pool, statement, values),
+    async transaction(work) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw translate(error);
+      });
+      let isBroken = false;
+      try {
+        await client.query('BEGIN');
+        const result = await work({ query: (statement, values) => run(client, statement, values) });
+        observe?.('commit');
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        await client.query('ROLLBACK').catch(() => {
+          isBroken = true;
+        });
+        throw translate(error);
+      } finally {
+        client.release(isBroken);
+      }
+    },
+    async check() {
+      await run(pool, { name: 'check', text: 'SELECT 1' });
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** Classes 08 (connection), 53 (resources), 57P (shutdown and crash): the server's state, not the statement, is at fault. */
+const UNAVAILABLE_SQLSTATE = /^(08|53|57P)/;
+const UNAVAILABLE_SYSTEM_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+]);
+const UNIQUE_VIOLATION = '23505';
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof DatabaseUnavailableError) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === UNIQUE_VIOLATION) {
+    const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
+    return new UniqueViolationError(constraint, { cause: error });
+  }
+  const isConnectionLoss = /connection terminated|timeout exceeded when trying to connect|connection ended/i.test(
+    error.message,
+  );
+  if (isConnectionLoss || UNAVAILABLE_SYSTEM_CODES.has(code) || UNAVAILABLE_SQLSTATE.test(code)) {
+    return new DatabaseUnavailableError('the database is not available', { cause: error });
+  }
+  return error;
+}

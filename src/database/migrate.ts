@@ -1,0 +1,49 @@
+/**
+ * Brings the database to the schema of this release: forward-only SQL files in `migrations/`, run by node-pg-migrate
+ * under its advisory lock, so that several processes may try at once.
+ */
+import { runner } from 'node-pg-migrate';
+import { packageFile } from '../config/package-root.ts';
+import { newId } from '../domain/ids.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Database, Statement } from './database.ts';
+
+/** Runs what has not run yet and gives the installation its id. */
+export async function migrate(databaseUrl: string, database: Database, logger: Logger): Promise<readonly string[]> {
+  const applied = await runner({
+    databaseUrl,
+    dir: packageFile('migrations'),
+    migrationsTable: 'migrations',
+    direction: 'up',
+    count: Infinity,
+    singleTransaction: true,
+    verbose: false,
+    logger: {
+      debug: (line: string) => logger.debug(line),
+      info: (line: string) => logger.debug(line),
+      warn: (line: string) => logger.warn(line),
+      error: (line: string) => logger.error(line),
+    },
+  });
+  await database.query(createInstallation, [newId('inst')]);
+  return applied.map((migration) => migration.name);
+}
+
+const createInstallation: Statement = {
+  name: 'create_installation',
+  text: 'INSERT INTO installation (id) VALUES ($1) ON CONFLICT (is_the_one) DO NOTHING',
+};
+
+const selectInstallation: Statement = { name: 'select_installation', text: 'SELECT id FROM installation' };
+
+/**
+ * The random id of this installation, which task ids are derived from (architecture, "The workflow ID is the
+ * idempotency key").
+ *
+ * @throws {Error} the database was never migrated.
+ */
+export async function readInstallationId(database: Database): Promise<string> {
+  const [row] = await database.query<{ id: string }>(selectInstallation);
+  if (row === undefined) throw new Error('the database has no installation id: run the migrate command first');
+  return row.id;
+}

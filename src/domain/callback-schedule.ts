@@ -1,0 +1,29 @@
+/**
+ * When a callback is tried again (contract §6): attempts at about 0, 1, 5 and 20 min after the first, then given up.
+ * `Retry-After` of the receiver is honoured up to an hour. Pure.
+ */
+
+/** Seconds after the first attempt; the first entry is the first attempt itself. */
+export const DEFAULT_CALLBACK_OFFSETS_SECONDS = [0, 60, 300, 1200] as const;
+
+/** Contract §6: "`Retry-After` is honoured up to 1 h". */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/**
+ * How long to wait after a failed attempt.
+ *
+ * @param attempt the failed attempt, 1 for the first.
+ * @param retryAfterMs what the receiver asked for, if it did.
+ * @returns milliseconds until the next attempt, or undefined when the schedule is used up.
+ */
+export function nextCallbackDelayMs(
+  attempt: number,
+  offsetsSeconds: readonly number[],
+  retryAfterMs?: number,
+): number | undefined {
+  const next = offsetsSeconds[attempt];
+  const last = offsetsSeconds[attempt - 1];
+  if (next === undefined || last === undefined) return undefined;
+  const scheduledMs = Math.max(0, next - last) * 1000;
+  return Math.max(scheduledMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
+}

@@ -1,0 +1,67 @@
+/**
+ * Identifiers and how they come about. The task id is the workflow id is the idempotency key (architecture): it is
+ * derived from the caller's key where there is one, so that whatever happens twice collapses to one.
+ * Uses node:crypto, so workflows import only the types and `callbackWorkflowId` from `workflow-ids.ts`.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { TaskId } from './workflow-ids.ts';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Twenty-six characters of Crockford base32 over the first 130 bits of a hash. */
+function crockford26(hash: Buffer): string {
+  let bits = BigInt(`0x${hash.subarray(0, 17).toString('hex')}`) >> 6n;
+  let text = '';
+  for (let place = 0; place < 26; place++) {
+    text = CROCKFORD.charAt(Number(bits & 31n)) + text;
+    bits >>= 5n;
+  }
+  return text;
+}
+
+/**
+ * The id of the task that an Idempotency-Key names: the same for the same installation, account and key, for ever.
+ *
+ * @see contract §2 `tk-svc-<26 characters, Crockford base32>`; architecture, "The workflow ID is the idempotency key"
+ */
+export function taskIdForKey(installationId: string, accountId: string, idempotencyKey: string): TaskId {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(['darkroom-task-v1', installationId, accountId, idempotencyKey]))
+    .digest();
+  return `tk-svc-${crockford26(hash)}`;
+}
+
+/** The id of a task created without a key: unique, and sortable by time. */
+export function newTaskId(): TaskId {
+  return `tk-svc-${ulid()}`;
+}
+
+/** A random identifier with a prefix that says what it names: `acc_`, `out_`, `req_`. */
+export function newId(prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'file'): string {
+  return `${prefix}_${ulid()}`;
+}
+
+/** `length` characters of base62 with no modulo bias, from the system's randomness. */
+export function randomBase62(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // 248 is the largest multiple of 62 below 256: bytes above it would favour the first letters.
+      if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62);
+    }
+  }
+  return text;
+}
+
+/** A non-negative integer in base62, padded on the left to `length` characters. */
+export function base62(value: number, length: number): string {
+  let text = '';
+  let rest = value;
+  while (rest > 0) {
+    text = BASE62.charAt(rest % 62) + text;
+    rest = Math.floor(rest / 62);
+  }
+  return text.padStart(length, '0');
+}

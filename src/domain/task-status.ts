@@ -1,0 +1,52 @@
+/**
+ * The task's states and the moves between them. Pure, so that workflows may import it.
+ * States: spec §3. The spec shows no transitions; these are ours (contract §3).
+ */
+
+/** In the order in which a task passes through them; `fail` can follow any that is not terminal. */
+export const TASK_STATUSES = ['queued', 'handling', 'archiving', 'success', 'fail'] as const;
+
+/** What `GET /tasks/{id}` calls `status`. */
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** The states that trigger a callback and are never left (spec §3). */
+export const TERMINAL_STATUSES = ['success', 'fail'] as const satisfies readonly TaskStatus[];
+
+/** A state that is never left. */
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+
+/** Whether the task will never change its status again. */
+export function isTerminal(status: TaskStatus): status is TerminalStatus {
+  return status === 'success' || status === 'fail';
+}
+
+/** Whether a task may go from one state to another: forward only, and to `fail` from anywhere that is not terminal. */
+export function canMove(from: TaskStatus, to: TaskStatus): boolean {
+  if (isTerminal(from)) return false;
+  if (to === 'fail') return true;
+  return TASK_STATUSES.indexOf(to) === TASK_STATUSES.indexOf(from) + 1;
+}
+
+/** What is known of the workflow behind a task; `unknown` when Temporal was not asked or did not answer. */
+export type WorkflowCondition = 'unknown' | 'missing' | 'running' | 'completed' | 'abnormal';
+
+/** What a reader sees, and what the repair has to do about it. */
+export interface ObservedTask {
+  readonly status: TaskStatus;
+  /** `settle`: the workflow ended without settling; `restart`: there is no workflow and nothing that would start one. */
+  readonly repair: 'none' | 'settle' | 'restart';
+}
+
+/**
+ * Maps a task's row and the state of its workflow to the status that a caller sees.
+ *
+ * The row is the record (architecture, "PostgreSQL is the record that callers see"), so the status is always the
+ * row's; the workflow only decides whether the row has to be mended.
+ *
+ * @param hasOutboxRow whether a start is still waiting to be delivered: such a task is late, not lost.
+ */
+export function observeTask(status: TaskStatus, workflow: WorkflowCondition, hasOutboxRow: boolean): ObservedTask {
+  if (isTerminal(status) || workflow === 'unknown' || workflow === 'running') return { status, repair: 'none' };
+  if (workflow === 'missing') return { status, repair: hasOutboxRow ? 'none' : 'restart' };
+  return { status, repair: 'settle' };
+}

@@ -1,0 +1,34 @@
+/**
+ * The names by which Temporal knows our work: workflow ids and task queues. Pure; workflows, launcher and operators'
+ * queries use the same ones.
+ */
+
+/** `tk-svc-` and 26 characters of Crockford base32 (contract §2). It is also the workflow id. */
+export type TaskId = `tk-svc-${string}`;
+
+const TASK_ID = /^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Whether a text has the form of a task id; says nothing about whether the task exists. */
+export function isTaskId(text: string): text is TaskId {
+  return TASK_ID.test(text);
+}
+
+/** The workflow that delivers a task's callback. `round` counts redeliveries, 0 for the first delivery. */
+export function callbackWorkflowId(taskId: TaskId, round: number): string {
+  return round === 0 ? `callback-${taskId}` : `callback-${taskId}-${round}`;
+}
+
+/** Architecture, "Parts that run". */
+export const TASK_QUEUES = {
+  /** Workflows and short activities. */
+  media: 'media',
+  /** Work done on this machine; as many slots as the engine pool has threads. */
+  generation: 'media-generation',
+  /** Waiting for an upstream's job: many, cheap. */
+  waiting: 'media-waiting',
+  /** Callbacks, apart so that a slow receiver delays no task. */
+  callbacks: 'media-callbacks',
+} as const;
+
+/** The part of a worker that a task queue names. */
+export type QueueName = keyof typeof TASK_QUEUES;

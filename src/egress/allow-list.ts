@@ -1,0 +1,121 @@
+/**
+ * `EGRESS_ALLOW`: the addresses that are reached although they are not public, for tests and private networks. Each
+ * entry is `host-or-CIDR:port`, with `http://` in front where plain HTTP is meant too. Empty by default; there is no
+ * wildcard and no off switch.
+ */
+import ipaddr from 'ipaddr.js';
+import { parseAddress, readHost } from './address.ts';
+import type { IpAddress } from './address.ts';
+
+/** One thing that the operator vouches for. A name is vouched for wherever it resolves to. */
+export interface AllowEntry {
+  /** As configured, for the log. */
+  readonly text: string;
+  readonly port: number;
+  readonly allowsHttp: boolean;
+  readonly host:
+    | { readonly kind: 'name'; readonly name: string }
+    | { readonly kind: 'range'; readonly network: IpAddress; readonly prefixLength: number };
+}
+
+/** All entries; empty means that only public addresses are reached. */
+export interface AllowList {
+  readonly entries: readonly AllowEntry[];
+}
+
+/** Wide enough for 10.0.0.0/8 and fc00::/7, too narrow for a few entries to switch the guard off. */
+const SHORTEST_PREFIX = { ipv4: 8, ipv6: 7 } as const;
+
+const ENTRY = /^(?<scheme>http:\/\/)?(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^:[\]]+)):(?<port>\d{1,5})$/;
+
+/**
+ * Reads the entries of `EGRESS_ALLOW`.
+ *
+ * @param entries e.g. `receiver.internal:8443`, `http://10.0.0.0/8:8080`, `[fd00::/8]:443`; blank ones are skipped.
+ * @throws {Error} an entry is not of that form; the message names it and says what is wrong.
+ */
+export function parseAllowList(entries: readonly string[]): AllowList {
+  return { entries: entries.filter((entry) => entry.trim() !== '').map((entry) => parseEntry(entry.trim())) };
+}
+
+/**
+ * Whether an entry vouches for an address under the name by which it was found.
+ *
+ * @param name undefined where the URL has a literal address.
+ */
+export function isGranted(
+  list: AllowList,
+  target: { readonly name: string | undefined; readonly port: number; readonly isPlainHttp: boolean },
+  address: string,
+): boolean {
+  return list.entries.some((entry) => {
+    if (entry.port !== target.port || (target.isPlainHttp && !entry.allowsHttp)) return false;
+    return entry.host.kind === 'name' ? entry.host.name === target.name : containsAddress(entry.host, address);
+  });
+}
+
+/**
+ * Whether an entry could vouch for a name before it is resolved: one that names it, or any range on that port. The
+ * addresses are judged when connecting.
+ */
+export function mayBeGranted(
+  list: AllowList,
+  target: { readonly name: string; readonly port: number; readonly isPlainHttp: boolean },
+): boolean {
+  return list.entries.some((entry) => {
+    if (entry.port !== target.port || (target.isPlainHttp && !entry.allowsHttp)) return false;
+    return entry.host.kind === 'range' || entry.host.name === target.name;
+  });
+}
+
+function containsAddress(range: { network: IpAddress; prefixLength: number }, address: string): boolean {
+  const parsed = parseAddress(address);
+  if (parsed === undefined || parsed.kind() !== range.network.kind()) return false;
+  return parsed.match(range.network, range.prefixLength);
+}
+
+function parseEntry(text: string): AllowEntry {
+  const groups = ENTRY.exec(text)?.groups;
+  if (groups === undefined) {
+    throw invalid(text, 'want host:port, CIDR:port or [IPv6 or CIDR]:port, with http:// in front for plain HTTP');
+  }
+  const port = Number(groups['port']);
+  if (port < 1 || port > 65_535) throw invalid(text, `${port} is no port`);
+  const host = groups['bracketed'] ?? groups['plain'] ?? '';
+  return { text, port, allowsHttp: groups['scheme'] !== undefined, host: parseHost(text, host) };
+}
+
+function parseHost(text: string, host: string): AllowEntry['host'] {
+  if (host.includes('*')) throw invalid(text, 'there is no wildcard; list names or a CIDR');
+  const [address = '', length, ...rest] = host.split('/');
+  if (rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length)))
+    throw invalid(text, 'the CIDR is malformed');
+
+  const network = parseAddress(address);
+  if (network === undefined) {
+    const read = readHost(host);
+    if (read.kind === 'name') return read;
+    throw invalid(text, 'the host is neither a name nor an address in its usual spelling');
+  }
+  return parseRange(text, network, length === undefined ? undefined : Number(length));
+}
+
+function parseRange(text: string, network: IpAddress, length: number | undefined): AllowEntry['host'] {
+  const kind = network.kind();
+  const bits = kind === 'ipv4' ? 32 : 128;
+  const prefixLength = length ?? bits;
+  if (prefixLength > bits) throw invalid(text, `/${prefixLength} is longer than the address`);
+  if (prefixLength < SHORTEST_PREFIX[kind]) {
+    throw invalid(text, `/${prefixLength} is too wide; at least /${SHORTEST_PREFIX[kind]}`);
+  }
+  const cidr = `${network.toString()}/${prefixLength}`;
+  const first = kind === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+  if (first.toString() !== network.toString()) {
+    throw invalid(text, `the network of that prefix is ${first.toString()}/${prefixLength}`);
+  }
+  return { kind: 'range', network, prefixLength };
+}
+
+function invalid(text: string, problem: string): Error {
+  return new Error(`EGRESS_ALLOW: "${text}": ${problem}`);
+}

@@ -1,0 +1,134 @@
+/**
+ * How a connection is made to an address that someone else chose. A `lookup` hook is no guard, because a literal address
+ * never reaches it; so the whole connecting is done here: resolve once, judge every answer, connect to one of the very
+ * addresses that were judged, and look at the peer again before a byte is sent.
+ */
+import { lookup } from 'node:dns/promises';
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import { isSameAddress } from './address.ts';
+import { BlockedError, HandshakeError } from './egress-error.ts';
+import { mayConnect } from './policy.ts';
+import type { EgressPolicy, Target } from './policy.ts';
+
+/** Resolves a name to all its addresses, in the order in which they are to be tried. */
+export type ResolveName = (name: string) => Promise<readonly string[]>;
+
+/** What a connection is made under. */
+export interface ConnectSettings {
+  readonly policy: EgressPolicy;
+  readonly resolve: ResolveName;
+  /** Additional certificates to trust (PEM); absent: those of the system and Node. */
+  readonly certificateAuthority?: string | undefined;
+  /** Ends the attempt at any stage. */
+  readonly signal: AbortSignal;
+}
+
+/** How many of a name's addresses are tried: a dead first one costs a delay, not the delivery. */
+const MAX_ATTEMPTS = 3;
+
+/** Of the 10 s that a callback has in all (spec §6.2); the last address gets whatever is left. */
+const ATTEMPT_TIMEOUT_MS = 2500;
+
+/** All addresses of a name from the system's resolver, IPv4 first: hosts without an IPv6 route are common. */
+export async function resolveWithSystem(name: string): Promise<readonly string[]> {
+  const answers = await lookup(name, { all: true, order: 'ipv4first' });
+  return answers.map((answer) => answer.address);
+}
+
+/**
+ * Opens a connection that the policy permits, with TLS unless the target is plain HTTP.
+ *
+ * @throws {BlockedError} the policy does not permit one of the addresses; nothing was sent.
+ * @throws {HandshakeError} TLS could not be established or verified.
+ */
+export async function connectGuarded(target: Target, settings: ConnectSettings): Promise<Socket> {
+  const addresses = await judgedAddresses(target, settings);
+  const socket = await connectToFirst(addresses, target.port, settings.signal);
+  return target.isPlainHttp ? socket : startTls(socket, target, settings);
+}
+
+/** One answer that is not permitted refuses the whole name: it would otherwise be a matter of chance. */
+async function judgedAddresses(target: Target, settings: ConnectSettings): Promise<readonly string[]> {
+  const addresses =
+    target.host.kind === 'address'
+      ? [target.host.address]
+      : await untilAborted(settings.resolve(target.host.name), settings.signal);
+  if (addresses.length === 0) throw new Error('the name has no address');
+  for (const address of addresses) {
+    if (!mayConnect(target, address, settings.policy)) throw new BlockedError('the address is not permitted', address);
+  }
+  return addresses;
+}
+
+async function connectToFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
+  const tried = addresses.slice(0, MAX_ATTEMPTS);
+  let failure: unknown;
+  for (const [place, address] of tried.entries()) {
+    try {
+      const isLast = place === tried.length - 1;
+      return await openSocket(address, port, isLast ? undefined : ATTEMPT_TIMEOUT_MS, signal);
+    } catch (error) {
+      if (signal.aborted || error instanceof BlockedError) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+function openSocket(
+  address: string,
+  port: number,
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const socket = connectTcp({ host: address, port, noDelay: true, autoSelectFamily: false, signal });
+    if (timeoutMs !== undefined) {
+      socket.setTimeout(timeoutMs, () => socket.destroy(new Error('the address did not answer')));
+    }
+    // It stays: an error between here and the next owner of the socket must not end the process.
+    socket.on('error', reject);
+    socket.once('connect', () => {
+      socket.setTimeout(0);
+      socket.removeAllListeners('timeout');
+      if (isSameAddress(address, socket.remoteAddress)) {
+        resolve(socket);
+        return;
+      }
+      const blocked = new BlockedError('the peer is not the address that was judged', socket.remoteAddress);
+      socket.destroy(blocked);
+      reject(blocked);
+    });
+  });
+}
+
+function startTls(socket: Socket, target: Target, settings: ConnectSettings): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const secure = connectTls({
+      socket,
+      // The name that the certificate must carry. SNI is for names only; a literal address is looked for as such.
+      ...(target.host.kind === 'name' ? { servername: target.host.name } : { host: target.host.address }),
+      ...(settings.certificateAuthority === undefined ? {} : { ca: settings.certificateAuthority }),
+      ALPNProtocols: ['http/1.1'],
+      // Said here so that NODE_TLS_REJECT_UNAUTHORIZED cannot unsay it.
+      rejectUnauthorized: true,
+    });
+    secure.on('error', (error) => reject(new HandshakeError('the TLS handshake failed', { cause: error })));
+    secure.once('close', () => reject(new HandshakeError('the connection was closed during the TLS handshake')));
+    secure.once('secureConnect', () => resolve(secure));
+  });
+}
+
+/** A resolver cannot be interrupted; whoever waits for it can. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * The one client for every address that someone else chose: callback URLs, reference media, providers' result URLs.
+ * It knows nothing of proxies, cookies, credentials or caches, and follows redirects only where a download does.
+ */
+import { Readable } from 'node:stream';
+import type { Logger } from '../telemetry/log.ts';
+import { resolveWithSystem } from './connector.ts';
+import type { ConnectSettings, ResolveName } from './connector.ts';
+import { BlockedError, EgressError } from './egress-error.ts';
+import { classify, exchange, startDeadline } from './exchange.ts';
+import type { Answer, Deadline, Outgoing } from './exchange.ts';
+import { checkUrl } from './policy.ts';
+import type { EgressPolicy } from './policy.ts';
+
+/** How one message is sent. */
+export interface PostOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For the whole exchange, from resolving the name to the last byte read. */
+  readonly timeoutMs: number;
+  /** How much of the answer's body is read; the rest is not waited for. */
+  readonly maxResponseBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How one file is fetched. */
+export interface DownloadOptions {
+  /** For the whole exchange, redirects and reading the body included. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The guarded way out. Every method throws `EgressError`, or the reason of the caller's own signal. */
+export interface Egress {
+  /** Sends one message. Any status is an answer, redirects included: they are not followed. */
+  post(
+    url: string,
+    options: PostOptions,
+  ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
+  /**
+   * Fetches a file, over at most three redirects, each judged like the first address. The stream fails with
+   * `EgressError` `too_large` or `timeout`; destroying it closes the connection.
+   *
+   * @returns `mimeType` as the server claims it, without parameters.
+   */
+  download(url: string, options: DownloadOptions): Promise<{ readonly body: Readable; readonly mimeType?: string }>;
+  /** Ends whatever is under way; later calls fail. */
+  close(): Promise<void>;
+}
+
+/** `resolve` and `certificateAuthority` (PEM) are for tests: the system's resolver and trusted roots otherwise. */
+export interface EgressOptions extends EgressPolicy {
+  readonly logger: Logger;
+  readonly resolve?: ResolveName | undefined;
+  readonly certificateAuthority?: string | undefined;
+}
+
+/** Stack notes, "Egress": at most 3 re-checked hops. */
+const MAX_REDIRECTS = 3;
+
+/** Characters. Signed addresses of stores carry session tokens and go past the 2048 that clients may send. */
+const MAX_URL_LENGTH = 8192;
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Headers that would carry somebody's identity to a stranger. */
+const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+/** Makes the client. What the operator allows beyond public addresses is logged once, here. */
+export function createEgress(options: EgressOptions): Egress {
+  const { logger } = options;
+  const running = new Set<Deadline>();
+  let isClosed = false;
+  if (options.allow.entries.length > 0) {
+    const entries = options.allow.entries.map((entry) => entry.text);
+    logger.info({ entries }, 'outgoing requests may also reach the addresses of EGRESS_ALLOW');
+  }
+
+  function begin(timeoutMs: number, signal: AbortSignal | undefined): Deadline {
+    if (isClosed) throw new EgressError('unreachable', 'the client is closed');
+    const started = startDeadline(timeoutMs, signal);
+    const deadline = {
+      ...started,
+      clear: () => {
+        started.clear();
+        running.delete(deadline);
+      },
+    };
+    running.add(deadline);
+    return deadline;
+  }
+
+  /** Sends one request after judging its URL; a refusal is logged here, because outside it looks like any failure. */
+  async function send(url: string, outgoing: Omit<Outgoing, 'url'>, deadline: Deadline) {
+    const settings: ConnectSettings = {
+      policy: options,
+      resolve: options.resolve ?? resolveWithSystem,
+      certificateAuthority: options.certificateAuthority,
+      signal: deadline.signal,
+    };
+    try {
+      const check = checkUrl(url, options, MAX_URL_LENGTH);
+      if (!check.ok) throw new BlockedError(check.problem);
+      return { url: check.url, answer: await exchange({ ...outgoing, url: check.url }, settings) };
+    } catch (error) {
+      if (error instanceof BlockedError) {
+        const host = URL.canParse(url) ? new URL(url).host : undefined;
+        logger.warn({ host, address: error.address, problem: error.message }, 'an outgoing request was blocked');
+      }
+      throw error;
+    }
+  }
+
+  async function post(url: string, { headers, body, timeoutMs, maxResponseBytes, signal }: PostOptions) {
+    for (const name of Object.keys(headers)) {
+      if (CREDENTIAL_HEADERS.has(name.toLowerCase())) throw new TypeError(`${name} is never sent to a stranger`);
+    }
+    const deadline = begin(timeoutMs, signal);
+    let answer: Answer | undefined;
+    try {
+      ({ answer } = await send(url, { method: 'POST', headers, body }, deadline));
+      await discard(answer, maxResponseBytes);
+      return { status: answer.status, headers: answer.headers };
+    } catch (error) {
+      throw classify(error, deadline.signal);
+    } finally {
+      deadline.clear();
+      await answer?.end();
+    }
+  }
+
+  async function download(url: string, { timeoutMs, maxBytes, signal }: DownloadOptions) {
+    const deadline = begin(timeoutMs, signal);
+    try {
+      const answer = await follow(url, maxBytes, deadline);
+      const body = boundedBody(answer, maxBytes, deadline);
+      const mimeType = answer.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+      return mimeType === undefined || mimeType === '' ? { body } : { body, mimeType };
+    } catch (error) {
+      deadline.clear();
+      throw classify(error, deadline.signal);
+    }
+  }
+
+  /** Follows redirects to an answer with a body worth reading. */
+  async function follow(first: string, maxBytes: number, deadline: Deadline): Promise<Answer> {
+    let next = first;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+      const { url, answer } = await send(next, { method: 'GET', headers: {} }, deadline);
+      const location = answer.headers['location'];
+      if (!REDIRECTS.has(answer.status) || location === undefined) return acceptable(answer, maxBytes);
+      await answer.end();
+      next = redirectTarget(location, url);
+    }
+    throw new EgressError('unreachable', `more than ${MAX_REDIRECTS} redirects`);
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true;
+    for (const deadline of running) deadline.abort(new EgressError('unreachable', 'the client was closed'));
+  }
+
+  return { post, download, close };
+}
+
+/** Lets an answer pass whose head promises a file within the bound, in the encoding that was asked for. */
+async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
+  const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const isTooLarge = Number(answer.headers['content-length'] ?? 0) > maxBytes;
+  const isFile = answer.status >= 200 && answer.status < 300 && encoding === 'identity';
+  if (isFile && !isTooLarge) return answer;
+
+  await answer.end();
+  if (isFile) throw tooLarge(maxBytes);
+  const problem = encoding === 'identity' ? 'with no file' : 'in an encoding that was not asked for';
+  throw new EgressError('status', `the address answered ${answer.status} ${problem}`, { status: answer.status });
+}
+
+/** A fragment is for browsers and not sent; everything else of the new address is judged as it stands. */
+function redirectTarget(location: string, from: URL): string {
+  if (!URL.canParse(location, from.href))
+    throw new EgressError('unreachable', 'redirected to something that is no address');
+  const next = new URL(location, from);
+  next.hash = '';
+  return next.href;
+}
+
+/** Reads an answer to its end or its bound, whichever comes first, and keeps nothing. */
+async function discard(answer: Answer, maxBytes: number): Promise<void> {
+  let received = 0;
+  for await (const chunk of answer.body) {
+    received += (chunk as Buffer).length;
+    if (received >= maxBytes) return;
+  }
+}
+
+/** The answer's body as a stream that ends the exchange when it closes, however that comes about. */
+function boundedBody(answer: Answer, maxBytes: number, deadline: Deadline): Readable {
+  async function* bounded(): AsyncGenerator<Buffer> {
+    let received = 0;
+    try {
+      for await (const chunk of answer.body) {
+        received += (chunk as Buffer).length;
+        if (received > maxBytes) throw tooLarge(maxBytes);
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      throw classify(error, deadline.signal);
+    }
+  }
+
+  const body = Readable.from(bounded(), { objectMode: false });
+  // Whoever reads sees a failure; before anyone does, it must not end the process.
+  body.on('error', () => undefined);
+  const abort = (): void => {
+    body.destroy(deadline.signal.reason as Error);
+  };
+  deadline.signal.addEventListener('abort', abort, { once: true });
+  body.once('close', () => {
+    deadline.signal.removeEventListener('abort', abort);
+    deadline.clear();
+    void answer.end();
+  });
+  return body;
+}
+
+function tooLarge(maxBytes: number): EgressError {
+  return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
+}

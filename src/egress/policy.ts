@@ -1,0 +1,95 @@
+/**
+ * Which addresses we go to on someone else's word. One rule, asked twice: of the URL when it is accepted, and of each
+ * address when it is connected to, because a name can resolve to anything by then.
+ *
+ * The rule: https, a port of the configured list, a public address; or an entry of the allow list that names the very
+ * host or range and the very port, and says `http://` where the URL does.
+ */
+import { isPublicAddress, readHost } from './address.ts';
+import { isGranted, mayBeGranted } from './allow-list.ts';
+import type { AllowList } from './allow-list.ts';
+
+/** The operator's settings: `EGRESS_ALLOW` and `EGRESS_PORTS`. */
+export interface EgressPolicy {
+  readonly allow: AllowList;
+  /** Ports that a URL may name without an entry of the allow list. */
+  readonly ports: readonly number[];
+}
+
+/** Where a URL points, before anything is resolved. */
+export interface Target {
+  readonly isPlainHttp: boolean;
+  readonly port: number;
+  readonly host:
+    | { readonly kind: 'name'; readonly name: string }
+    | { readonly kind: 'address'; readonly address: string };
+}
+
+/** What came of looking at a URL; `problem` is for the person who sent it. */
+export type UrlCheck = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly problem: string };
+
+/** Contract §2: "at most 2048 characters". */
+const MAX_URL_LENGTH = 2048;
+
+/**
+ * Judges a URL as far as that is possible without resolving its name.
+ *
+ * @param maxLength characters; 2048 for what clients send (contract §2). Providers' signed addresses can be longer.
+ * @returns the parsed URL, or a problem to be put behind the field's name: `127.0.0.1 is not a public address; …`.
+ */
+export function checkUrl(url: string, policy: EgressPolicy, maxLength: number = MAX_URL_LENGTH): UrlCheck {
+  if (url.length > maxLength) return refused(`maxLength: got ${url.length}, want ${maxLength}`);
+  // The parser of URLs drops tabs and line ends and turns backslashes: what it made of them was not what was sent.
+  if (/[\s\\\p{Cc}]/u.test(url)) return refused('must not contain blanks, backslashes or control characters');
+  if (!/^https?:\/\/[^/?#]/i.test(url) || !URL.canParse(url)) return refused('must be an absolute https URL');
+  if (/^[^/]*\/\/[^/?#]*@/.test(url)) return refused('must not contain user information');
+  if (url.includes('#')) return refused('must not contain a fragment');
+
+  const parsed = new URL(url);
+  const target = targetOf(parsed);
+  if (target === undefined) return refused('the host is neither a name nor an address');
+  const problem = targetProblem(target, policy);
+  return problem === undefined ? { ok: true, url: parsed } : refused(problem);
+}
+
+/**
+ * Whether a connection may be made to an address that a target resolved to.
+ *
+ * @param address dotted decimal or IPv6; of any other spelling the answer is no.
+ */
+export function mayConnect(target: Target, address: string, policy: EgressPolicy): boolean {
+  const name = target.host.kind === 'name' ? target.host.name : undefined;
+  if (isGranted(policy.allow, { name, port: target.port, isPlainHttp: target.isPlainHttp }, address)) return true;
+  return !target.isPlainHttp && policy.ports.includes(target.port) && isPublicAddress(address);
+}
+
+/** Where a parsed http or https URL points; undefined where its host is neither a name nor an address. */
+export function targetOf(url: URL): Target | undefined {
+  const isPlainHttp = url.protocol === 'http:';
+  const host = readHost(url.hostname);
+  if (host.kind === 'invalid') return undefined;
+  return { isPlainHttp, port: url.port === '' ? (isPlainHttp ? 80 : 443) : Number(url.port), host };
+}
+
+function targetProblem(target: Target, policy: EgressPolicy): string | undefined {
+  const { host, port, isPlainHttp } = target;
+  if (host.kind === 'address') {
+    if (mayConnect(target, host.address, policy)) return undefined;
+    if (!isPublicAddress(host.address)) return notPublic(host.address);
+  } else {
+    if (mayBeGranted(policy.allow, { name: host.name, port, isPlainHttp })) return undefined;
+    // RFC 6761 §6.3: these names are always loopback, so there is nothing to wait for.
+    if (/(?:^|\.)localhost$/.test(host.name)) return notPublic(host.name);
+  }
+  if (isPlainHttp) return 'must be https; the operator can allow plain http for a host and port with EGRESS_ALLOW';
+  if (!policy.ports.includes(port)) return `port ${port} is not allowed; want ${policy.ports.join(' or ')}`;
+  return undefined;
+}
+
+function notPublic(host: string): string {
+  return `${host} is not a public address; the operator can allow it with EGRESS_ALLOW`;
+}
+
+function refused(problem: string): UrlCheck {
+  return { ok: false, problem };
+}

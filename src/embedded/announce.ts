@@ -1,0 +1,65 @@
+/**
+ * What `npm start` prints when everything is healthy: where things are, and commands that work when pasted.
+ */
+import path from 'node:path';
+import { locateDataFolder } from './data-folder.ts';
+import type { InstallationFacts } from './installation.ts';
+
+const EXAMPLE_BODY = '{"model":"darkroom/scene","input":{"prompt":"a lighthouse on a cliff at sunset, \\"hello\\""}}';
+
+/** The whole announcement. A key is in it only when it was just made. */
+export function announce(facts: InstallationFacts): string {
+  const { apiUrl, temporalUiUrl, dataDir, firstRun } = facts;
+  // A second terminal knows of the default folder only.
+  const isDefault = dataDir === locateDataFolder(undefined, {});
+  const admin = `npm run admin --${isDefault ? '' : ` --data-dir '${dataDir}'`}`;
+  const lines = [
+    '',
+    'Darkroom is running.',
+    '',
+    `  API          ${apiUrl}/v1`,
+    ...(temporalUiUrl === undefined ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
+    `  Data folder  ${dataDir}`,
+    `  Logs         ${path.join(dataDir, 'logs')}`,
+    `  Account      ${firstRun.accountId}, balance $${firstRun.balanceUsd}`,
+    '',
+    ...(firstRun.apiKey === undefined ? howToGetKey(admin) : firstSteps(apiUrl, firstRun.apiKey)),
+    `Top up:        ${admin} accounts top-up ${firstRun.accountId} --usd 10`,
+    'Stop:          Ctrl-C',
+    '',
+  ];
+  return lines.join('\n');
+}
+
+function howToGetKey(admin: string): string[] {
+  return [
+    'The API key was shown at the first start. Make another in a second terminal:',
+    `New key:       ${admin} keys create`,
+  ];
+}
+
+/** The answers go through a file, so that each line can be pasted as it is. */
+function firstSteps(apiUrl: string, apiKey: string): string[] {
+  const authorization = `-H 'Authorization: Bearer ${apiKey}'`;
+  const curl = apiUrl.startsWith('https:') ? 'curl -sSk' : 'curl -sS';
+  const taskId = `$(grep -o 'tk-svc-[0-9A-Z]*' task.json | head -1)`;
+  const outputUrl = `$(grep -o '"url":"[^"]*' task.json | head -1 | cut -c8-)`;
+  return [
+    'Your API key, shown only this once:',
+    '',
+    `  ${apiKey}`,
+    '',
+    'Paste these into a second terminal. Make a picture:',
+    '',
+    `  ${curl} ${apiUrl}/v1/tasks ${authorization} -H 'Content-Type: application/json' -d '${EXAMPLE_BODY}' | tee task.json`,
+    '',
+    'See how far it is (again until its status is "success"):',
+    '',
+    `  ${curl} ${apiUrl}/v1/tasks/${taskId} ${authorization} -o task.json && cat task.json`,
+    '',
+    'Download it:',
+    '',
+    `  ${curl} -o picture.png "${outputUrl}"`,
+    '',
+  ];
+}

@@ -1,0 +1,90 @@
+/**
+ * Locks between processes of one machine: a file that names its holder. A holder that died holds nothing.
+ */
+import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemCode } from './embedded-error.ts';
+import { isSameProcess, readProcess } from './process-identity.ts';
+
+interface Holder {
+  readonly pid: number;
+  readonly startToken: string;
+}
+
+/** A lock we hold. */
+export interface FileLock {
+  release(): Promise<void>;
+}
+
+/** @returns the lock, or the pid of the living process that has it. */
+export async function tryLock(file: string): Promise<FileLock | { readonly heldBy: number }> {
+  const ours: Holder = { pid: process.pid, startToken: (await readProcess(process.pid))?.startToken ?? '' };
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(ours), { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        // Unlike an exclusive create, a link is never seen empty.
+        await link(draft, file);
+        return { release: () => unlink(file).catch(() => undefined) };
+      } catch (error) {
+        if (systemCode(error) !== 'EEXIST') throw error;
+      }
+      const holder = await readHolder(file);
+      if (holder !== undefined && (await isSameProcess(holder))) return { heldBy: holder.pid };
+      await removeStale(file, holder);
+    }
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+const POLL_MS = 250;
+
+/** Does `work` while nobody else does. `onWait` is told once, if somebody else has the lock, who that is. */
+export async function withFileLock<T>(
+  file: string,
+  work: () => Promise<T>,
+  onWait: (heldBy: number) => void,
+  signal?: AbortSignal,
+): Promise<T> {
+  let isTold = false;
+  for (;;) {
+    const lock = await tryLock(file);
+    if ('release' in lock) {
+      try {
+        return await work();
+      } finally {
+        await lock.release();
+      }
+    }
+    if (!isTold) onWait(lock.heldBy);
+    isTold = true;
+    await delay(POLL_MS, undefined, signal === undefined ? {} : { signal });
+  }
+}
+
+async function readHolder(file: string): Promise<Holder | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof value !== 'object' || value === null || !('pid' in value) || !('startToken' in value)) return undefined;
+    const { pid, startToken } = value;
+    return typeof pid === 'number' && typeof startToken === 'string' ? { pid, startToken } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Two may find the same stale lock: what is moved away must be the stale one, not the other's new one. */
+async function removeStale(file: string, stale: Holder | undefined): Promise<void> {
+  const aside = `${file}.stale.${process.pid}`;
+  try {
+    await rename(file, aside);
+  } catch {
+    return;
+  }
+  const moved = await readHolder(aside);
+  const isStale = moved?.pid === stale?.pid && moved?.startToken === stale?.startToken;
+  if (!isStale) await link(aside, file).catch(() => undefined);
+  await rm(aside, { force: true });
+}

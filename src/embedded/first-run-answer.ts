@@ -1,0 +1,28 @@
+/**
+ * The answer of the first-run role: the account of this installation, and its API key if that was made just now.
+ */
+import { EmbeddedError } from './embedded-error.ts';
+
+export interface FirstRunAnswer {
+  readonly accountId: string;
+  /** Only when it was just made: it is shown once and stored nowhere. */
+  readonly apiKey?: string;
+  /** Decimal USD, as on the wire. */
+  readonly balanceUsd: string;
+}
+
+/** Finds the answer among the lines of the role's output, which may log as well. */
+export function parseFirstRun(lines: readonly string[]): FirstRunAnswer {
+  for (const line of lines.toReversed()) {
+    if (!line.startsWith('{')) continue;
+    try {
+      const value = JSON.parse(line) as Partial<Record<keyof FirstRunAnswer, unknown>>;
+      const { accountId, apiKey, balanceUsd } = value;
+      if (typeof accountId !== 'string' || typeof balanceUsd !== 'string') continue;
+      return { accountId, balanceUsd, ...(typeof apiKey === 'string' ? { apiKey } : {}) };
+    } catch {
+      // Not the answer.
+    }
+  }
+  throw new EmbeddedError('the step "first-run" named no account');
+}

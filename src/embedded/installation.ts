@@ -1,0 +1,259 @@
+/**
+ * One embedded installation, from an opened data folder to processes that serve: what is started, in which order,
+ * with which configuration, and how it all ends.
+ */
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { VARIABLES } from '../config/variables.ts';
+import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
+import type { EmbeddedError } from './embedded-error.ts';
+import { parseFirstRun } from './first-run-answer.ts';
+import type { FirstRunAnswer } from './first-run-answer.ts';
+import { removeInstance, writeInstance } from './instance.ts';
+import { LogFile } from './log-files.ts';
+import { Part } from './part.ts';
+import type { PartDefinition } from './part.ts';
+import { claimPort } from './ports.ts';
+import {
+  clusterLaunch,
+  clusterUrl,
+  createCluster,
+  ensureDatabase,
+  findClusterPid,
+  waitForCluster,
+} from './postgres.ts';
+import type { Cluster } from './postgres.ts';
+import { ProcessRecord } from './process-record.ts';
+import { roleLaunch, runRole, waitForRole } from './role.ts';
+import type { ServingRole } from './role.ts';
+import { readOrMakeSecrets } from './secrets.ts';
+import type { EmbeddedSettings } from './settings.ts';
+import { obtainTemporalCli } from './temporal-cli.ts';
+import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
+
+/** What a started installation is like, for whoever prints it. */
+export interface InstallationFacts {
+  readonly apiUrl: string;
+  readonly temporalUiUrl: string | undefined;
+  readonly dataDir: string;
+  readonly firstRun: FirstRunAnswer;
+}
+
+export interface InstallationOptions {
+  /** The opened data folder. */
+  readonly dataDir: string;
+  readonly settings: EmbeddedSettings;
+  readonly environment: NodeJS.ProcessEnv;
+  /** The module whose subcommands the roles are. */
+  readonly program: string;
+  readonly report: (line: string) => void;
+  readonly onLine: (part: string, line: string) => void;
+  readonly onFailure: (error: EmbeddedError) => void;
+  /** Aborted when the user wants to stop while it is still starting. */
+  readonly signal: AbortSignal;
+}
+
+const DATABASE = 'darkroom';
+/** With the roles' grace of 6 s (and half a second to notice) these keep the whole below 10 s (part 1). */
+const TEMPORAL_STOP_MS = 1_500;
+const POSTGRES_STOP_MS = 1_500;
+const ROLE_STOP_MARGIN_MS = 500;
+
+export class Installation {
+  readonly #options: InstallationOptions;
+  readonly #record: ProcessRecord;
+  readonly #logs = new Map<string, LogFile>();
+  /** In the order in which they stop: each group at once, one group after the other. */
+  readonly #roles: Part[] = [];
+  readonly #servers: { temporal?: Part; postgres?: Part } = {};
+
+  constructor(options: InstallationOptions) {
+    this.#options = options;
+    this.#record = new ProcessRecord(options.dataDir);
+  }
+
+  /**
+   * Starts everything and waits until it is healthy. Whether it succeeds or fails, `stop` is the caller's to call.
+   *
+   * @throws {EmbeddedError} something cannot be started, and what to do about it.
+   */
+  async start(): Promise<InstallationFacts> {
+    const { dataDir, settings, program, signal } = this.#options;
+    await this.#stopOrphans();
+    const secrets = await readOrMakeSecrets(dataDir, existsSync(this.#postgresFolder));
+    const ports = await this.#claimPorts();
+    const environment: NodeJS.ProcessEnv = {
+      URL_SIGNING_KEY: secrets.urlSigningKey,
+      ENCRYPTION_KEY: secrets.encryptionKey,
+      STORE_URL: pathToFileURL(path.join(dataDir, 'objects')).href,
+      ...withoutEmpty(this.#options.environment),
+      PORT: String(ports.api),
+      LOG_FORMAT: 'json',
+      DARKROOM_EMBEDDED: 'true',
+      SHUTDOWN_GRACE_SECONDS: String(settings.shutdownGraceSeconds),
+    };
+    await Promise.all([
+      settings.runsElsewhere.database
+        ? undefined
+        : this.#startPostgres(ports.postgres, secrets.postgresPassword).then((url) => {
+            environment['DATABASE_URL'] = url;
+          }),
+      settings.runsElsewhere.temporal
+        ? undefined
+        : this.#startTemporal(ports.temporal, ports.temporalUi).then((address) => {
+            environment['TEMPORAL_ADDRESS'] = address;
+          }),
+    ]);
+    await runRole(program, 'migrate', environment, this.#log('migrate'), signal);
+    const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
+    const [apiUrl = `http://${settings.host}:${ports.api}`] = await Promise.all([
+      this.#startRole('api', environment),
+      this.#startRole('worker', environment),
+    ]);
+    const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
+    await writeInstance({
+      apiUrl,
+      ...(temporalUiUrl === undefined ? {} : { temporalUiUrl }),
+      temporalAddress: environment['TEMPORAL_ADDRESS'] ?? '',
+      databaseUrl: environment['DATABASE_URL'] ?? '',
+      storeUrl: environment['STORE_URL'] ?? '',
+      dataDir,
+      environment: configurationOf(environment),
+    });
+    return { apiUrl, temporalUiUrl, dataDir, firstRun };
+  }
+
+  /** Stops all parts: those that use others first. */
+  async stop(): Promise<void> {
+    await removeInstance(this.#options.dataDir);
+    await Promise.all(this.#roles.map((part) => part.stop()));
+    await this.#servers.temporal?.stop();
+    await this.#servers.postgres?.stop();
+    await Promise.all([...this.#logs.values()].map((log) => log.close()));
+  }
+
+  /** Ends all parts at once. Synchronous, so that it also works while our own process ends. */
+  kill(): void {
+    for (const part of [...this.#roles, this.#servers.temporal, this.#servers.postgres]) part?.kill();
+  }
+
+  get #postgresFolder(): string {
+    return path.join(this.#options.dataDir, 'postgres');
+  }
+
+  async #stopOrphans(): Promise<void> {
+    const postgresPid = await findClusterPid(this.#postgresFolder);
+    const stopped = await this.#record.stopOrphans(
+      new Map(postgresPid === undefined ? [] : [['postgres', postgresPid]]),
+    );
+    if (stopped.length > 0) {
+      this.#options.report(`Stopped what an earlier start had left running: ${stopped.join(', ')}.`);
+    }
+  }
+
+  async #claimPorts(): Promise<{ api: number; postgres: number; temporal: number; temporalUi: number }> {
+    const { settings } = this.#options;
+    const { database, temporal } = settings.runsElsewhere;
+    return {
+      api: await claimPort(settings.port, 'the API', 'PORT', settings.host),
+      postgres: database ? 0 : await claimPort(settings.postgresPort, 'PostgreSQL', 'POSTGRES_PORT'),
+      temporal: temporal ? 0 : await claimPort(settings.temporalPort, 'Temporal', 'TEMPORAL_PORT'),
+      temporalUi: temporal ? 0 : await claimPort(settings.temporalUiPort, "Temporal's Web UI", 'TEMPORAL_UI_PORT'),
+    };
+  }
+
+  async #startPostgres(port: number, password: string): Promise<string> {
+    const { report } = this.#options;
+    const cluster: Cluster = { folder: this.#postgresFolder, port, password, isDurable: true };
+    if (!existsSync(cluster.folder)) report('Making the database.');
+    await createCluster(cluster.folder, password);
+    const part = this.#part({
+      name: 'postgres',
+      title: 'PostgreSQL',
+      launch: () => clusterLaunch(cluster),
+      waitUntilReady: (_announced, signal) => waitForCluster(cluster, signal),
+      stopSignal: 'SIGINT',
+      stopTimeoutMs: POSTGRES_STOP_MS,
+    });
+    this.#servers.postgres = part;
+    await part.start();
+    await ensureDatabase(cluster, DATABASE);
+    return clusterUrl(cluster, DATABASE);
+  }
+
+  async #startTemporal(port: number, uiPort: number): Promise<string> {
+    const { dataDir, settings, environment, report, signal } = this.#options;
+    const cliPath = await obtainTemporalCli({ cliPath: settings.temporalCliPath, environment, report, signal });
+    const address = `127.0.0.1:${port}`;
+    const databaseFile = path.join(dataDir, 'temporal.sqlite');
+    // A first start that was cut short may have left half a schema, which Temporal would not mend. Nothing of value
+    // is in it before the server answered once.
+    const marker = path.join(dataDir, 'temporal.initialised');
+    const isInitialised = existsSync(marker);
+    if (!isInitialised) {
+      for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(`${databaseFile}${suffix}`, { force: true });
+    }
+    const part = this.#part({
+      name: 'temporal',
+      title: 'Temporal',
+      launch: async () =>
+        temporalServerLaunch({ cliPath, port, uiPort, databaseFile, searchAttributes: SEARCH_ATTRIBUTES }, environment),
+      waitUntilReady: (_announced, untilReady) => waitForTemporal(address, untilReady),
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: TEMPORAL_STOP_MS,
+    });
+    this.#servers.temporal = part;
+    await part.start();
+    if (!isInitialised) await writeFile(marker, '');
+    return address;
+  }
+
+  async #startRole(role: ServingRole, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+    let url: string | undefined;
+    const part = this.#part({
+      name: role,
+      title: role === 'api' ? 'The API' : 'The worker',
+      launch: async () => roleLaunch(this.#options.program, role, environment),
+      waitUntilReady: async (announced, signal) => {
+        url = await waitForRole(announced, signal);
+      },
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: this.#options.settings.shutdownGraceSeconds * 1000 + ROLE_STOP_MARGIN_MS,
+    });
+    this.#roles.push(part);
+    await part.start();
+    return url;
+  }
+
+  #part(definition: PartDefinition): Part {
+    this.#options.signal.throwIfAborted();
+    return new Part(definition, {
+      log: this.#log(definition.name),
+      record: this.#record,
+      onLine: this.#options.onLine,
+      report: this.#options.report,
+      onGivenUp: this.#options.onFailure,
+    });
+  }
+
+  #log(name: string): LogFile {
+    const log = this.#logs.get(name) ?? new LogFile(path.join(this.#options.dataDir, 'logs'), name);
+    this.#logs.set(name, log);
+    return log;
+  }
+}
+
+/** A variable that is set to nothing is not set: it must not hide what we set. */
+function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const configuration: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && Object.hasOwn(VARIABLES, name.replace(/_FILE$/, ''))) configuration[name] = value;
+  }
+  return configuration;
+}

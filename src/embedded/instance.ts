@@ -1,0 +1,49 @@
+/**
+ * What a running installation tells the other commands of the same machine: `instance.json` in its data folder. It
+ * holds the database's password, so only its owner can read it.
+ */
+import { readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { writeWhole } from './data-folder.ts';
+import { isSameProcess, readProcess } from './process-identity.ts';
+
+export interface Instance {
+  /** The supervisor. */
+  readonly pid: number;
+  /** Absolute addresses, without a trailing slash. */
+  readonly apiUrl: string;
+  /** Absent where Temporal runs elsewhere. */
+  readonly temporalUiUrl?: string;
+  readonly temporalAddress: string;
+  readonly databaseUrl: string;
+  readonly storeUrl: string;
+  readonly dataDir: string;
+  /** The configuration that its processes run with: what `admin` needs to work on the same installation. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const FILE = 'instance.json';
+
+/** Publishes the running installation. */
+export async function writeInstance(instance: Omit<Instance, 'pid'>): Promise<void> {
+  const startToken = (await readProcess(process.pid))?.startToken;
+  const record = { pid: process.pid, startToken, ...instance };
+  await writeWhole(path.join(instance.dataDir, FILE), `${JSON.stringify(record, null, 2)}\n`, 0o600);
+}
+
+/** Takes it back. */
+export async function removeInstance(dataDir: string): Promise<void> {
+  await rm(path.join(dataDir, FILE), { force: true });
+}
+
+/** The installation that runs on a data folder; undefined if none does. */
+export async function readInstance(dataDir: string): Promise<Instance | undefined> {
+  let record: Instance & { startToken: string };
+  try {
+    record = JSON.parse(await readFile(path.join(dataDir, FILE), 'utf8')) as Instance & { startToken: string };
+  } catch {
+    return undefined;
+  }
+  const { startToken, ...instance } = record;
+  return (await isSameProcess({ pid: instance.pid, startToken })) ? instance : undefined;
+}

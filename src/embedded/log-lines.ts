@@ -1,0 +1,36 @@
+/**
+ * What of the parts' logs the terminal of `npm start` shows: warnings and worse, each in one short line. Everything
+ * is in the log files.
+ */
+const WARN = 40;
+const LEVELS: Readonly<Record<string, number>> = { debug: 20, info: 30, warn: WARN, error: 50, dpanic: 60, fatal: 60 };
+
+/** The line as the terminal shows it, or undefined if it is not for the terminal. */
+export function shortenLogLine(part: string, line: string): string | undefined {
+  if (line.trim() === '') return undefined;
+  const record = parseRecord(line);
+  if (record === undefined) return isWorthShowing(part, line) ? `${part}: ${line}` : undefined;
+  const level = typeof record['level'] === 'number' ? record['level'] : (LEVELS[String(record['level'])] ?? 0);
+  // Temporal warns of much that it mends by itself.
+  if (level < (part === 'temporal' ? WARN + 1 : WARN)) return undefined;
+  const error = record['err'];
+  const detail =
+    typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : record['error'];
+  const message = String(record['msg'] ?? '');
+  return `${part}: ${message}${detail === undefined || message.includes(String(detail)) ? '' : ` (${String(detail)})`}`;
+}
+
+/** PostgreSQL's own lines: a client's mistake (ERROR) is told by the client, and the rest is routine. */
+function isWorthShowing(part: string, line: string): boolean {
+  if (part === 'postgres') return / (WARNING|FATAL|PANIC): /.test(line);
+  return part !== 'temporal';
+}
+
+function parseRecord(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * One supervised process of the embedded installation: started until it is ready, started again when it dies, given
+ * up when it dies too often, stopped within its time.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EmbeddedError } from './embedded-error.ts';
+import { killGroup, launchProcess } from './launch.ts';
+import type { Launch } from './launch.ts';
+import type { LogFile } from './log-files.ts';
+import type { ProcessRecord } from './process-record.ts';
+
+/** What one of our own processes says over its channel when it does its work. */
+export interface ReadyMessage {
+  readonly type: 'ready';
+  /** Where the api listens. */
+  readonly url?: string;
+}
+
+/** What a part is. */
+export interface PartDefinition {
+  /** Its log file and its lines on the terminal: `postgres`. */
+  readonly name: string;
+  /** Its name in sentences: `PostgreSQL`. */
+  readonly title: string;
+  /** Asked at each start. */
+  readonly launch: () => Promise<Launch>;
+  /** Resolves when the part does its work. Aborted when the process ends first. */
+  readonly waitUntilReady: (announced: Promise<ReadyMessage>, signal: AbortSignal) => Promise<void>;
+  readonly stopSignal: NodeJS.Signals;
+  /** After the signal; then it is killed. */
+  readonly stopTimeoutMs: number;
+}
+
+/** Where a part writes, and whom it tells. */
+export interface PartSurroundings {
+  readonly log: LogFile;
+  readonly record: ProcessRecord;
+  readonly onLine: (part: string, line: string) => void;
+  readonly report: (line: string) => void;
+  /** Called once, when the part is given up. */
+  readonly onGivenUp: (error: EmbeddedError) => void;
+}
+
+/** Part 1's bound: dying five times within a minute is no accident. */
+const MOST_DEATHS = 5;
+const DEATHS_WINDOW_MS = 60_000;
+const READY_TIMEOUT_MS = 60_000;
+const LEAST_BACKOFF_MS = 250;
+const MOST_BACKOFF_MS = 5_000;
+
+interface RunningChild {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  /** Its own word that it is ready; never comes from a program that is not ours. */
+  readonly announced: Promise<ReadyMessage>;
+  /** How it ended, in words. */
+  readonly ended: Promise<string>;
+}
+
+export class Part {
+  readonly #definition: PartDefinition;
+  readonly #surroundings: PartSurroundings;
+  readonly #stopping = new AbortController();
+  #child: RunningChild | undefined;
+  #loop: Promise<void> | undefined;
+  #deaths: number[] = [];
+
+  constructor(definition: PartDefinition, surroundings: PartSurroundings) {
+    this.#definition = definition;
+    this.#surroundings = surroundings;
+  }
+
+  /** The process that runs now. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /**
+   * Starts the part and keeps it running from then on. Resolves when it is ready.
+   *
+   * @throws {EmbeddedError} it was given up before it was ever ready.
+   */
+  async start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#loop = this.#keepRunning(resolve).catch((error: unknown) => {
+        const reason = error instanceof Error ? error : new Error(String(error));
+        const givenUp = reason instanceof EmbeddedError ? reason : new EmbeddedError(reason.message, { cause: reason });
+        reject(givenUp);
+        if (!this.#stopping.signal.aborted) this.#surroundings.onGivenUp(givenUp);
+      });
+    });
+  }
+
+  /** Stops the part in order, then by force when its time is over. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const child = this.#child;
+    if (child !== undefined) {
+      child.process.kill(this.#definition.stopSignal);
+      const timer = setTimeout(() => killGroup(child.pid), this.#definition.stopTimeoutMs);
+      await child.ended;
+      clearTimeout(timer);
+    }
+    await this.#loop;
+  }
+
+  /** Ends it at once. Synchronous, so that it also works while our own process ends. */
+  kill(): void {
+    this.#stopping.abort();
+    if (this.#child !== undefined) killGroup(this.#child.pid);
+  }
+
+  async #keepRunning(onReady: () => void): Promise<void> {
+    const { title } = this.#definition;
+    const { report } = this.#surroundings;
+    let hasBeenReady = false;
+    while (!this.#stopping.signal.aborted) {
+      const child = await this.#launch();
+      if (this.#stopping.signal.aborted) killGroup(child.pid);
+      const isReady = await this.#waitUntilReady(child);
+      if (isReady) {
+        if (hasBeenReady) report(`${title} runs again.`);
+        hasBeenReady = true;
+        onReady();
+      }
+      const end = await child.ended;
+      // What it started must not live on beside its successor.
+      killGroup(child.pid);
+      this.#child = undefined;
+      this.#surroundings.record.remove(this.#definition.name);
+      if (this.#stopping.signal.aborted) break;
+      const attempt = this.#countDeath(end);
+      report(`${title} ended unexpectedly (${end}); starting it again.`);
+      const backoffMs = Math.min(LEAST_BACKOFF_MS * 2 ** (attempt - 1), MOST_BACKOFF_MS);
+      await delay(backoffMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    }
+    if (!hasBeenReady) throw new EmbeddedError(`${title} was stopped before it was ready`);
+  }
+
+  /** @returns how many deaths there were within the window, this one included. */
+  #countDeath(end: string): number {
+    const now = Date.now();
+    this.#deaths = [...this.#deaths.filter((at) => now - at < DEATHS_WINDOW_MS), now];
+    if (this.#deaths.length < MOST_DEATHS) return this.#deaths.length;
+    throw this.#failure(`ended ${MOST_DEATHS} times within a minute (last: ${end})`);
+  }
+
+  #failure(what: string): EmbeddedError {
+    const { log } = this.#surroundings;
+    const lines = log.lastLines.map((line) => `  ${line}`).join('\n');
+    return new EmbeddedError(
+      `${this.#definition.title} ${what}.\n${lines === '' ? 'It wrote no log.' : `Its last log lines (${log.path}):\n${lines}`}`,
+    );
+  }
+
+  async #launch(): Promise<RunningChild> {
+    const { name, stopSignal } = this.#definition;
+    const launch = await this.#definition.launch();
+    const child = launchProcess(launch);
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        this.#surroundings.log.write(line);
+        if (!this.#stopping.signal.aborted) this.#surroundings.onLine(name, line);
+      });
+    }
+    const announced = new Promise<ReadyMessage>((resolve) => {
+      child.on('message', (message) => {
+        if (typeof message === 'object' && 'type' in message && message.type === 'ready')
+          resolve(message as ReadyMessage);
+      });
+    });
+    // 'close' and not 'exit': the last lines of a process that dies say why.
+    const ended = new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    });
+    const { pid } = child;
+    if (pid === undefined) throw this.#failure(`could not be started: ${await ended}`);
+    // Children of a killed process may hold its output open: without them 'close' comes.
+    child.once('exit', () => killGroup(pid));
+    this.#child = { process: child, pid, announced, ended };
+    await this.#surroundings.record.add(name, pid, stopSignal);
+    return this.#child;
+  }
+
+  async #waitUntilReady(child: RunningChild): Promise<boolean> {
+    const timeout = AbortSignal.timeout(READY_TIMEOUT_MS);
+    const ended = new AbortController();
+    void child.ended.then(() => ended.abort());
+    const signal = AbortSignal.any([timeout, ended.signal, this.#stopping.signal]);
+    try {
+      await this.#definition.waitUntilReady(child.announced, signal);
+      return true;
+    } catch (error) {
+      if (!signal.aborted || error instanceof EmbeddedError) throw error;
+      if (!timeout.aborted) return false;
+      killGroup(child.pid);
+      await child.ended;
+      throw this.#failure(`was not ready within ${READY_TIMEOUT_MS / 1000} s`);
+    }
+  }
+}

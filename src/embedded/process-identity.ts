@@ -1,0 +1,57 @@
+/**
+ * Telling one process from another that got its number later. A pid alone is no proof: after a reboot, or in a
+ * container, the same number belongs to something else, and ending that would be a disaster.
+ */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A living process. `startToken` differs between two processes that have had the same pid. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly startToken: string;
+  readonly commandLine: string;
+}
+
+/** Looks a process up; undefined where there is none, or only its remains (a zombie). */
+export async function readProcess(pid: number): Promise<ProcessIdentity | undefined> {
+  return process.platform === 'linux' ? readFromProc(pid) : readFromPs(pid);
+}
+
+/** Whether the very process that was recorded still lives. */
+export async function isSameProcess(recorded: { pid: number; startToken: string }): Promise<boolean> {
+  return (await readProcess(recorded.pid))?.startToken === recorded.startToken;
+}
+
+/** proc(5): in `stat`, after the name in parentheses, the 1st field is the state and the 20th the start time. */
+const STATE_FIELD = 0;
+const START_TIME_FIELD = 19;
+
+async function readFromProc(pid: number): Promise<ProcessIdentity | undefined> {
+  try {
+    const [stat, commandLine, bootId] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readFile(`/proc/${pid}/cmdline`, 'utf8'),
+      readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    ]);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[STATE_FIELD] === 'Z' || fields[STATE_FIELD] === 'X') return undefined;
+    const startToken = `${bootId.trim()}:${fields[START_TIME_FIELD] ?? ''}`;
+    return { pid, startToken, commandLine: commandLine.replaceAll('\0', ' ').trim() };
+  } catch {
+    return undefined;
+  }
+}
+
+async function readFromPs(pid: number): Promise<ProcessIdentity | undefined> {
+  try {
+    const { stdout } = await run('ps', ['-o', 'stat=,lstart=,command=', '-p', String(pid)]);
+    const match = /^\s*(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/.exec(stdout.trimEnd());
+    if (match === null || match[1]?.startsWith('Z') === true) return undefined;
+    return { pid, startToken: match[2] ?? '', commandLine: match[3] ?? '' };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Our own processes as the embedded installation runs them: each is this very program with a role as its subcommand,
+ * configured by environment only, exactly as in a container.
+ */
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EmbeddedError } from './embedded-error.ts';
+import { killGroup, launchProcess } from './launch.ts';
+import type { Launch } from './launch.ts';
+import type { LogFile } from './log-files.ts';
+import type { ReadyMessage } from './part.ts';
+
+/** A role that stays. */
+export type ServingRole = 'api' | 'worker';
+/** A role that does something once and ends. */
+export type OneTimeRole = 'migrate' | 'first-run';
+
+/**
+ * How a role is started: with the options that Node was given for us, so that it also runs from source.
+ *
+ * @param program the module whose subcommands the roles are.
+ */
+export function roleLaunch(program: string, role: ServingRole | OneTimeRole, environment: NodeJS.ProcessEnv): Launch {
+  return {
+    command: process.execPath,
+    args: [...process.execArgv, program, role],
+    environment,
+    hasChannel: role === 'api' || role === 'worker',
+  };
+}
+
+/** Waits for a serving role's word, and for the API's own `/readyz` where we can ask it. */
+export async function waitForRole(announced: Promise<ReadyMessage>, signal: AbortSignal): Promise<string | undefined> {
+  const { url } = await untilAborted(announced, signal);
+  // HTTPS with a certificate for a public name could not be verified on loopback.
+  if (url?.startsWith('http://') !== true) return url;
+  while (!(await answersReady(url, signal))) await delay(100, undefined, { signal });
+  return url;
+}
+
+async function answersReady(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(new URL('/readyz', url), { signal });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}
+
+/**
+ * Runs a one-time role to its end.
+ *
+ * @param log gets what the role logs; its standard output only if it is not the answer, which may hold a key.
+ * @returns its standard output, line by line.
+ * @throws {EmbeddedError} it failed; with its last log lines.
+ */
+export async function runRole(
+  program: string,
+  role: OneTimeRole,
+  environment: NodeJS.ProcessEnv,
+  log: LogFile,
+  signal: AbortSignal,
+): Promise<string[]> {
+  signal.throwIfAborted();
+  const child = launchProcess(roleLaunch(program, role, environment));
+  const output: string[] = [];
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      output.push(line);
+      if (role !== 'first-run') log.write(line);
+    });
+  }
+  if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', (line) => log.write(line));
+  const end = (): void => {
+    if (child.pid !== undefined) killGroup(child.pid);
+  };
+  signal.addEventListener('abort', end);
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', (error) => {
+      log.write(error.message);
+      resolve(null);
+    });
+    child.once('close', resolve);
+  });
+  signal.removeEventListener('abort', end);
+  signal.throwIfAborted();
+  if (code === 0) return output;
+  const lines = log.lastLines.map((line) => `  ${line}`).join('\n');
+  throw new EmbeddedError(`the step "${role}" failed. Its last log lines (${log.path}):\n${lines}`);
+}
+
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    promise.then(resolve, reject);
+  });
+}

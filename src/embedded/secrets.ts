@@ -1,0 +1,68 @@
+/**
+ * The secrets that one installation makes for itself, once. They live in the data folder, readable by its owner only.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { writeWhole } from './data-folder.ts';
+import { EmbeddedError, systemCode } from './embedded-error.ts';
+
+export interface InstallationSecrets {
+  /** `URL_SIGNING_KEY`: without it download URLs handed out before stop working. */
+  readonly urlSigningKey: string;
+  /** `ENCRYPTION_KEY`: without it stored webhook secrets cannot be read. */
+  readonly encryptionKey: string;
+  readonly postgresPassword: string;
+}
+
+const FILE = 'secrets.json';
+const SECRET_BYTES = 32;
+
+/**
+ * Reads the secrets of a data folder, making them at the first start.
+ *
+ * @param hasDatabase whether a database exists there already: then secrets that are gone are not made anew, because
+ *   nothing could be opened with the new ones.
+ * @throws {EmbeddedError} they are gone or damaged.
+ */
+export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): Promise<InstallationSecrets> {
+  const file = path.join(folder, FILE);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (text !== undefined) return parseSecrets(text, file);
+  if (hasDatabase) {
+    throw new EmbeddedError(
+      `${file} is gone, and the database beside it cannot be opened without it: restore that file.`,
+    );
+  }
+  const made: InstallationSecrets = {
+    urlSigningKey: randomSecret(),
+    encryptionKey: randomSecret(),
+    postgresPassword: randomSecret(),
+  };
+  await writeWhole(file, `${JSON.stringify(made, null, 2)}\n`, 0o600);
+  return made;
+}
+
+function randomSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+function parseSecrets(text: string, file: string): InstallationSecrets {
+  try {
+    const found = JSON.parse(text) as Partial<Record<keyof InstallationSecrets, unknown>>;
+    const { urlSigningKey, encryptionKey, postgresPassword } = found;
+    if (
+      typeof urlSigningKey === 'string' &&
+      typeof encryptionKey === 'string' &&
+      typeof postgresPassword === 'string'
+    ) {
+      return { urlSigningKey, encryptionKey, postgresPassword };
+    }
+  } catch {
+    // Told below, with the file's name and without its content.
+  }
+  throw new EmbeddedError(`${file} is damaged: restore it from a copy.`);
+}

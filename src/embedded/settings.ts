@@ -1,0 +1,50 @@
+/**
+ * What the user of `npm start` chose: which parts run elsewhere, and the ports of the others. Everything else in the
+ * environment goes to our own processes as it is.
+ */
+import { EnvironmentReader } from '../config/environment.ts';
+import type { VariableName } from '../config/variables.ts';
+
+export interface EmbeddedSettings {
+  readonly host: string;
+  /** 0 in any of the ports: a free one. */
+  readonly port: number;
+  readonly postgresPort: number;
+  readonly temporalPort: number;
+  readonly temporalUiPort: number;
+  readonly temporalCliPath: string;
+  readonly shutdownGraceSeconds: number;
+  /** Which parts are not ours to run, because the environment names others. */
+  readonly runsElsewhere: { readonly database: boolean; readonly temporal: boolean; readonly store: boolean };
+}
+
+/** With this all parts together stop within 10 s (part 1): see the other parts' times in installation.ts. */
+const DEFAULT_GRACE_SECONDS = 6;
+
+/** @throws {ConfigurationError} with one line for each problem. */
+export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
+  const read = new EnvironmentReader(environment);
+  const settings: EmbeddedSettings = {
+    host: read.text('HOST'),
+    port: read.integer('PORT'),
+    postgresPort: read.integer('POSTGRES_PORT'),
+    temporalPort: read.integer('TEMPORAL_PORT'),
+    temporalUiPort: read.integer('TEMPORAL_UI_PORT'),
+    temporalCliPath: read.text('TEMPORAL_CLI_PATH'),
+    shutdownGraceSeconds: isSet(environment, 'SHUTDOWN_GRACE_SECONDS')
+      ? read.integer('SHUTDOWN_GRACE_SECONDS')
+      : DEFAULT_GRACE_SECONDS,
+    runsElsewhere: {
+      database: isSet(environment, 'DATABASE_URL'),
+      temporal: isSet(environment, 'TEMPORAL_ADDRESS'),
+      store: isSet(environment, 'STORE_URL'),
+    },
+  };
+  read.throwIfBroken();
+  return settings;
+}
+
+/** Whether a variable is given, directly or by a file. */
+export function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
+  return [environment[name], environment[`${name}_FILE`]].some((value) => value !== undefined && value !== '');
+}

@@ -1,0 +1,154 @@
+/**
+ * `npm start`: runs a whole installation on this machine until it is told to stop, or cannot go on.
+ */
+import { parseArgs } from 'node:util';
+import { ConfigurationError } from '../config/environment.ts';
+import { packageModule } from '../config/package-root.ts';
+import { announce } from './announce.ts';
+import { explainStorageError, locateDataFolder, openDataFolder } from './data-folder.ts';
+import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { Installation } from './installation.ts';
+import { shortenLogLine } from './log-lines.ts';
+import { readSettings } from './settings.ts';
+
+const USAGE = `Runs Darkroom on this machine: PostgreSQL, Temporal with its Web UI, the API and a worker.
+
+Usage: npm start -- [options]
+
+  --data-dir <folder>  where everything is kept (default: DATA_DIR, then data below the project)
+  --verbose            shows all log lines of all parts, not only warnings
+  --help               shows this
+
+Ports: PORT (8787), TEMPORAL_PORT (7233), TEMPORAL_UI_PORT (8233), POSTGRES_PORT (a free one); 0 picks a free one.
+DATABASE_URL, TEMPORAL_ADDRESS and STORE_URL name services of your own, which are then not started here.
+All variables: .env.example.
+`;
+
+/** One Ctrl-C arrives several times, from the terminal and from npm: only a later one is a second one. */
+const SAME_SIGNAL_MS = 1_000;
+const EXIT_INTERRUPTED = 130;
+
+/**
+ * Runs the installation.
+ *
+ * @param args what follows `start` on the command line.
+ * @param program the module whose subcommands the roles are; default: this program's own.
+ * @returns the exit code: 0 after a stop that was asked for, 1 after a failure, which has been printed.
+ */
+export async function runEmbedded(options: {
+  readonly args: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly program?: string;
+}): Promise<number> {
+  // What an installation keeps is nobody else's to read.
+  process.umask(0o077);
+  // A terminal that was closed must not end us before our parts.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  try {
+    const { values } = parseArgs({
+      args: [...options.args],
+      options: { 'data-dir': { type: 'string' }, verbose: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    });
+    if (values.help === true) {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    const dataDir = locateDataFolder(values['data-dir'], options.environment);
+    const program = options.program ?? packageModule('src/main.ts');
+    return await runOn(dataDir, program, options.environment, values.verbose === true);
+  } catch (error) {
+    process.stderr.write(`\n${messageOf(error)}\n`);
+    return 1;
+  }
+}
+
+async function runOn(
+  dataDir: string,
+  program: string,
+  environment: NodeJS.ProcessEnv,
+  isVerbose: boolean,
+): Promise<number> {
+  const settings = readSettings(environment);
+  const folder = await openDataFolder(dataDir);
+  const report = (line: string): void => void process.stdout.write(`${line}\n`);
+  const stopRequested = new AbortController();
+  const failed = new AbortController();
+  const installation = new Installation({
+    dataDir: folder.path,
+    settings,
+    environment,
+    program,
+    report,
+    onLine: (part, line) => {
+      const shown = isVerbose ? `${part}: ${line}` : shortenLogLine(part, line);
+      if (shown !== undefined) report(shown);
+    },
+    onFailure: (error) => failed.abort(error),
+    signal: stopRequested.signal,
+  });
+  const stopListening = onStopSignals(
+    () => {
+      report('Stopping.');
+      stopRequested.abort();
+    },
+    () => {
+      installation.kill();
+      process.exit(EXIT_INTERRUPTED);
+    },
+  );
+  const killAll = (): void => installation.kill();
+  process.on('exit', killAll);
+  const ending = Promise.race([aborted(failed.signal), aborted(stopRequested.signal)]);
+  const starting = installation.start();
+  try {
+    report(`Starting Darkroom on ${folder.path}.`);
+    report(announce(await Promise.race([starting, ending])));
+    return await ending;
+  } catch (error) {
+    if (stopRequested.signal.aborted) return 0;
+    throw explainStorageError(error, folder.path);
+  } finally {
+    stopRequested.abort();
+    await installation.stop();
+    await starting.catch(() => undefined);
+    await folder.release();
+    process.off('exit', killAll);
+    stopListening();
+    report('Stopped.');
+  }
+}
+
+/** Rejects with the signal's reason once it is aborted. */
+async function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+/** Calls `onStop` at the first signal that asks us to end, and `onForce` at one that comes clearly later. */
+function onStopSignals(onStop: () => void, onForce: () => void): () => void {
+  let firstAt: number | undefined;
+  const listen = (): void => {
+    const now = Date.now();
+    if (firstAt === undefined) {
+      firstAt = now;
+      onStop();
+    } else if (now - firstAt > SAME_SIGNAL_MS) {
+      onForce();
+    }
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, listen);
+  return () => {
+    for (const signal of signals) process.off(signal, listen);
+  };
+}
+
+/** What the user reads: our own words as they are, everything else with its stack, because it is our mistake. */
+function messageOf(error: unknown): string {
+  if (error instanceof EmbeddedError || error instanceof ConfigurationError) return error.message;
+  if (systemCode(error).startsWith('ERR_PARSE_ARGS'))
+    return `${String(error)}
+See npm start -- --help.`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

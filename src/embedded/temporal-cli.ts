@@ -1,0 +1,129 @@
+/**
+ * Finds the Temporal CLI, whose `server start-dev` is the embedded Temporal server, or gets it: from the vendor's
+ * download, or built with Go from the sources that tools/temporal pins. What was got is kept in the user's cache.
+ */
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { EmbeddedError } from './embedded-error.ts';
+import { withFileLock } from './file-lock.ts';
+import { buildTemporalCli } from './temporal-cli-build.ts';
+import { downloadTemporalCli } from './temporal-cli-download.ts';
+
+const run = promisify(execFile);
+
+/** The version that is got where none is there; tools/temporal/go.mod pins the same. */
+export const TEMPORAL_CLI_VERSION = '1.8.2';
+/** The server inside CLI 1.5.0, the first whose dev server knows what we set (fairness). */
+const LEAST_SERVER_VERSION = [1, 29] as const;
+
+export interface TemporalCliOptions {
+  /** `TEMPORAL_CLI_PATH`; empty or absent: look elsewhere. */
+  readonly cliPath?: string | undefined;
+  /** Where got ones are kept; default: `darkroom` in the user's cache folder. */
+  readonly cacheDir?: string | undefined;
+  /** The environment of the caller: `PATH`, `HOME`, `XDG_CACHE_HOME`, and what Go needs. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Told, line by line, about anything that takes long. */
+  readonly report: (line: string) => void;
+  /** Ends a download or a build that is under way. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The path of a Temporal CLI that runs.
+ *
+ * @throws {EmbeddedError} none was found and none could be got; says every way out.
+ */
+export async function obtainTemporalCli(options: TemporalCliOptions): Promise<string> {
+  const { cliPath, environment, report, signal = new AbortController().signal } = options;
+  if (cliPath !== undefined && cliPath !== '') {
+    const problem = await findProblem(cliPath);
+    if (problem === undefined) return cliPath;
+    throw new EmbeddedError(`TEMPORAL_CLI_PATH is ${cliPath}, and ${problem}`);
+  }
+  const onPath = await findOnPath(environment);
+  if (onPath !== undefined) return onPath;
+
+  const cached = path.join(
+    options.cacheDir ?? defaultCacheDir(environment),
+    `temporal-${TEMPORAL_CLI_VERSION}`,
+    'temporal',
+  );
+  if ((await findProblem(cached)) === undefined) return cached;
+  await mkdir(path.dirname(cached), { recursive: true });
+  return withFileLock(
+    `${cached}.lock`,
+    async () => {
+      // Whoever held the lock before us may have got it.
+      if ((await findProblem(cached)) === undefined) return cached;
+      const failures: string[] = [];
+      for (const obtain of [downloadTemporalCli, buildTemporalCli]) {
+        try {
+          await obtain({ version: TEMPORAL_CLI_VERSION, target: cached, environment, report, signal });
+          const problem = await findProblem(cached);
+          if (problem === undefined) return cached;
+          failures.push(`${cached}: ${problem}`);
+        } catch (error) {
+          signal.throwIfAborted();
+          failures.push(error instanceof Error ? error.message : String(error));
+        }
+      }
+      throw new EmbeddedError(noCliMessage(failures, cached));
+    },
+    (pid) => report(`Another start (process ${pid}) is already getting the Temporal CLI; waiting for it.`),
+    signal,
+  );
+}
+
+function noCliMessage(failures: readonly string[], cached: string): string {
+  return [
+    `there is no Temporal server on this machine, and ${TEMPORAL_CLI_VERSION} of the Temporal CLI could not be got:`,
+    ...failures.map((failure) => `  - ${failure}`),
+    'Any one of these helps:',
+    '  - install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on the PATH',
+    '  - set TEMPORAL_CLI_PATH to a `temporal` executable',
+    `  - put one at ${cached}`,
+    '  - install Go 1.26.4 or newer, and it is built from source',
+    '  - set TEMPORAL_ADDRESS to a Temporal server that runs elsewhere',
+  ].join('\n');
+}
+
+function defaultCacheDir(environment: NodeJS.ProcessEnv): string {
+  const base = environment['XDG_CACHE_HOME'];
+  return path.join(base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache'), 'darkroom');
+}
+
+async function findOnPath(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+  for (const folder of (environment['PATH'] ?? '').split(path.delimiter)) {
+    if (!path.isAbsolute(folder)) continue;
+    const candidate = path.join(folder, 'temporal');
+    if ((await findProblem(candidate)) === undefined) return candidate;
+  }
+  return undefined;
+}
+
+/** Long enough for a cold disk, short enough for something that is no CLI and waits. */
+const VERSION_TIMEOUT_MS = 10_000;
+
+/** What is wrong with a CLI; undefined if nothing is. */
+async function findProblem(file: string): Promise<string | undefined> {
+  try {
+    await access(file, constants.X_OK);
+  } catch {
+    return 'there is no executable file there';
+  }
+  try {
+    const { stdout } = await run(file, ['--version'], { timeout: VERSION_TIMEOUT_MS });
+    const match = /\(Server (\d+)\.(\d+)/.exec(stdout);
+    if (match === null) return 'it is not the Temporal CLI (its --version names no server)';
+    const [major, minor] = [Number(match[1]), Number(match[2])];
+    const isNewEnough =
+      major > LEAST_SERVER_VERSION[0] || (major === LEAST_SERVER_VERSION[0] && minor >= LEAST_SERVER_VERSION[1]);
+    return isNewEnough ? undefined : `it is too old (${stdout.trim()}): version 1.5 or newer is needed`;
+  } catch {
+    return 'it does not run on this machine';
+  }
+}

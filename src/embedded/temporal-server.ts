@@ -1,0 +1,85 @@
+/**
+ * The embedded Temporal server: the official CLI's dev server, with our settings. How it is launched, and when it
+ * answers.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import type { Launch } from './launch.ts';
+
+/** One dev server. */
+export interface TemporalServer {
+  readonly cliPath: string;
+  readonly port: number;
+  /** Absent: no Web UI. */
+  readonly uiPort?: number;
+  /** Absent: in memory. */
+  readonly databaseFile?: string;
+  readonly searchAttributes: Readonly<Record<string, string>>;
+  /** More of the server's dynamic configuration, by key. */
+  readonly dynamicConfig?: Readonly<Record<string, string>>;
+}
+
+/** The namespace that the dev server makes by itself. */
+const NAMESPACE = 'default';
+
+/** How the dev server is started. SIGTERM stops it. */
+export function temporalServerLaunch(server: TemporalServer, environment: NodeJS.ProcessEnv): Launch {
+  const args = [
+    'server',
+    'start-dev',
+    '--ip',
+    '127.0.0.1',
+    '--port',
+    String(server.port),
+    '--log-format',
+    'json',
+    '--log-level',
+    'warn',
+    // A server with one shard asks for work 20 times a second by default, and so delays each hand-over by up to 50 ms.
+    '--dynamic-config-value',
+    'history.transferProcessorMaxPollRPS=1000',
+    // Fairness between accounts on the generation queue.
+    '--dynamic-config-value',
+    'matching.enableFairness=true',
+  ];
+  for (const [key, value] of Object.entries(server.dynamicConfig ?? {})) {
+    args.push('--dynamic-config-value', `${key}=${value}`);
+  }
+  if (server.uiPort === undefined) args.push('--headless');
+  else args.push('--ui-port', String(server.uiPort));
+  if (server.databaseFile !== undefined) {
+    // SQLite's defaults halve the rate of starts; with a write-ahead log a killed process still loses nothing.
+    args.push('--db-filename', server.databaseFile);
+    args.push('--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL');
+  }
+  for (const [name, type] of Object.entries(server.searchAttributes))
+    args.push('--search-attribute', `${name}=${type}`);
+  return { command: server.cliPath, args, environment: cliEnvironment(environment) };
+}
+
+/** The CLI reads `TEMPORAL_*` itself: our own variables must not reach it. */
+function cliEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => /^(PATH|HOME|TMPDIR|TZ|LANG)$/.test(name)));
+}
+
+const CALL_TIMEOUT_MS = 2_000;
+
+/** Waits until the server answers for the namespace. */
+export async function waitForTemporal(address: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: CALL_TIMEOUT_MS });
+      try {
+        await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+          connection.workflowService.describeNamespace({ namespace: NAMESPACE }),
+        );
+        return;
+      } finally {
+        await connection.close();
+      }
+    } catch {
+      await delay(50, undefined, { signal });
+    }
+  }
+}

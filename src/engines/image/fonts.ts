@@ -1,0 +1,66 @@
+/**
+ * The lettering font: Inter in the alphabets that it has, registered once a thread from the installed package. Other
+ * scripts are drawn with whatever fonts the machine has; a character that no font has is left out, never drawn as a box.
+ */
+import { createRequire } from 'node:module';
+import { createCanvas, GlobalFonts } from '@napi-rs/canvas';
+
+/** The name under which the canvas knows the font. */
+const FAMILY = 'Darkroom Inter';
+const ALPHABETS = ['latin', 'latin-ext', 'cyrillic', 'greek', 'vietnamese'] as const;
+const WEIGHTS = [400, 700, 900] as const;
+
+export type Weight = (typeof WEIGHTS)[number];
+
+function register(): void {
+  if (GlobalFonts.has(FAMILY)) return;
+  const require = createRequire(import.meta.url);
+  for (const alphabet of ALPHABETS) {
+    for (const weight of WEIGHTS) {
+      const file = require.resolve(`@fontsource/inter/files/inter-${alphabet}-${weight}-normal.woff2`);
+      if (GlobalFonts.registerFromPath(file, FAMILY) === null) throw new Error(`the font ${file} cannot be read`);
+    }
+  }
+}
+
+/** The canvas's `font` for a weight and a size in the units of the context. */
+export function fontOf(weight: Weight, size: number): string {
+  register();
+  return `${weight} ${size}px "${FAMILY}"`;
+}
+
+/** A code point that is assigned in no font: drawing it shows what a missing character looks like. */
+const MISSING = '\u{10FFFF}';
+const PROBE_PIXELS = 24;
+const known = new Map<string, boolean>();
+/** Characters remembered at most: enough for every script that is in use. */
+const MOST_KNOWN = 20_000;
+
+function probe(character: string): string {
+  const canvas = createCanvas(PROBE_PIXELS * 2, PROBE_PIXELS * 2);
+  const context = canvas.getContext('2d');
+  context.font = fontOf(400, PROBE_PIXELS);
+  context.fillText(character, 4, PROBE_PIXELS * 1.4);
+  return canvas.data().toString('latin1');
+}
+
+let missing: string | undefined;
+
+/** Whether some font here has the character. */
+function isDrawable(character: string): boolean {
+  const before = known.get(character);
+  if (before !== undefined) return before;
+  missing ??= probe(MISSING);
+  const isThere = probe(character) !== missing;
+  if (known.size < MOST_KNOWN) known.set(character, isThere);
+  return isThere;
+}
+
+/** The text without the characters that no font here has. */
+export function drawableText(text: string): string {
+  return [...text]
+    .filter((character) => character < '\u0250' || isDrawable(character))
+    .join('')
+    .replace(/\s+/gu, ' ')
+    .trim();
+}

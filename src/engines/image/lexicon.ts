@@ -1,0 +1,257 @@
+/**
+ * The words that the picture engines know: things that can be drawn, and what else a prompt says of a scene. Every word
+ * is in the singular; `prompt-reading.ts` takes plurals off. Phrases of several words are joined by a hyphen there.
+ */
+
+/** Things by their words. The order is of no importance; each word stands once. */
+const THING_WORDS = {
+  mountain: 'mountain peak alp alps himalayas summit fjord cliff ridge rockies everest',
+  volcano: 'volcano lava eruption vesuvius fuji',
+  hill: 'hill valley countryside highland moor vineyard',
+  sea: 'sea ocean coast wave bay shore seaside harbour harbor port surf marina lagoon tide',
+  lake: 'lake pond water reflection reservoir tarn loch',
+  river: 'river stream creek brook canal',
+  waterfall: 'waterfall cascade',
+  beach: 'beach sandbank',
+  island: 'island islet atoll',
+  forest: 'forest wood woodland woods jungle rainforest taiga grove park',
+  pine: 'pine fir spruce conifer christmas-tree evergreen larch',
+  tree: 'tree oak maple birch willow elm beech ash orchard apple-tree',
+  blossom: 'cherry-blossom blossom cherry-tree sakura blossom-tree',
+  palm: 'palm palm-tree coconut',
+  cactus: 'cactus cacti saguaro',
+  desert: 'desert dune sahara oasis sand wasteland',
+  canyon: 'canyon mesa butte gorge badlands arizona',
+  field: 'field meadow grassland prairie pasture farm grass savanna savannah steppe garden lawn wheat',
+  lavender: 'lavender lavender-field provence',
+  flower: 'flower tulip rose daisy poppy sunflower wildflower bouquet lily iris orchid',
+  mushroom: 'mushroom toadstool',
+  road: 'road path street highway trail lane',
+  bridge: 'bridge viaduct aqueduct',
+  city: 'city skyline skyscraper downtown metropolis cityscape tokyo manhattan building cyberpunk-city',
+  village: 'village town hamlet',
+  house: 'house cottage home cabin hut barn farmhouse villa chalet lodge',
+  castle: 'castle palace fortress citadel',
+  lighthouse: 'lighthouse beacon',
+  windmill: 'windmill mill',
+  church: 'church chapel cathedral steeple abbey',
+  temple: 'temple pagoda shrine monastery torii',
+  tower: 'tower',
+  pyramid: 'pyramid egypt',
+  tent: 'tent camp campsite tipi yurt',
+  campfire: 'campfire fire bonfire flame',
+  fence: 'fence',
+  rock: 'rock stone boulder',
+  boat: 'boat sailboat sailing-boat yacht sail regatta',
+  rowboat: 'rowboat canoe kayak gondola fishing-boat dinghy raft',
+  ship: 'ship steamer ferry liner vessel galleon freighter',
+  balloon: 'balloon hot-air-balloon airship zeppelin',
+  plane: 'plane airplane aeroplane aircraft jet',
+  rocket: 'rocket spaceship spacecraft shuttle starship',
+  ufo: 'ufo flying-saucer saucer',
+  kite: 'kite',
+  car: 'car automobile taxi van convertible jeep',
+  train: 'train locomotive railway tram',
+  sun: 'sun sunshine sunlight sunbeam',
+  moon: 'moon moonlight full-moon moonlit moonrise',
+  crescent: 'crescent crescent-moon half-moon',
+  star: 'star starlight starry constellation',
+  galaxy: 'galaxy nebula milky-way cosmos universe space',
+  aurora: 'aurora northern-light polar-light borealis',
+  comet: 'comet meteor shooting-star',
+  planet: 'planet saturn jupiter mars',
+  rainbow: 'rainbow',
+  cloud: 'cloud',
+  sky: 'sky heaven horizon',
+  bird: 'bird seagull gull swallow flock raven crow sparrow pigeon goose stork',
+  eagle: 'eagle hawk falcon condor vulture',
+  owl: 'owl',
+  duck: 'duck swan',
+  cat: 'cat kitten kitty tomcat',
+  dog: 'dog puppy hound corgi terrier shepherd-dog',
+  fox: 'fox',
+  wolf: 'wolf husky coyote',
+  horse: 'horse pony stallion mare',
+  unicorn: 'unicorn',
+  deer: 'deer stag elk moose reindeer antelope fawn',
+  bear: 'bear panda grizzly',
+  rabbit: 'rabbit bunny hare',
+  cow: 'cow bull cattle ox bison',
+  sheep: 'sheep lamb goat flock-of-sheep',
+  lion: 'lion tiger lioness leopard panther',
+  elephant: 'elephant mammoth',
+  camel: 'camel caravan',
+  whale: 'whale orca',
+  dolphin: 'dolphin porpoise',
+  fish: 'fish salmon goldfish trout shark',
+  jellyfish: 'jellyfish medusa',
+  coral: 'coral reef seaweed underwater under-water under-the-sea deep-sea seabed',
+  butterfly: 'butterfly moth',
+  person:
+    'person man woman figure wanderer hiker traveller traveler girl boy child people wizard monk farmer fisherman knight samurai human hero king queen',
+  couple: 'couple lover pair-of-lovers family friend',
+  astronaut: 'astronaut cosmonaut spaceman',
+  robot: 'robot android mech',
+  snowman: 'snowman',
+  lantern: 'lantern paper-lantern sky-lantern',
+  firework: 'firework fireworks',
+} as const;
+
+/** Something that can be drawn. */
+export type Thing = keyof typeof THING_WORDS;
+
+export type TimeOfDay = 'dawn' | 'morning' | 'noon' | 'afternoon' | 'sunset' | 'dusk' | 'night';
+export type Weather = 'clear' | 'cloudy' | 'rain' | 'snow' | 'fog' | 'storm' | 'wind';
+export type Season = 'spring' | 'summer' | 'autumn' | 'winter';
+export type Style =
+  | 'natural'
+  | 'watercolour'
+  | 'oil'
+  | 'ink'
+  | 'sketch'
+  | 'minimal'
+  | 'neon'
+  | 'vintage'
+  | 'pastel'
+  | 'pixel'
+  | 'low-poly'
+  | 'glass'
+  | 'noir';
+
+const TIME_WORDS: Record<TimeOfDay, string> = {
+  dawn: 'dawn sunrise daybreak first-light',
+  morning: 'morning',
+  noon: 'noon midday day daytime daylight sunny bright',
+  afternoon: 'afternoon golden-hour golden-light warm-light',
+  sunset: 'sunset evening sundown',
+  dusk: 'dusk twilight blue-hour nightfall gloaming',
+  night: 'night midnight nighttime nocturnal starry-night dark',
+};
+
+const WEATHER_WORDS: Record<Weather, string> = {
+  clear: 'clear cloudless',
+  cloudy: 'cloudy overcast grey-sky gray-sky',
+  rain: 'rain rainy drizzle downpour wet shower monsoon',
+  snow: 'snowfall snowing snowstorm blizzard snowflake',
+  fog: 'fog foggy mist misty haze hazy smoke smog',
+  storm: 'storm stormy thunder thunderstorm lightning tempest hurricane',
+  wind: 'wind windy breeze breezy gust',
+};
+
+const SEASON_WORDS: Record<Season, string> = {
+  spring: 'spring springtime april may',
+  summer: 'summer summertime july tropical',
+  autumn: 'autumn fall october autumnal november',
+  winter: 'winter snowy snow frozen ice icy christmas arctic antarctic january wintry frost frosty glacier iceberg',
+};
+
+const STYLE_WORDS: Record<Exclude<Style, 'natural'>, string> = {
+  watercolour: 'watercolour watercolor aquarelle gouache',
+  oil: 'oil oil-painting impressionist impressionism impasto painterly van-gogh monet painting brushstroke acrylic',
+  ink: 'ink sumi-e ink-wash woodcut linocut calligraphy ukiyo-e',
+  sketch: 'sketch pencil drawing charcoal engraving etching line-art',
+  minimal: 'minimal minimalist minimalistic flat simple vector flat-design',
+  neon: 'neon synthwave cyberpunk vaporwave retrowave glowing outrun',
+  vintage: 'vintage retro sepia nostalgic antique old-photo film 1970s faded',
+  pastel: 'pastel soft dreamy kawaii',
+  pixel: 'pixel pixel-art 8-bit 16-bit pixelated',
+  'low-poly': 'low-poly lowpoly polygonal geometric origami faceted triangulated',
+  glass: 'stained-glass mosaic glass',
+  noir: 'noir black-and-white monochrome grayscale greyscale',
+};
+
+/** Colour words, as paint in daylight. */
+const COLOUR_WORDS: Readonly<Record<string, string>> = {
+  red: '#d0342c',
+  crimson: '#a3152d',
+  scarlet: '#e0301e',
+  orange: '#f08a24',
+  amber: '#f5a623',
+  yellow: '#f6cf3a',
+  golden: '#e8b13a',
+  gold: '#e3ab2e',
+  green: '#3f9b4f',
+  emerald: '#1f9d72',
+  olive: '#7d8b3a',
+  mint: '#9fe0c4',
+  lime: '#a6d934',
+  teal: '#1f8a8c',
+  turquoise: '#36bdb8',
+  cyan: '#2fc3dd',
+  blue: '#2f6fd0',
+  navy: '#1e3163',
+  azure: '#3d9be9',
+  indigo: '#41389b',
+  violet: '#7d4fc4',
+  purple: '#7b3fa6',
+  lilac: '#b99ad6',
+  magenta: '#d1348f',
+  pink: '#f08fb1',
+  rosy: '#e89aa8',
+  coral: '#f4775f',
+  peach: '#f9bd98',
+  salmon: '#f28e7c',
+  brown: '#7a5136',
+  copper: '#b5673a',
+  beige: '#dccbaa',
+  cream: '#f4ead2',
+  white: '#f5f3ee',
+  silver: '#c3c9cf',
+  grey: '#8b9096',
+  gray: '#8b9096',
+  black: '#24252b',
+  maroon: '#6e1f2a',
+  ginger: '#d8782e',
+};
+
+const COUNT_WORDS: Readonly<Record<string, number>> = {
+  one: 1,
+  single: 1,
+  lone: 1,
+  lonely: 1,
+  two: 2,
+  pair: 2,
+  three: 3,
+  four: 4,
+  five: 5,
+  six: 6,
+  seven: 7,
+  eight: 8,
+  several: 4,
+  many: 7,
+  countless: 9,
+};
+
+const SIZE_WORDS: Readonly<Record<string, number>> = {
+  tiny: 0.6,
+  small: 0.75,
+  little: 0.75,
+  distant: 0.6,
+  far: 0.6,
+  big: 1.3,
+  large: 1.3,
+  huge: 1.6,
+  giant: 1.7,
+  enormous: 1.7,
+  tall: 1.25,
+};
+
+function byWord<Name extends string>(lists: Readonly<Record<Name, string>>): ReadonlyMap<string, Name> {
+  const names = Object.keys(lists) as Name[];
+  return new Map(names.flatMap((name) => lists[name].split(' ').map((word) => [word, name] as const)));
+}
+
+export const THINGS = byWord<Thing>(THING_WORDS);
+export const TIMES = byWord(TIME_WORDS);
+export const WEATHERS = byWord(WEATHER_WORDS);
+export const SEASONS = byWord(SEASON_WORDS);
+export const STYLES = byWord(STYLE_WORDS);
+export const COLOURS: ReadonlyMap<string, string> = new Map(Object.entries(COLOUR_WORDS));
+export const COUNTS: ReadonlyMap<string, number> = new Map(Object.entries(COUNT_WORDS));
+export const SIZES: ReadonlyMap<string, number> = new Map(Object.entries(SIZE_WORDS));
+
+/** The phrases of several words, longest first, as the text that stands in a prompt. */
+export const PHRASES: readonly string[] = [THINGS, TIMES, WEATHERS, SEASONS, STYLES]
+  .flatMap((words) => [...words.keys()])
+  .filter((word) => word.includes('-'))
+  .toSorted((first, second) => second.length - first.length);

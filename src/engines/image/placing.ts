@@ -1,0 +1,113 @@
+/**
+ * Finds room for the things of a scene: on which ground each stands, where across, and how large, so that they keep
+ * clear of each other and the first thing that the prompt names is the most prominent.
+ */
+import type { Thing } from './lexicon.ts';
+import type { Mention } from './prompt-reading.ts';
+import type { Random } from './random.ts';
+import type { Look, Point, Surface } from './stage.ts';
+import { SUBJECTS } from './subjects.ts';
+import type { Subject } from './subjects.ts';
+
+/** One thing in its place. */
+export interface Placed {
+  readonly thing: Thing;
+  readonly subject: Subject;
+  readonly place: Point;
+  readonly size: number;
+  readonly look: Look;
+}
+
+interface Taken {
+  readonly x: number;
+  readonly half: number;
+}
+
+/** Remembers what is taken along one line and offers the freest of several places. */
+export class Room {
+  readonly #taken: Taken[] = [];
+
+  /** The x of the candidate with the most space, and takes it. */
+  take(candidates: readonly number[], half: number): number {
+    const gap = (x: number): number => Math.min(1e6, ...this.#taken.map((other) => Math.abs(x - other.x) - other.half - half));
+    let best = candidates[0] ?? 0;
+    for (const x of candidates) if (gap(x) > gap(best)) best = x;
+    this.#taken.push({ x: best, half });
+    return best;
+  }
+
+  /** Whether a place is free. */
+  isFree(x: number, half: number): boolean {
+    return this.#taken.every((other) => Math.abs(x - other.x) > other.half + half);
+  }
+}
+
+/** How much larger a thing is drawn: the first that was named most, crowds less. */
+function prominence(mention: Mention, order: number, things: number): number {
+  const hero = order === 0 ? (things <= 2 ? 1.45 : 1.2) : things <= 3 ? 1.1 : 0.95;
+  return hero * mention.scale * (mention.count > 4 ? 0.72 : mention.count > 2 ? 0.86 : 1);
+}
+
+/** The subjects of a scene, in the order of the prompt. */
+export function subjectsOf(mentions: Iterable<Mention>): { mention: Mention; subject: Subject; order: number; things: number }[] {
+  const found = [...mentions].flatMap((mention) => {
+    const subject = SUBJECTS[mention.thing];
+    return subject === undefined ? [] : [{ mention, subject }];
+  });
+  return found.map((entry, order) => ({ ...entry, order, things: found.length }));
+}
+
+export interface PlacingGround {
+  readonly surface: Surface;
+  readonly room: Room;
+}
+
+/** Places every copy of one mention on the ground. */
+export function placeOnGround(entry: ReturnType<typeof subjectsOf>[number], ground: PlacingGround, limit: number, random: Random): Placed[] {
+  const { mention, subject } = entry;
+  const { surface, room } = ground;
+  const chance = random.fork(mention.thing);
+  const fit = Math.min(1, limit / (subject.height * surface.scale * 1.6));
+  return Array.from({ length: mention.count }, (_, copy): Placed => {
+    const grow = prominence(mention, entry.order, entry.things) * (mention.count > 1 ? chance.between(0.86, 1.08) : 1);
+    const size = subject.height * surface.scale * grow * fit;
+    const half = size * subject.half;
+    const [left, right] = [surface.left + half * 0.8, Math.max(surface.left + half, surface.right - half * 0.8)];
+    const thirds = copy === 0 && entry.order === 0 ? [0.34, 0.66].map((share) => surface.left + share * (surface.right - surface.left)) : [];
+    const spread = Array.from({ length: 16 }, () => chance.between(left, right));
+    const candidates = [...thirds.filter((x) => x > left && x < right), ...spread];
+    const x = room.take(candidates.length > 0 ? candidates : [(surface.left + surface.right) / 2], half);
+    const y = surface.yAt(x) + (surface.depth < 0.1 ? chance.between(16, 46) : chance.between(3, 10));
+    return { thing: mention.thing, subject, place: { x, y }, size, look: { colour: mention.colour, depth: surface.depth * 0.7, facing: chance.chance(0.5) ? 1 : -1, random: chance.fork(`look ${copy}`) } };
+  });
+}
+
+/** Places every copy of one mention in a free area: in the air or on water. Nearer ones are lower and larger. */
+export function placeInArea(entry: ReturnType<typeof subjectsOf>[number], area: { left: number; right: number; top: number; bottom: number }, room: Room, options: { random: Random; isWater: boolean }): Placed[] {
+  const { mention, subject } = entry;
+  const chance = options.random.fork(mention.thing);
+  const facing = chance.chance(0.5) ? 1 : -1;
+  return Array.from({ length: mention.count }, (_, copy): Placed => {
+    const near = copy === 0 && entry.order < 2 ? chance.between(0.42, 0.62) : chance.next() ** 1.3;
+    const isFirst = copy === 0 && entry.order === 0;
+    const distance = options.isWater ? 0.24 + near * 0.95 : isFirst ? 1 : 0.42 + chance.next() * 0.55;
+    const size = subject.height * prominence(mention, entry.order, entry.things) * distance;
+    const half = size * subject.half;
+    const candidates = Array.from({ length: 16 }, () => chance.between(area.left + half * 0.7, Math.max(area.left + half, area.right - half * 0.7)));
+    const thirds = isFirst ? [0.36, 0.64].map((share) => area.left + share * (area.right - area.left)) : [];
+    const x = room.take([...thirds, ...candidates], half);
+    const y = area.top + (area.bottom - area.top) * near;
+    const depth = options.isWater ? Math.max(0, 0.5 - near * 0.6) : (1 - distance) * 0.7;
+    return { thing: mention.thing, subject, place: { x, y }, size, look: { colour: mention.colour, depth, facing, random: chance.fork(`look ${copy}`) } };
+  });
+}
+
+/** From far to near: what stands lower in the picture is in front. */
+export function farToNear(things: readonly Placed[]): Placed[] {
+  return things.toSorted((first, second) => first.place.y - second.place.y);
+}
+
+/** Draws things in their order. */
+export function drawAll(things: readonly Placed[], stage: Parameters<Subject['draw']>[0]): void {
+  for (const { subject, place, size, look } of farToNear(things)) subject.draw(stage, place, size, look);
+}

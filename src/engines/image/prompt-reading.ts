@@ -1,0 +1,173 @@
+/**
+ * Reads a prompt: which known things it names, in what colour and number, the time, the weather, the season, the style,
+ * and the text in quotes. Never fails; what it does not know, it leaves out. Reading is by words and their order, not by
+ * grammar: a colour belongs to the thing that follows it, and `no` and `without` take the next thing away.
+ */
+import { hex } from './colour.ts';
+import type { Colour } from './colour.ts';
+import { COLOURS, COUNTS, PHRASES, SEASONS, SIZES, STYLES, THINGS, TIMES, WEATHERS } from './lexicon.ts';
+import type { Season, Style, Thing, TimeOfDay, Weather } from './lexicon.ts';
+
+/** One thing that a prompt names. */
+export interface Mention {
+  readonly thing: Thing;
+  readonly colour: Colour | undefined;
+  /** How many: a number that stands before it, 3 for a bare plural, else 1. */
+  readonly count: number;
+  /** 1, or what an adjective of size makes of it. */
+  readonly scale: number;
+}
+
+/** What a prompt says, as far as it is understood. */
+export interface PromptReading {
+  /** In the order of first mention, each thing once. */
+  readonly mentions: readonly Mention[];
+  /** Colours that belong to no thing: they tint the whole. At most three. */
+  readonly colours: readonly Colour[];
+  readonly time: TimeOfDay | undefined;
+  readonly weather: ReadonlySet<Weather>;
+  readonly season: Season | undefined;
+  readonly style: Style;
+  /** The texts in quotes, at most four, blanks joined, control characters gone. */
+  readonly quotations: readonly string[];
+  /** The prompt without its quotations: what a picture's chance comes from, so that other lettering leaves it as it is. */
+  readonly scenery: string;
+}
+
+const QUOTED =
+  /"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|「([^」]*)」|(?<=^|[\s(,:;])['‘]([^'‘’]*)['’](?=$|[\s).,:;!?])/gu;
+const NEGATIONS = new Set(['no', 'without', 'not', 'minus']);
+/** Between a colour and its thing: `red and white lighthouse`, `a green old car`. */
+const COLOUR_REACH_WORDS = 3;
+const MOST_QUOTATIONS = 4;
+
+/** One line of printable text: control characters and lone halves of surrogate pairs (`Cs`) become blanks. */
+function printable(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cs}\p{Co}\p{Cn}\uFFFD]/gu, ' ')
+    .replace(/\s+/gu, ' ')
+    .trim();
+}
+
+function takeQuotations(prompt: string): { rest: string; quotations: string[] } {
+  const quotations: string[] = [];
+  const rest = prompt.replace(QUOTED, (_match, ...groups: unknown[]) => {
+    const text = printable(groups.slice(0, 6).find((group): group is string => typeof group === 'string') ?? '');
+    if (text !== '' && quotations.length < MOST_QUOTATIONS) quotations.push(text);
+    return ' , ';
+  });
+  return { rest, quotations };
+}
+
+/** The words of a prompt in lower case; a comma or a full stop counts as a word, for it ends what belongs together. */
+function wordsOf(text: string): string[] {
+  let plain = text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’]s\b/g, '')
+    .replace(/[^a-z0-9,.;\n-]+/g, ' ');
+  for (const phrase of PHRASES) {
+    const spaced = phrase.replaceAll('-', '[ -]');
+    plain = plain.replace(new RegExp(`\\b${spaced}(e?s)?\\b`, 'g'), `${phrase}$1`);
+  }
+  return (plain.match(/[a-z0-9]+(?:-[a-z0-9]+)*|[,.;\n]/g) ?? []).flatMap((word) =>
+    word.includes('-') && !PHRASES.some((phrase) => word.startsWith(phrase)) ? word.split('-') : [word],
+  );
+}
+
+/** The forms under which a word may stand in the lexicon, itself first. */
+function formsOf(word: string): string[] {
+  const forms = [word];
+  if (word.endsWith('ies')) forms.push(`${word.slice(0, -3)}y`);
+  if (word.endsWith('ves')) forms.push(`${word.slice(0, -3)}f`, `${word.slice(0, -3)}fe`);
+  if (word.endsWith('es')) forms.push(word.slice(0, -2));
+  if (word.endsWith('s')) forms.push(word.slice(0, -1));
+  if (word.endsWith('men')) forms.push(`${word.slice(0, -3)}man`);
+  if (word === 'children') forms.push('child');
+  if (word === 'geese') forms.push('goose');
+  return forms;
+}
+
+function lookUp<Found>(
+  words: ReadonlyMap<string, Found>,
+  word: string,
+): { found: Found; isPlural: boolean } | undefined {
+  for (const form of formsOf(word)) {
+    const found = words.get(form);
+    if (found !== undefined) return { found, isPlural: form !== word };
+  }
+  return undefined;
+}
+
+/** Words whose bare form is already many. */
+const COLLECTIVE = new Set([
+  'flock',
+  'people',
+  'family',
+  'bouquet',
+  'regatta',
+  'cattle',
+  'fireworks',
+  'caravan',
+  'cacti',
+]);
+
+/** Reads a prompt of any content; the time it takes grows with its length only. */
+export function readPrompt(prompt: string): PromptReading {
+  const { rest, quotations } = takeQuotations(prompt);
+  const mentions = new Map<Thing, Mention>();
+  const loose: Colour[] = [];
+  const weather = new Set<Weather>();
+  let time: TimeOfDay | undefined;
+  let season: Season | undefined;
+  let style: Style = 'natural';
+  let pending: { colours: Colour[]; index: number } | undefined;
+  let isNegated = false;
+  let count: number | undefined;
+  let scale = 1;
+
+  const release = (): void => {
+    if (pending !== undefined) loose.push(...pending.colours);
+    pending = undefined;
+  };
+  for (const [index, word] of wordsOf(rest).entries()) {
+    if (pending !== undefined && index - pending.index > COLOUR_REACH_WORDS) release();
+    if (/^[,.;\n]$/.test(word)) {
+      release();
+      [isNegated, count, scale] = [false, undefined, 1];
+      continue;
+    }
+    if (NEGATIONS.has(word)) {
+      isNegated = true;
+      continue;
+    }
+    const thing = lookUp(THINGS, word);
+    const colour = COLOURS.get(word);
+    if (thing !== undefined && !(colour !== undefined && word === 'coral' && mentions.size > 0)) {
+      if (isNegated) {
+        mentions.delete(thing.found);
+      } else if (!mentions.has(thing.found)) {
+        const isMany = thing.isPlural || COLLECTIVE.has(word);
+        const most = Math.max(1, Math.min(9, count ?? (isMany ? 3 : 1)));
+        mentions.set(thing.found, { thing: thing.found, colour: pending?.colours[0], count: most, scale });
+        pending = undefined;
+      }
+      [isNegated, count, scale] = [false, undefined, 1];
+    } else if (colour !== undefined) {
+      // Of `red and white lighthouse` the first colour is the thing's; `teal and orange` alone are both the picture's.
+      pending = { colours: [...(pending?.colours ?? []), hex(colour)], index };
+    }
+    time ??= lookUp(TIMES, word)?.found;
+    const found = lookUp(WEATHERS, word)?.found;
+    if (found !== undefined && !isNegated) weather.add(found);
+    season ??= isNegated ? undefined : lookUp(SEASONS, word)?.found;
+    if (style === 'natural') style = lookUp(STYLES, word)?.found ?? 'natural';
+    count = COUNTS.get(word) ?? count;
+    if (/^[2-9]$/.test(word)) count = Number(word);
+    scale = SIZES.get(word) ?? scale;
+  }
+  release();
+  const scenery = rest.replace(/[\s,]+/gu, ' ').trim();
+  return { mentions: [...mentions.values()], colours: loose.slice(0, 3), time, weather, season, style, quotations, scenery };
+}

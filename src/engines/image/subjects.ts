@@ -1,0 +1,88 @@
+/**
+ * Every thing that is drawn as one object: how tall it is, where it belongs, and who draws it. Heights are in logical
+ * units for a thing that stands close by; things further away are smaller by the scale of their ground.
+ */
+import * as buildings from './layers/buildings.ts';
+import * as creatures from './layers/creatures.ts';
+import * as flora from './layers/flora.ts';
+import * as flyers from './layers/flyers.ts';
+import * as people from './layers/people.ts';
+import * as undersea from './layers/undersea.ts';
+import * as vessels from './layers/vessels.ts';
+import type { Thing } from './lexicon.ts';
+import type { DrawThing } from './stage.ts';
+
+/** Where a thing belongs: on ground close by or further off, on water, in the air. */
+export type Place = 'near' | 'middle' | 'water' | 'air' | 'across';
+
+/** The land around a thing for which the prompt names none. */
+export type Habitat = 'meadow' | 'forest' | 'desert' | 'sea' | 'lake' | 'undersea' | 'space' | 'snow' | 'road' | 'sky';
+
+export interface Subject {
+  readonly draw: DrawThing;
+  readonly height: number;
+  /** Half its width, as a share of its height: how much room it takes. */
+  readonly half: number;
+  readonly place: Place;
+  readonly habitat: Habitat;
+}
+
+function subject(draw: DrawThing, height: number, half: number, place: Place, habitat: Habitat): Subject {
+  return { draw, height, half, place, habitat };
+}
+
+export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {
+  house: subject(buildings.drawHouse, 165, 0.75, 'middle', 'meadow'),
+  castle: subject(buildings.drawCastle, 390, 0.65, 'middle', 'meadow'),
+  lighthouse: subject(buildings.drawLighthouse, 440, 0.4, 'middle', 'sea'),
+  windmill: subject(buildings.drawWindmill, 320, 0.5, 'middle', 'meadow'),
+  church: subject(buildings.drawChurch, 320, 0.6, 'middle', 'meadow'),
+  temple: subject(buildings.drawTemple, 380, 0.5, 'middle', 'lake'),
+  tower: subject(buildings.drawTower, 380, 0.2, 'middle', 'meadow'),
+  pyramid: subject(buildings.drawPyramid, 360, 0.95, 'middle', 'desert'),
+  tent: subject(buildings.drawTent, 105, 1, 'near', 'lake'),
+  campfire: subject(buildings.drawCampfire, 52, 0.6, 'near', 'forest'),
+  bridge: subject(buildings.drawBridge, 120, 1, 'across', 'lake'),
+  fence: subject(flora.drawFence, 66, 1, 'across', 'meadow'),
+  rock: subject(flora.drawRock, 70, 0.9, 'near', 'meadow'),
+  mushroom: subject(flora.drawMushroom, 96, 0.5, 'near', 'forest'),
+  boat: subject(vessels.drawSailboat, 190, 0.5, 'water', 'sea'),
+  rowboat: subject(vessels.drawRowboat, 86, 1.05, 'water', 'lake'),
+  ship: subject(vessels.drawShip, 150, 1.4, 'water', 'sea'),
+  car: subject(vessels.drawCar, 92, 1.4, 'near', 'road'),
+  train: subject(vessels.drawTrain, 100, 3.4, 'middle', 'meadow'),
+  balloon: subject(flyers.drawBalloon, 200, 0.42, 'air', 'meadow'),
+  plane: subject(flyers.drawPlane, 90, 1.1, 'air', 'sky'),
+  rocket: subject(flyers.drawRocket, 210, 0.5, 'air', 'space'),
+  ufo: subject(flyers.drawUfo, 80, 1, 'air', 'meadow'),
+  kite: subject(flyers.drawKite, 92, 0.5, 'air', 'meadow'),
+  lantern: subject(flyers.drawLantern, 52, 0.6, 'air', 'lake'),
+  bird: subject(flyers.drawBird, 42, 1, 'air', 'sea'),
+  eagle: subject(flyers.drawEagle, 110, 1.1, 'air', 'sky'),
+  butterfly: subject(flyers.drawButterfly, 46, 0.6, 'air', 'meadow'),
+  owl: subject(creatures.drawOwl, 150, 0.4, 'near', 'forest'),
+  duck: subject(undersea.drawSwan, 74, 0.8, 'water', 'lake'),
+  cat: subject(creatures.drawCat, 150, 0.5, 'near', 'meadow'),
+  dog: subject(creatures.drawDog, 165, 0.5, 'near', 'meadow'),
+  fox: subject(creatures.drawFox, 160, 0.6, 'near', 'forest'),
+  wolf: subject(creatures.drawWolf, 175, 0.6, 'near', 'forest'),
+  rabbit: subject(creatures.drawRabbit, 110, 0.4, 'near', 'meadow'),
+  horse: subject(creatures.drawHorse, 215, 0.7, 'near', 'meadow'),
+  unicorn: subject(creatures.drawUnicorn, 215, 0.7, 'near', 'meadow'),
+  deer: subject(creatures.drawDeer, 215, 0.5, 'near', 'forest'),
+  bear: subject(creatures.drawBear, 190, 0.75, 'near', 'forest'),
+  cow: subject(creatures.drawCow, 165, 0.8, 'near', 'meadow'),
+  sheep: subject(creatures.drawSheep, 105, 0.7, 'near', 'meadow'),
+  lion: subject(creatures.drawLion, 170, 0.8, 'near', 'meadow'),
+  elephant: subject(creatures.drawElephant, 250, 0.9, 'near', 'meadow'),
+  camel: subject(creatures.drawCamel, 200, 0.6, 'near', 'desert'),
+  whale: subject(undersea.drawWhale, 125, 1.8, 'water', 'sea'),
+  dolphin: subject(undersea.drawDolphin, 100, 1.2, 'water', 'sea'),
+  fish: subject(undersea.drawFish, 78, 1, 'water', 'undersea'),
+  jellyfish: subject(undersea.drawJellyfish, 140, 0.5, 'water', 'undersea'),
+  person: subject(people.drawPerson, 175, 0.22, 'near', 'meadow'),
+  couple: subject(people.drawCouple, 170, 0.45, 'near', 'sea'),
+  astronaut: subject(people.drawAstronaut, 215, 0.4, 'near', 'space'),
+  robot: subject(people.drawRobot, 205, 0.4, 'near', 'meadow'),
+  snowman: subject(people.drawSnowman, 190, 0.4, 'near', 'snow'),
+};

@@ -1,0 +1,27 @@
+/**
+ * The embedded engines by name: the `model` of an upstream binding whose protocol is `embedded`. Imported by the threads
+ * of the pool only; the names alone, which the provider checks, are in `engine-names.ts`, so that no worker process
+ * loads a drawing library into its main thread.
+ */
+import type { Engine } from './engine.ts';
+import type { EngineName } from './engine-names.ts';
+import { renderPoster } from './image/poster.ts';
+import { renderScene } from './image/scene.ts';
+import { renderSwatch } from './image/swatch.ts';
+
+const BY_NAME: Record<EngineName, Engine> = {
+  scene: renderScene,
+  poster: renderPoster,
+  swatch: renderSwatch,
+};
+
+export const ENGINES: ReadonlyMap<string, Engine> = new Map(Object.entries(BY_NAME));
+
+/** No engine of that name is part of this version. */
+export class UnknownEngineError extends Error {
+  override readonly name = 'UnknownEngineError';
+
+  constructor(engine: string) {
+    super(`no embedded engine is called ${JSON.stringify(engine.slice(0, 64))}`);
+  }
+}

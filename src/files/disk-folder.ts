@@ -1,0 +1,135 @@
+/**
+ * The folder of a disk store as the file system sees it: where a key lies, and that nothing in it leads out. Apart from
+ * the store because these rules are about paths and links, the store's about bytes.
+ *
+ * A name outside the alphabet of keys (`~partial`) is ours: no key reaches it and no listing shows it.
+ */
+import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { isObjectKey } from './object-key.ts';
+
+const PARTIAL = '~partial';
+/** 24 h, as for objects that nobody names (architecture, "Archiving really copies"): longer than any upload lives. */
+const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
+
+/** A store's root and its folder for unfinished files, which lies in the same file system so that a rename is atomic. */
+export interface DiskFolder {
+  readonly root: string;
+  readonly partial: string;
+}
+
+/** Makes the folder where it is missing, and removes what a killed process left unfinished a day ago or longer. */
+export async function openDiskFolder(folder: string): Promise<DiskFolder> {
+  await mkdir(folder, { recursive: true });
+  const root = await realpath(folder);
+  const partial = path.join(root, PARTIAL);
+  await mkdir(partial, { recursive: true });
+  if ((await realpath(partial)) !== partial) throw new Error('the folder for unfinished files is a link');
+  await removeAbandoned(partial);
+  return { root, partial };
+}
+
+async function removeAbandoned(partial: string): Promise<void> {
+  for (const name of await readdir(partial)) {
+    const file = path.join(partial, name);
+    const facts = await ifThere(lstat(file));
+    if (facts && Date.now() - facts.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
+  }
+}
+
+/** Whether a folder below the root is there, and is reached without passing a link. */
+export async function isPlainFolder(folder: string): Promise<boolean> {
+  return (await ifThere(realpath(folder))) === folder;
+}
+
+/**
+ * Makes the folders between the root and a file, passing no link, and returns those whose entries changed: they have
+ * to be synced for the new folders to survive a power cut.
+ */
+export async function makePlainFolders(root: string, folder: string): Promise<string[]> {
+  if (await isPlainFolder(folder)) return [];
+  const changed: string[] = [];
+  let current = root;
+  for (const segment of path.relative(root, folder).split(path.sep)) {
+    const parent = current;
+    current = path.join(parent, segment);
+    const facts = await ifThere(lstat(current));
+    if (facts?.isDirectory()) continue;
+    if (facts) throw Object.assign(new Error('a part of the path is no folder'), { code: 'ENOTDIR', syscall: 'mkdir' });
+    await mkdir(current).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
+    changed.push(parent);
+  }
+  return changed;
+}
+
+/** Removes the folders above a deleted file that are empty now: one a task would be left otherwise, for ever. */
+export async function removeEmptyFolders(root: string, folder: string): Promise<void> {
+  for (let current = folder; current !== root; current = path.dirname(current)) {
+    try {
+      await rmdir(current);
+    } catch {
+      return; // Not empty, or gone already, or being filled at this moment: all fine.
+    }
+  }
+}
+
+/** Makes a folder's entries durable. One that is gone again has nothing to keep. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await ifThere(open(folder, 'r'));
+  if (!handle) return;
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Every plain file below the root whose key begins with the prefix. Holds one open folder a level, never a whole listing. */
+export async function* walkFiles(root: string, prefix: string): AsyncGenerator<FoundFile> {
+  const base = prefix.slice(0, prefix.lastIndexOf('/') + 1);
+  if (base === '' || (await isPlainFolder(path.join(root, base.slice(0, -1))))) yield* walkBelow(root, base, prefix);
+}
+
+interface FoundFile {
+  readonly key: string;
+  readonly sizeBytes: number;
+  readonly modifiedAt: Date;
+}
+
+async function* walkBelow(root: string, base: string, prefix: string): AsyncGenerator<FoundFile> {
+  const entries = await ifThere(opendir(path.join(root, base)));
+  if (!entries) return;
+  for await (const entry of entries) {
+    const key = base + entry.name;
+    if (!key.startsWith(prefix) || !isObjectKey(key)) continue;
+    if (entry.isDirectory()) yield* walkBelow(root, `${key}/`, prefix);
+    if (!entry.isFile()) continue;
+    const facts = await ifThere(lstat(path.join(root, key)));
+    if (facts?.isFile()) yield { key, sizeBytes: facts.size, modifiedAt: facts.mtime };
+  }
+}
+
+/** A result, or undefined where the path leads to nothing that could be an object. Other errors are thrown. */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isNotThere(error)) return undefined;
+    throw error;
+  }
+}
+
+// ELOOP: a link, where links are not followed. ENOTDIR: a file stands where the key has a folder.
+const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
+
+function isNotThere(error: unknown): boolean {
+  return NOT_THERE.has(codeOf(error) ?? '');
+}
+
+/** The system's name for an error, as `ENOENT`; undefined for errors that are not the system's. */
+export function codeOf(error: unknown): string | undefined {
+  const isSystemError = error instanceof Error && 'syscall' in error && 'code' in error;
+  return isSystemError && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,40 @@
+/**
+ * The media that the service makes, stores and serves: a closed list, because what is not on it is never handed out as
+ * something a browser might run. One table, so that detection, file names and responses agree.
+ */
+
+export type MediaKind = 'image' | 'video' | 'audio';
+
+interface MediaType {
+  readonly kind: MediaKind;
+  /** Without a dot. */
+  readonly extension: string;
+}
+
+const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
+  ['image/png', { kind: 'image', extension: 'png' }],
+  ['image/jpeg', { kind: 'image', extension: 'jpg' }],
+  ['image/webp', { kind: 'image', extension: 'webp' }],
+  ['image/gif', { kind: 'image', extension: 'gif' }],
+  ['image/avif', { kind: 'image', extension: 'avif' }],
+  ['video/mp4', { kind: 'video', extension: 'mp4' }],
+  ['video/webm', { kind: 'video', extension: 'webm' }],
+  ['video/quicktime', { kind: 'video', extension: 'mov' }],
+  ['video/x-matroska', { kind: 'video', extension: 'mkv' }],
+  ['audio/mpeg', { kind: 'audio', extension: 'mp3' }],
+  ['audio/mp4', { kind: 'audio', extension: 'm4a' }],
+  ['audio/wav', { kind: 'audio', extension: 'wav' }],
+  ['audio/ogg', { kind: 'audio', extension: 'ogg' }],
+  ['audio/flac', { kind: 'audio', extension: 'flac' }],
+  ['audio/aac', { kind: 'audio', extension: 'aac' }],
+]);
+
+/** What is known of a MIME type (lower case, no parameters); undefined for one that is not served. */
+export function mediaTypeOf(mimeType: string): MediaType | undefined {
+  return MEDIA_TYPES.get(mimeType);
+}
+
+/** The file name extension for a MIME type, without a dot; `bin` for a type that is not served as media. */
+export function extensionFor(mimeType: string): string {
+  return MEDIA_TYPES.get(mimeType)?.extension ?? 'bin';
+}

@@ -1,0 +1,78 @@
+/**
+ * The port behind which outputs are kept: a local folder or any S3. Both run the same contract suite
+ * (test/files/object-store-contract.ts). Bytes stream; nothing here holds a whole file.
+ */
+import type { Readable } from 'node:stream';
+
+/** What is known of a stored object. */
+export interface StoredObject {
+  readonly key: string;
+  readonly sizeBytes: number;
+}
+
+/** The first and the last byte, inclusive, as in an HTTP Range. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What `put` did: how many bytes it wrote, and their SHA-256 in lower-case hex. */
+export interface PutResult {
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * Keys are relative paths of `[A-Za-z0-9._-]` segments joined by `/`, at most 512 characters, no empty, `.` or `..`
+ * segment; anything else throws `TypeError`.
+ */
+export interface ObjectStore {
+  /**
+   * Stores an object, replacing one of the same key. Atomic: a reader sees the old object, the new one or none.
+   *
+   * @throws {ObjectTooLargeError} the body has more than `maxBytes` bytes; nothing is kept.
+   */
+  put(
+    key: string,
+    body: Uint8Array | Readable,
+    options: { readonly mimeType: string; readonly maxBytes?: number; readonly signal?: AbortSignal },
+  ): Promise<PutResult>;
+  /** @throws {ObjectNotFoundError} */
+  head(key: string): Promise<StoredObject>;
+  /**
+   * Opens an object, or a part of it, for reading. A reader that has begun finishes even if the object is deleted
+   * meanwhile.
+   *
+   * @throws {ObjectNotFoundError}
+   */
+  read(key: string, range?: ByteRange): Promise<Readable>;
+  /** Deletes an object; one that is not there is no error. */
+  delete(key: string): Promise<void>;
+  /** All objects whose key begins with a prefix, in no particular order. */
+  list(prefix: string): AsyncIterable<StoredObject & { readonly modifiedAt: Date }>;
+  /** Throws unless the store can be written and read at this moment. For `readyz` and start-up. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** There is no object of that key. */
+export class ObjectNotFoundError extends Error {
+  override readonly name = 'ObjectNotFoundError';
+  readonly key: string;
+
+  constructor(key: string, options: { cause?: unknown } = {}) {
+    super(`no object ${key}`, options);
+    this.key = key;
+  }
+}
+
+/** A body was longer than its bound; nothing of it was kept. */
+export class ObjectTooLargeError extends Error {
+  override readonly name = 'ObjectTooLargeError';
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`the object is larger than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}

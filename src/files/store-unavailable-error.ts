@@ -1,0 +1,24 @@
+/**
+ * The one error by which a store says that it could not do its work: disk full, no permission, network, wrong
+ * credentials. Apart from the port because only stores throw it; callers answer 503 or try again later.
+ */
+
+/** What a store was doing when it failed. */
+export type StoreOperation = 'put' | 'head' | 'read' | 'delete' | 'list' | 'check';
+
+/** The store failed, not the caller. `cause` has the system's or the server's own error, for the log only. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+  readonly operation: StoreOperation;
+
+  constructor(operation: StoreOperation, options: { cause: unknown }) {
+    super(`the object store could not ${operation}: ${codeOf(options.cause)}`, options);
+    this.operation = operation;
+  }
+}
+
+/** A short, safe word for what happened (`ENOSPC`, `AccessDenied`): messages of the system hold paths and hosts. */
+function codeOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown error';
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+}

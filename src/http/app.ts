@@ -1,0 +1,50 @@
+/**
+ * The public application: middleware and routes put together. The facade of architecture.md: it maps rows to the wire
+ * and decides nothing.
+ */
+import Router from '@koa/router';
+import Koa from 'koa';
+import { NOT_FOUND, RequestError } from './errors.ts';
+import type { HttpContext } from './context.ts';
+import { registerHealthRoutes } from './health-routes.ts';
+import { registerMediaRoutes } from './media-routes.ts';
+import { answerErrors, requireHttps } from './middleware.ts';
+import type { RequestState } from './middleware.ts';
+import { registerTaskRoutes } from './task-routes.ts';
+
+/** What a client that goes away in the middle leaves behind: not an error of ours. */
+const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
+
+export function createApp(http: HttpContext): Koa<RequestState> {
+  const app = new Koa<RequestState>();
+  app.on('error', (error: Error & { code?: string }) => {
+    if (error.code !== undefined && GONE_CLIENT_CODES.has(error.code)) return;
+    http.logger.error({ err: error }, 'an answer could not be sent');
+  });
+
+  const router = new Router<RequestState>();
+  registerHealthRoutes(router, http);
+  registerTaskRoutes(router, http);
+  registerMediaRoutes(router, http);
+
+  app.use(answerErrors(http));
+  app.use(requireHttps(http.config.http));
+  app.use(router.routes());
+  app.use(
+    router.allowedMethods({
+      throw: true,
+      methodNotAllowed: () => new RequestError(METHOD_NOT_ALLOWED),
+      notImplemented: () => new RequestError(METHOD_NOT_ALLOWED),
+    }),
+  );
+  app.use(() => {
+    throw new RequestError(NOT_FOUND);
+  });
+  return app;
+}
+
+const METHOD_NOT_ALLOWED = {
+  status: 405,
+  errorCode: 'METHOD_NOT_ALLOWED',
+  message: 'this path does not take this method; see the Allow header',
+};

@@ -1,0 +1,123 @@
+/**
+ * The one place where errors become HTTP (contract §1). Nothing else in the program knows a status code, and no answer
+ * holds a stack, SQL, a host name, a key or a provider's words.
+ */
+import { AccountSuspendedError, ForbiddenError, UnauthenticatedError } from '../accounts/authenticate.ts';
+import { ContradictoryRouteError, ModelUnavailableError, UnknownRouteError } from '../catalogue/catalogue.ts';
+import { DatabaseUnavailableError } from '../database/database.ts';
+import { formatUsd } from '../domain/money.ts';
+import { ObjectNotFoundError } from '../files/object-store.ts';
+import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
+import { OutputNotFoundError } from '../outputs/outputs.ts';
+import { IdempotencyMismatchError, InsufficientBalanceError, QueueFullError } from '../tasks/accept.ts';
+import { InvalidTaskError } from '../tasks/create.ts';
+import { TaskNotFoundError } from '../tasks/read.ts';
+
+/** What is answered: `headers` beside the envelope. */
+export interface HttpProblem {
+  readonly status: number;
+  readonly errorCode: string;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that is wrong in itself; thrown by the HTTP room only. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+  readonly problem: HttpProblem;
+
+  constructor(problem: HttpProblem, options: { cause?: unknown } = {}) {
+    super(problem.message, options);
+    this.problem = problem;
+  }
+}
+
+/** 400 `INVALID_REQUEST`, with a message that names the field. */
+export function invalidRequest(message: string): RequestError {
+  return new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message });
+}
+
+/** The same body for an unknown path, an unknown task and another account's task. */
+export const NOT_FOUND: HttpProblem = { status: 404, errorCode: 'NOT_FOUND', message: 'not found' };
+
+/** How long a client does well to wait before it tries again, in seconds. */
+const RETRY_SOON_SECONDS = '2';
+const RETRY_QUEUE_SECONDS = '10';
+
+/**
+ * Maps an error to its answer.
+ *
+ * @param advice what an embedded installation says beside a 402: which command tops the account up.
+ * @returns undefined for what is our own fault: a 500, which the caller logs.
+ */
+export function problemOf(
+  error: unknown,
+  advice?: (error: InsufficientBalanceError) => string,
+): HttpProblem | undefined {
+  if (error instanceof RequestError) return error.problem;
+  if (error instanceof UnauthenticatedError) {
+    return {
+      status: 401,
+      errorCode: 'UNAUTHORIZED',
+      message: 'the API key is missing or not valid; send Authorization: Bearer <API key>',
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    };
+  }
+  if (error instanceof AccountSuspendedError) {
+    return { status: 403, errorCode: 'ACCOUNT_SUSPENDED', message: 'this account is suspended' };
+  }
+  if (error instanceof ForbiddenError) return { status: 403, errorCode: 'FORBIDDEN', message: error.message };
+  if (error instanceof ModelUnavailableError) {
+    return { status: 400, errorCode: 'MODEL_UNAVAILABLE', message: error.message };
+  }
+  if (
+    error instanceof InvalidTaskError ||
+    error instanceof UnknownRouteError ||
+    error instanceof ContradictoryRouteError
+  ) {
+    return { status: 400, errorCode: 'INVALID_REQUEST', message: error.message };
+  }
+  if (error instanceof InsufficientBalanceError) {
+    const needed = formatUsd(error.neededMicroUsd);
+    const available = formatUsd(error.availableMicroUsd);
+    const message = `the task can cost up to ${needed} USD and ${available} USD is available; top up and retry`;
+    return { status: 402, errorCode: 'INSUFFICIENT_BALANCE', message: `${message}${advice?.(error) ?? ''}` };
+  }
+  if (error instanceof IdempotencyMismatchError) {
+    return { status: 422, errorCode: 'IDEMPOTENCY_KEY_MISMATCH', message: error.message };
+  }
+  if (error instanceof QueueFullError) {
+    return {
+      status: 429,
+      errorCode: 'RATE_LIMITED',
+      message: 'as many tasks are waiting as this account may have waiting; retry when some have finished',
+      headers: { 'Retry-After': RETRY_QUEUE_SECONDS },
+    };
+  }
+  if (error instanceof ExpiredUrlError) {
+    return {
+      status: 403,
+      errorCode: 'URL_EXPIRED',
+      message: 'this download URL has expired; GET /v1/tasks/<id> gives a fresh one',
+    };
+  }
+  if (error instanceof InvalidUrlError) {
+    return { status: 403, errorCode: 'FORBIDDEN', message: 'this download URL is not valid' };
+  }
+  if (
+    error instanceof TaskNotFoundError ||
+    error instanceof OutputNotFoundError ||
+    error instanceof ObjectNotFoundError
+  ) {
+    return NOT_FOUND;
+  }
+  if (error instanceof DatabaseUnavailableError) {
+    return {
+      status: 503,
+      errorCode: 'SERVICE_UNAVAILABLE',
+      message: 'the service is not available at this moment; retry with the same Idempotency-Key',
+      headers: { 'Retry-After': RETRY_SOON_SECONDS },
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,16 @@
+/**
+ * The `Idempotency-Key` header (spec §4.1, contract §2): 1-255 visible ASCII characters; quoted and bare forms of the
+ * same text are one key.
+ */
+import { invalidRequest } from './errors.ts';
+
+/** @throws {RequestError} 400: the header is there and not of that form. */
+export function parseIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const trimmed = header.trim();
+  const key = /^"(.*)"$/.exec(trimmed)?.[1] ?? trimmed;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw invalidRequest('invalid request: Idempotency-Key: want 1 to 255 visible ASCII characters, given once');
+  }
+  return key;
+}

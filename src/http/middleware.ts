@@ -1,0 +1,94 @@
+/**
+ * What every request passes through: its id, the one mapping of errors, security headers, and the refusal of plain HTTP
+ * where only HTTPS may come (spec §1.8).
+ */
+import type { Context, Middleware, Next } from 'koa';
+import type { Caller } from '../accounts/authenticate.ts';
+import { requireScope } from '../accounts/authenticate.ts';
+import type { Scope } from '../accounts/api-key.ts';
+import type { HttpConfig } from '../config/config.ts';
+import { newId } from '../domain/ids.ts';
+import { failure } from '../wire/envelope.ts';
+import type { HttpContext } from './context.ts';
+import { RequestError, problemOf } from './errors.ts';
+import type { HttpProblem } from './errors.ts';
+
+/** What our middleware leaves for the handlers. */
+export interface RequestState {
+  requestId: string;
+  caller: Caller;
+}
+
+/** A client's own request id is echoed only in this form (contract §1). */
+const REQUEST_ID = /^[\w-]{1,64}$/;
+
+/** Gives the request its id and maps whatever is thrown below to an answer. */
+export function answerErrors(http: HttpContext): Middleware<RequestState> {
+  return async (ctx: Context, next: Next) => {
+    const presented = ctx.get('X-Request-Id');
+    const requestId = REQUEST_ID.test(presented) ? presented : newId('req');
+    ctx['state']['requestId'] = requestId;
+    ctx.set('X-Request-Id', requestId);
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    try {
+      await next();
+    } catch (error) {
+      const problem = problemOf(error, http.config.isEmbedded ? topUpAdvice : undefined);
+      if (problem === undefined) {
+        http.logger.error({ err: error, requestId, method: ctx.method, path: ctx.path }, 'a request failed');
+      } else if (problem.status >= 500) {
+        http.logger.warn({ err: error, requestId, method: ctx.method, path: ctx.path }, 'a request was not served');
+      }
+      answerProblem(ctx, problem ?? INTERNAL);
+    }
+  };
+}
+
+const INTERNAL: HttpProblem = {
+  status: 500,
+  errorCode: 'INTERNAL_ERROR',
+  message: 'an internal error occurred; retry later and name the X-Request-Id if it persists',
+};
+
+/** An installation of `npm start` has its operator at the keyboard. */
+function topUpAdvice(error: { readonly accountId: string }): string {
+  return ` (npm run admin -- accounts top-up ${error.accountId} --usd 10)`;
+}
+
+function answerProblem(ctx: Context, problem: HttpProblem): void {
+  ctx.status = problem.status;
+  if (problem.headers !== undefined) ctx.set(problem.headers);
+  ctx.set('Cache-Control', 'no-store');
+  ctx.body = failure(problem.status, problem.errorCode, problem.message);
+}
+
+/** Refuses what did not come by HTTPS, judged by the trusted proxies alone. */
+export function requireHttps(config: HttpConfig): Middleware {
+  return async (ctx, next) => {
+    if (config.requiresHttps && !cameByHttps(ctx, config)) {
+      throw new RequestError({
+        status: 400,
+        errorCode: 'INVALID_REQUEST',
+        message: 'only HTTPS is served here; send the request to the https address',
+      });
+    }
+    await next();
+  };
+}
+
+function cameByHttps(ctx: Context, config: HttpConfig): boolean {
+  const peer = (ctx.req.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const family = peer.includes(':') ? 'ipv6' : 'ipv4';
+  if (peer === '' || !config.trustedProxies.check(peer, family)) return false;
+  return ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() === 'https';
+}
+
+/** Finds out who asks, and whether the key may do this (spec §5). */
+export function authenticated(http: HttpContext, scope: Scope): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const caller = await http.authenticator.authenticate(ctx.req.headers.authorization);
+    requireScope(caller, scope);
+    ctx.state.caller = caller;
+    await next();
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The listening socket: plain HTTP on loopback or behind trusted proxies, TLS where a certificate is configured. The
+ * time-outs are those that stack.md, "Node and Koa", found to hold against slow clients.
+ */
+import { readFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { HttpConfig } from '../config/config.ts';
+
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 8 * 1024,
+};
+
+export interface RunningServer {
+  readonly server: Server;
+  /** `http://127.0.0.1:8787`: where the socket listens. */
+  readonly url: string;
+  /** Takes no more connections, lets requests finish until the grace time is over, then cuts what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The port that was asked for belongs to another process. */
+export class PortInUseError extends Error {
+  override readonly name = 'PortInUseError';
+
+  constructor(port: number) {
+    super(`port ${port} is in use; stop what listens there, or set PORT to another`);
+  }
+}
+
+/** @throws {PortInUseError} */
+export async function listen(config: HttpConfig, listener: RequestListener): Promise<RunningServer> {
+  const server =
+    config.tls === undefined
+      ? createHttpServer(LIMITS, listener)
+      : createHttpsServer(
+          { ...LIMITS, cert: await readFile(config.tls.certificateFile), key: await readFile(config.tls.keyFile) },
+          listener,
+        );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new PortInUseError(config.port) : error);
+    });
+    server.listen(config.port, config.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return {
+    server,
+    url: `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
+    async close(graceMs) {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeIdleConnections();
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+/**
+ * The program: one subcommand for each role (architecture, "Parts that run"). Roles load only what they need, so that
+ * `admin` does not wait for Temporal's libraries.
+ */
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { ConfigurationError } from './config/environment.ts';
+
+/** What went wrong is the operator's to mend, and the message says how: no stack. */
+function isPlain(error: unknown): error is Error {
+  const plain = [
+    'EmbeddedError',
+    'PortInUseError',
+    'ModelFileError',
+    'StoreUrlError',
+    'AdminError',
+    'AccountNotFoundError',
+  ];
+  return error instanceof ConfigurationError || (error instanceof Error && plain.includes(error.name));
+}
+
+async function main(): Promise<void> {
+  await yargs(hideBin(process.argv))
+    .scriptName('darkroom')
+    .usage('$0 <command>\n\nOne HTTPS API in front of many generative media models.')
+    .command('start', 'run everything on this machine: PostgreSQL, Temporal, api and worker', {
+      builder: (y) => y.help(false).strict(false),
+      handler: async () => {
+        const { runEmbedded } = await import('./embedded/start.ts');
+        process.exitCode = await runEmbedded({ args: argumentsAfter('start'), environment: process.env });
+      },
+    })
+    .command('api', 'serve the HTTP API and launch tasks (configured by environment)', {}, async () => {
+      const { runApi } = await import('./commands/api.ts');
+      await runApi(process.env);
+    })
+    .command('worker', 'run tasks (configured by environment)', {}, async () => {
+      const { runWorker } = await import('./commands/worker.ts');
+      await runWorker(process.env);
+    })
+    .command('migrate', 'prepare the database and the Temporal namespace; run it before the others', {}, async () => {
+      const { runMigrate } = await import('./commands/migrate.ts');
+      await runMigrate(process.env);
+    })
+    .command('first-run', false, {}, async () => {
+      const { runFirstRun } = await import('./commands/first-run.ts');
+      await runFirstRun(process.env);
+    })
+    .command('admin', 'accounts, keys and money', {
+      builder: (y) => y.help(false).strict(false),
+      handler: async () => {
+        const { runAdmin } = await import('./commands/admin.ts');
+        await runAdmin(argumentsAfter('admin'), process.env);
+      },
+    })
+    .demandCommand(1, 'name a command')
+    .recommendCommands()
+    .strict()
+    .version(false)
+    .help()
+    .parseAsync();
+}
+
+function argumentsAfter(command: string): readonly string[] {
+  const args = hideBin(process.argv);
+  return args.slice(args.indexOf(command) + 1);
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(
+    isPlain(error) ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`,
+  );
+  process.exitCode = 1;
+}

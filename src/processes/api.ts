@@ -1,0 +1,107 @@
+/**
+ * The api process: the HTTP facade and the launcher. It serves before Temporal is reachable and while it is away; the
+ * launcher catches up when it comes back.
+ */
+import type { NativeConnection } from '@temporalio/worker';
+import { createApp } from '../http/app.ts';
+import type { HttpContext } from '../http/context.ts';
+import { listen } from '../http/server.ts';
+import { connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
+import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+import { createTaskCreator } from '../tasks/create.ts';
+import { compileCheck } from '../catalogue/schema-validation.ts';
+import { createCatalogue } from '../catalogue/catalogue.ts';
+import { loadModels } from '../catalogue/load-models.ts';
+import { packageFile } from '../config/package-root.ts';
+import { readInstallationId } from '../database/migrate.ts';
+import { createAuthenticator } from '../accounts/authenticate.ts';
+import { CreateTaskSchema } from '../wire/create-task.ts';
+import type { Foundation } from '../context.ts';
+import { startLauncher } from './launcher.ts';
+import type { Launcher } from './launcher.ts';
+import { createReadRepair } from './read-repair.ts';
+
+export interface RunningApi {
+  /** Where it listens. */
+  readonly url: string;
+  /** Finishes what was begun, within the configured grace time. */
+  close(): Promise<void>;
+}
+
+/** How long to wait between attempts to reach Temporal while it is away. */
+const RECONNECT_MS = 1_000;
+
+/** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
+export async function startApi(foundation: Foundation): Promise<RunningApi> {
+  const { config, database, logger, definitions, urlSigner, store } = foundation;
+  const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
+  const catalogue = createCatalogue(await loadModels(folders));
+  await definitions.pin(catalogue.models);
+
+  let isDraining = false;
+  let launcher: Launcher | undefined;
+  let considerRepair: HttpContext['considerRepair'] = () => {};
+  const app = createApp({
+    config,
+    logger,
+    database,
+    store,
+    urlSigner,
+    catalogue,
+    authenticator: createAuthenticator(database),
+    taskCreator: createTaskCreator({
+      database,
+      catalogue,
+      installationId: await readInstallationId(database),
+      egressPolicy: foundation.egressPolicy,
+      checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
+    }),
+    wakeLauncher: () => launcher?.wake(),
+    considerRepair: (task) => considerRepair(task),
+    isReady: () => !isDraining,
+  });
+  const server = await listen(config.http, app.callback());
+
+  const connecting = new AbortController();
+  const connected = connectWhenPossible(foundation, connecting.signal).then((temporal) => {
+    if (temporal === undefined) return undefined;
+    const { gateway } = temporal;
+    launcher = startLauncher({ database, gateway, definitions, logger });
+    launcher.wake();
+    considerRepair = createReadRepair({ database, gateway, retentionDays: config.outputRetentionDays, logger });
+    return temporal;
+  });
+
+  return {
+    url: server.url,
+    async close() {
+      isDraining = true;
+      connecting.abort();
+      await server.close(config.shutdownGraceMs);
+      await launcher?.close();
+      await (await connected)?.connection.close();
+    },
+  };
+}
+
+interface Temporal {
+  readonly connection: NativeConnection;
+  readonly gateway: WorkflowGateway;
+}
+
+/** @returns undefined when the process stops before Temporal was ever there. */
+async function connectWhenPossible(foundation: Foundation, signal: AbortSignal): Promise<Temporal | undefined> {
+  const { config, logger } = foundation;
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      const connection = await connectTemporal(config.temporal);
+      logger.info({ address: config.temporal.address }, 'connected to Temporal');
+      return { connection, gateway: createWorkflowGateway(temporalClient(connection, config.temporal)) };
+    } catch (error) {
+      if (attempt === 1) logger.warn({ err: error }, 'Temporal is not reachable; tasks are accepted and wait for it');
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,136 @@
+/**
+ * Tells Temporal what the outbox holds: in every api process, woken at once after a commit of that process and polling
+ * otherwise (architecture, "One outbox for everything that Temporal must be told"). Any number of launchers may run.
+ */
+import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
+import type { Database } from '../database/database.ts';
+import { claimOutbox, removeOutbox } from '../tasks/outbox.ts';
+import type { OutboxItem } from '../tasks/outbox.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+
+/** What another process or a settlement put there is seen after this long at most (architecture). */
+const POLL_INTERVAL_MS = 200;
+/** Starts under way at once: enough to fill a Temporal server, few enough to leave a small one air. */
+const MAX_IN_FLIGHT = 64;
+/** After a failure nothing is claimed for this long: claims of a server that is away would only run out. */
+const PAUSE_AFTER_FAILURE_MS = 1_000;
+
+export interface Launcher {
+  /** There may be something in the outbox. */
+  wake(): void;
+  /** Claims nothing more, and waits for what is under way. */
+  close(): Promise<void>;
+}
+
+export interface LauncherDependencies {
+  readonly database: Database;
+  readonly gateway: WorkflowGateway;
+  readonly definitions: PinnedDefinitions;
+  readonly logger: Logger;
+}
+
+export function startLauncher({ database, gateway, definitions, logger }: LauncherDependencies): Launcher {
+  let isClosing = false;
+  let isClaiming = false;
+  let wantsAnother = false;
+  let pausedUntil = 0;
+  const underWay = new Set<Promise<void>>();
+  let delivered: bigint[] = [];
+  let removal: Promise<void> | undefined;
+
+  const wake = (): void => {
+    wantsAnother = true;
+    if (!isClaiming && !isClosing) void claimAll();
+  };
+
+  /** Claims for as long as there is something to claim and room to deliver it. */
+  const claimAll = async (): Promise<void> => {
+    isClaiming = true;
+    try {
+      while (wantsAnother && !isClosing && Date.now() >= pausedUntil) {
+        wantsAnother = false;
+        const room = MAX_IN_FLIGHT - underWay.size;
+        if (room <= 0) break;
+        const items = await claimOutbox(database, room);
+        for (const item of items) track(deliver(item));
+        if (items.length > 0) wantsAnother = true;
+      }
+    } catch (error) {
+      pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
+      logger.warn({ err: error }, 'the outbox could not be read');
+    } finally {
+      isClaiming = false;
+    }
+  };
+
+  const track = (delivery: Promise<void>): void => {
+    underWay.add(delivery);
+    void delivery.finally(() => {
+      underWay.delete(delivery);
+      if (wantsAnother && !isClaiming && !isClosing) void claimAll();
+    });
+  };
+
+  const deliver = async (item: OutboxItem): Promise<void> => {
+    try {
+      const isDone = await tellTemporal(item);
+      if (isDone) {
+        delivered.push(item.id);
+        await removeDelivered();
+      }
+    } catch (error) {
+      pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
+      logger.warn({ err: error, taskId: item.taskId, kind: item.kind }, 'Temporal could not be told; it will be again');
+    }
+  };
+
+  const tellTemporal = async (item: OutboxItem): Promise<boolean> => {
+    switch (item.kind) {
+      case 'start_task': {
+        const { limits } = await definitions.read(item.definitionHash);
+        await gateway.startTask({
+          taskId: item.taskId,
+          accountId: item.accountId,
+          model: item.model,
+          route: item.route,
+          handlingSeconds: limits.handlingSeconds,
+          archivingSeconds: limits.archivingSeconds,
+        });
+        return true;
+      }
+      case 'deliver_callback':
+        await gateway.startCallback(item.taskId, item.accountId);
+        return true;
+      case 'cancel_task':
+        // No workflow yet: its start is still on the way. The row comes due again, until the task is settled.
+        return gateway.cancelTask(item.taskId);
+    }
+  };
+
+  /** Removes what was delivered, in batches: whatever arrives while one removal runs goes with the next. */
+  const removeDelivered = async (): Promise<void> => {
+    if (removal !== undefined) return removal;
+    removal = (async () => {
+      while (delivered.length > 0) {
+        const batch = delivered;
+        delivered = [];
+        await removeOutbox(database, batch);
+      }
+    })().finally(() => {
+      removal = undefined;
+    });
+    return removal;
+  };
+
+  const poll = setInterval(wake, POLL_INTERVAL_MS);
+
+  return {
+    wake,
+    async close() {
+      isClosing = true;
+      clearInterval(poll);
+      await Promise.allSettled(underWay);
+    },
+  };
+}

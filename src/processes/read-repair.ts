@@ -1,0 +1,61 @@
+/**
+ * Repair by reading (architecture, "Repair is part of the design"): a task that is read, is not over and has not changed
+ * for a while is checked against Temporal, after the answer is sent, so that the next read shows what is true.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../database/database.ts';
+import { isTerminal } from '../domain/task-status.ts';
+import type { TaskDetail } from '../tasks/read.ts';
+import { hasStart } from '../tasks/outbox.ts';
+import { repairTask } from '../tasks/repair.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+
+/** A row that changed a moment ago is being worked on. */
+const IDLE_SECONDS = 5;
+/** A task is checked at most this often, however often it is read. */
+const CHECK_EVERY_MS = 5_000;
+/** Checks per second of one process: `describe` costs the Temporal server little, not nothing. */
+const CHECKS_PER_SECOND = 20;
+const REMEMBERED_TASKS = 10_000;
+
+/** @returns what is called with each task that was read. */
+export function createReadRepair(dependencies: {
+  readonly database: Database;
+  readonly gateway: WorkflowGateway;
+  readonly retentionDays: number;
+  readonly logger: Logger;
+}): (task: TaskDetail) => void {
+  const { database, gateway, retentionDays, logger } = dependencies;
+  const checked = new LRUCache<string, true>({ max: REMEMBERED_TASKS, ttl: CHECK_EVERY_MS });
+  let second = 0;
+  let checksThisSecond = 0;
+
+  const isWithinRate = (): boolean => {
+    const now = Math.floor(Date.now() / 1000);
+    if (now !== second) {
+      second = now;
+      checksThisSecond = 0;
+    }
+    checksThisSecond += 1;
+    return checksThisSecond <= CHECKS_PER_SECOND;
+  };
+
+  const check = async (task: TaskDetail): Promise<void> => {
+    try {
+      const isWaiting = await hasStart(database, task.id);
+      await repairTask(
+        { id: task.id, status: task.status, isPastDeadline: false, hasStart: isWaiting },
+        { database, describe: (taskId) => gateway.describeTask(taskId), retentionDays, logger },
+      );
+    } catch (error) {
+      logger.warn({ err: error, taskId: task.id }, 'a task that was read could not be checked');
+    }
+  };
+
+  return (task) => {
+    if (isTerminal(task.status) || task.idleSeconds < IDLE_SECONDS || checked.has(task.id) || !isWithinRate()) return;
+    checked.set(task.id, true);
+    setImmediate(() => void check(task));
+  };
+}

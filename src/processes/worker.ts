@@ -1,0 +1,83 @@
+/**
+ * The worker process: one Temporal worker for each task queue that it serves, all sharing one connection and one set of
+ * activities (architecture, "Parts that run").
+ */
+import { Worker } from '@temporalio/worker';
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { TASK_QUEUES } from '../domain/workflow-ids.ts';
+import type { QueueName } from '../domain/workflow-ids.ts';
+import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
+
+/** Callbacks under way at once: each mostly waits for a receiver, for 10 s at most. */
+const CALLBACK_SLOTS = 200;
+/** Jobs waited for at once: each is a timer and a request now and then. */
+const WAITING_SLOTS = 500;
+/** Archiving and other short work at once: bounded by the store and the database pool. */
+const SHORT_SLOTS = 40;
+/** A cancelled activity hears of it after this long at most: the default throttles to most of the heartbeat time-out. */
+const HEARTBEAT_THROTTLE = '2 seconds';
+
+export interface RunningWorker {
+  /** Ends when the workers have stopped; throws when one of them failed. */
+  readonly finished: Promise<void>;
+  /** Takes no new work, gives what runs the grace time, then hands it back. */
+  shutdown(): void;
+}
+
+export interface WorkerDependencies {
+  readonly connection: NativeConnection;
+  readonly activityContext: ActivityContext;
+  readonly workflowBundle: WorkflowBundle;
+}
+
+/** Starts the workers of the configured queues. */
+export async function startWorker(dependencies: WorkerDependencies): Promise<RunningWorker> {
+  const { config } = dependencies.activityContext;
+  const workers: Worker[] = [];
+  for (const queue of config.worker.queues) {
+    workers.push(await Worker.create(optionsFor(queue, dependencies)));
+  }
+  const shutdown = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const finished = Promise.all(
+    workers.map((worker) =>
+      worker.run().catch((error: unknown) => {
+        // One that fails takes the others along: half a worker would look healthy.
+        shutdown();
+        throw error;
+      }),
+    ),
+  ).then(() => undefined);
+  return { finished, shutdown };
+}
+
+function optionsFor(
+  queue: QueueName,
+  { connection, activityContext, workflowBundle }: WorkerDependencies,
+): WorkerOptions {
+  const { config } = activityContext;
+  const shared: WorkerOptions = {
+    connection,
+    namespace: config.temporal.namespace,
+    taskQueue: TASK_QUEUES[queue],
+    activities: createActivities(activityContext),
+    maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
+    shutdownGraceTime: config.shutdownGraceMs,
+    shutdownForceTime: config.shutdownGraceMs + 2_000,
+  };
+  switch (queue) {
+    case 'media':
+      return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS };
+    case 'generation':
+      // As many slots as engine threads: the backlog stays in Temporal, where it is shared out fairly.
+      return { ...shared, maxConcurrentActivityTaskExecutions: config.worker.engineThreads };
+    case 'waiting':
+      return { ...shared, maxConcurrentActivityTaskExecutions: WAITING_SLOTS };
+    case 'callbacks':
+      return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS };
+  }
+}

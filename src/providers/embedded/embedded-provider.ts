@@ -1,0 +1,45 @@
+/**
+ * The embedded engines as a provider: submitting renders in the engine pool of this process and brings the finished
+ * files. The same task renders to the same bytes, so submitting is repeatable and there is no job to wait for.
+ */
+import { createHash } from 'node:crypto';
+import { isEngineName } from '../../engines/engine-names.ts';
+import type { EnginePool } from '../../engines/engine.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { ProviderFailure, ProviderRefusal } from '../provider.ts';
+import type { Provider } from '../provider.ts';
+
+/** 0 to 2147483647, as the models' own `seed`: the same for every attempt of a task. */
+function seedFromTask(taskId: TaskId): number {
+  return createHash('sha256').update(taskId).digest().readUInt32BE(0) >>> 1;
+}
+
+/**
+ * The provider of protocol `embedded`; an upstream's `model` is the engine's name, its `parameters` go over the input.
+ *
+ * `submit` throws `ProviderRefusal('model_unavailable')` where this version has no such engine, `AbortError` when the
+ * call's signal fires, and a plain error when the thread died: rendering again is safe.
+ */
+export function createEmbeddedProvider(pool: EnginePool): Provider {
+  return {
+    protocol: 'embedded',
+    isSubmitRepeatable: true,
+    async submit({ taskId, upstream, input }, { signal }) {
+      if (!isEngineName(upstream.model)) throw new ProviderRefusal('model_unavailable');
+      const job = {
+        engine: upstream.model,
+        input: { ...input, ...upstream.parameters },
+        fallbackSeed: seedFromTask(taskId),
+      };
+      const files = await pool.render(job, signal);
+      return { kind: 'done', files: files.map(({ bytes }) => ({ from: 'bytes', bytes })) };
+    },
+    // Nothing of ours ever has a job id: one that is asked for belongs to another provider.
+    async poll() {
+      throw new ProviderFailure('provider_error');
+    },
+    async cancel() {
+      return 'unsupported';
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * What adapters throw when a provider gave no clear answer, beside the two certain outcomes of `provider.ts`.
+ * Both carry only a status and a code from a closed alphabet: a provider's text, an address, a key or a prompt must
+ * not reach a message, because messages and causes end up in Temporal's histories. For that reason there is no cause.
+ */
+
+/** The little that may be said of an exchange that went wrong. */
+export interface ExchangeFault {
+  /** The HTTP status, where one arrived. */
+  readonly status?: number | undefined;
+  /** A code of ours, of Node or of the HTTP client: `TIMEOUT`, `ECONNRESET`, `UND_ERR_SOCKET`. */
+  readonly code?: string | undefined;
+}
+
+function describe(fault: ExchangeFault): string {
+  const parts = [fault.status === undefined ? '' : `status ${fault.status}`, fault.code ?? ''].filter(Boolean);
+  return parts.length === 0 ? 'no answer' : parts.join(', ');
+}
+
+/**
+ * The work was sent, and nobody knows whether it was accepted: the connection was lost, the provider failed with 5xx,
+ * or what it said could not be understood. Only a repeatable submit may be tried again.
+ */
+export class ProviderUnknown extends Error {
+  override readonly name = 'ProviderUnknown';
+  readonly status: number | undefined;
+  readonly code: string | undefined;
+
+  constructor(fault: ExchangeFault = {}) {
+    super(`the outcome at the provider is unknown: ${describe(fault)}`);
+    this.status = fault.status;
+    this.code = fault.code;
+  }
+}
+
+/**
+ * Asking about a job, or asking to stop it, brought no answer. Nothing is known to have changed: ask again later.
+ */
+export class ProviderUnreachable extends Error {
+  override readonly name = 'ProviderUnreachable';
+  readonly status: number | undefined;
+  readonly code: string | undefined;
+  /** How long the provider asked us to stay away, where it did; at most 10 min. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(fault: ExchangeFault = {}, options: { retryAfterMs?: number | undefined } = {}) {
+    super(`the provider could not be asked: ${describe(fault)}`);
+    this.status = fault.status;
+    this.code = fault.code;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Predictions of Replicate: created, asked about, cancelled. Source: Replicate's HTTP reference, "Prediction lifecycle"
+ * and "Rate limits". There is no idempotency key, so a create whose answer was lost is never repeated.
+ *
+ * An upstream's model is `owner/name`, `owner/name:version` or a bare version id; the first has a path of its own.
+ */
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import { isWebAddress, jobIdAt, textAt, valueAt } from '../json-answer.ts';
+import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderFailure } from '../provider.ts';
+import type { ProducedFile, Provider } from '../provider.ts';
+import { createUpstreamCalls } from '../upstream-calls.ts';
+import type { HttpProviderDeps } from '../upstream-calls.ts';
+
+const OFFICIAL_MODEL = /^([\w.-]+)\/([\w.-]+)$/;
+/** Content refusals have no code of their own but this one, and the sentence of older models. */
+const CONTENT_WORDS = /\bE005\b|flagged as sensitive|\bNSFW\b/i;
+/** An output is any JSON; these bounds end the search for files in it. */
+const MAX_OUTPUT_DEPTH = 4;
+const MAX_OUTPUT_FILES = 100;
+
+/** The adapter of protocol `replicate`. */
+export function createReplicateProvider(deps: HttpProviderDeps): Provider {
+  const calls = createUpstreamCalls('replicate', deps);
+  return {
+    protocol: 'replicate',
+    isSubmitRepeatable: false,
+
+    async submit(request, call) {
+      const { upstream } = request;
+      const input = { ...request.input, ...upstream.parameters };
+      const [, owner, name] = OFFICIAL_MODEL.exec(upstream.model) ?? [];
+      const json = await calls.submit(request, call, {
+        path: owner === undefined ? '/predictions' : `/models/${owner}/${name}/predictions`,
+        body: owner === undefined ? { version: upstream.model, input } : { input },
+        refusalReason,
+        jobId: (answer) => jobIdAt(answer, 'id'),
+      });
+      const jobId = jobIdAt(json, 'id');
+      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
+      return { kind: 'job', jobId };
+    },
+
+    async poll(request, jobId, call) {
+      const answer = await calls.ask(request, call, {
+        method: 'GET',
+        path: `/predictions/${encodeURIComponent(jobId)}`,
+        definiteStatuses: [404, 410],
+      });
+      if (answer.status >= 400) throw new ProviderFailure('provider_error');
+      const { json, retryAfterMs } = answer;
+      switch (textAt(json, 'status')) {
+        case 'succeeded': {
+          const files = filesIn(valueAt(json, 'output'));
+          if (files.length === 0) throw new ProviderFailure('no_output');
+          return { kind: 'done', files };
+        }
+        case 'failed':
+          throw new ProviderFailure(failureReason(textAt(json, 'error')));
+        // "canceled" and "aborted" are also what a deadline of the provider ends in.
+        case 'canceled':
+        case 'aborted':
+          throw new ProviderFailure('provider_error');
+        case undefined:
+          throw new ProviderUnreachable({ status: answer.status, code: 'NO_STATE' }, { retryAfterMs });
+        default:
+          return { kind: 'running', ...(retryAfterMs === undefined ? {} : { pollAfterMs: retryAfterMs }) };
+      }
+    },
+
+    async cancel(request, jobId, call) {
+      const answer = await calls.ask(request, call, {
+        method: 'POST',
+        path: `/predictions/${encodeURIComponent(jobId)}/cancel`,
+        definiteStatuses: [400, 404, 409, 410, 422],
+      });
+      const state = textAt(answer.json, 'status');
+      return answer.status >= 400 || state === 'succeeded' || state === 'failed' ? 'too_late' : 'cancelled';
+    },
+  };
+}
+
+/**
+ * The files of an output, which may be any JSON: every http(s) address and base64 data URL in it, in order.
+ *
+ * @param depth how deep in the output we already are.
+ */
+export function filesIn(output: unknown, depth = 0): readonly ProducedFile[] {
+  if (typeof output === 'string') return fileOf(output);
+  if (typeof output !== 'object' || output === null || depth >= MAX_OUTPUT_DEPTH) return [];
+  return Object.values(output)
+    .flatMap((part) => filesIn(part, depth + 1))
+    .slice(0, MAX_OUTPUT_FILES);
+}
+
+function fileOf(text: string): readonly ProducedFile[] {
+  if (isWebAddress(text)) return [{ from: 'url', url: text }];
+  const base64 = /^data:[\w.+/-]*;base64,/.exec(text);
+  if (base64 === null) return [];
+  const bytes = Buffer.from(text.slice(base64[0].length), 'base64');
+  return bytes.length === 0 ? [] : [{ from: 'bytes', bytes }];
+}
+
+function failureReason(error: string | undefined): FailureReason {
+  return error !== undefined && CONTENT_WORDS.test(error) ? 'content_rejected' : 'provider_error';
+}
+
+function refusalReason(status: number, json: unknown): FailureReason | undefined {
+  if (status !== 422 && status !== 400) return undefined;
+  const title = textAt(json, 'title') ?? '';
+  const detail = textAt(json, 'detail') ?? '';
+  if (CONTENT_WORDS.test(`${title} ${detail}`)) return 'content_rejected';
+  // 422 is also the answer for a version that does not exist or is not ours to run.
+  return /invalid version|not permitted/i.test(title) ? 'model_unavailable' : undefined;
+}

@@ -1,0 +1,124 @@
+/**
+ * Another service that speaks this very API (spec §2 to §4, contract §2 to §4): installations can stand behind one
+ * another. Our task id goes as its `Idempotency-Key`, so a submit may be repeated and creates one task there.
+ */
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import { isWebAddress, jobIdAt, listAt, textAt, valueAt } from '../json-answer.ts';
+import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderFailure } from '../provider.ts';
+import type { JobState, ProducedFile, Provider } from '../provider.ts';
+import { createUpstreamCalls } from '../upstream-calls.ts';
+import type { HttpProviderDeps } from '../upstream-calls.ts';
+
+/** Additions to what was asked for (contract §3 `output[]`); archiving makes its own. */
+const DERIVED_TYPES = ['first_frame', 'last_frame', 'thumbnail'];
+/** Reasons that mean the same to our caller as to theirs; the others speak of that service's task, not of ours. */
+const SHARED_REASONS: readonly FailureReason[] = [
+  'content_rejected',
+  'input_unreachable',
+  'input_invalid',
+  'no_output',
+  'provider_unavailable',
+];
+
+/** The adapter of protocol `tasks`. */
+export function createTasksProvider(deps: HttpProviderDeps): Provider {
+  const calls = createUpstreamCalls('tasks', deps);
+  return {
+    protocol: 'tasks',
+    isSubmitRepeatable: true,
+
+    async submit(request, call) {
+      const { upstream, taskId } = request;
+      const json = await calls.submit(request, call, {
+        path: '/tasks',
+        body: { model: upstream.model, input: { ...request.input, ...upstream.parameters } },
+        headers: { 'idempotency-key': taskId },
+        refusalReason,
+        jobId: (answer) => jobIdAt(answer, 'data', 'taskId'),
+      });
+      const jobId = jobIdAt(json, 'data', 'taskId');
+      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
+      return { kind: 'job', jobId };
+    },
+
+    async poll(request, jobId, call) {
+      const answer = await calls.ask(request, call, {
+        method: 'GET',
+        path: `/tasks/${encodeURIComponent(jobId)}`,
+        definiteStatuses: [404, 410],
+      });
+      if (answer.status >= 400) throw new ProviderFailure('provider_error');
+      const detail = valueAt(answer.json, 'data');
+      switch (textAt(detail, 'status')) {
+        case 'success': {
+          const files = listAt(detail, 'output').flatMap(fileOf);
+          if (files.length === 0) throw new ProviderFailure('no_output');
+          return { kind: 'done', files };
+        }
+        case 'fail':
+          throw new ProviderFailure(failureReason(detail));
+        case undefined:
+          throw new ProviderUnreachable(
+            { status: answer.status, code: 'NO_STATE' },
+            { retryAfterMs: answer.retryAfterMs },
+          );
+        default:
+          return running(detail, answer.retryAfterMs);
+      }
+    },
+
+    async cancel(request, jobId, call) {
+      const answer = await calls.ask(request, call, {
+        method: 'POST',
+        path: `/tasks/${encodeURIComponent(jobId)}/cancel`,
+        definiteStatuses: [400, 404, 405, 409, 410, 422],
+      });
+      // The specification itself has no cancel: a service that is not ours may lack the path.
+      if (answer.status === 404 || answer.status === 405) return 'unsupported';
+      if (answer.status >= 400) return 'too_late';
+      // Contract §4: the answer shows the task as it is and may still say `handling`; from archiving on it changes nothing.
+      const status = textAt(answer.json, 'data', 'status');
+      if (status === 'fail') {
+        return textAt(answer.json, 'data', 'error', 'code') === 'TASK_CANCELLED' ? 'cancelled' : 'too_late';
+      }
+      return status === 'archiving' || status === 'success' ? 'too_late' : 'cancelled';
+    },
+  };
+}
+
+function running(detail: unknown, pollAfterMs: number | undefined): JobState {
+  const progress = valueAt(detail, 'progress');
+  const isKnown = typeof progress === 'number' && progress >= 0 && progress <= 1;
+  return {
+    kind: 'running',
+    ...(isKnown ? { progress } : {}),
+    ...(pollAfterMs === undefined ? {} : { pollAfterMs }),
+  };
+}
+
+function fileOf(output: unknown): readonly ProducedFile[] {
+  if (DERIVED_TYPES.includes(textAt(output, 'type') ?? '')) return [];
+  const url = textAt(output, 'url');
+  return url !== undefined && isWebAddress(url) ? [{ from: 'url', url }] : [];
+}
+
+function failureReason(detail: unknown): FailureReason {
+  const reason = SHARED_REASONS.find((shared) => shared === textAt(detail, 'error', 'reason'));
+  if (reason !== undefined) return reason;
+  switch (textAt(detail, 'error', 'code')) {
+    case 'INVALID_REQUEST':
+      return 'input_invalid';
+    case 'MODEL_UNAVAILABLE':
+      return 'model_unavailable';
+    default:
+      return 'provider_error';
+  }
+}
+
+function refusalReason(status: number, json: unknown): FailureReason | undefined {
+  const code = textAt(json, 'error_code');
+  // The key was used with another body: something of ours may run there, and its id cannot be had.
+  if (code === 'IDEMPOTENCY_KEY_MISMATCH') throw new ProviderFailure('outcome_unknown');
+  return status === 400 && code === 'MODEL_UNAVAILABLE' ? 'model_unavailable' : undefined;
+}

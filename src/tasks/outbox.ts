@@ -1,0 +1,140 @@
+/**
+ * Everything that Temporal must be told: written by the transaction that decides it, claimed here by the launcher of any
+ * api process, and removed once Temporal knows. A claim is a lease: it moves the row's `due_at` ahead, and where the
+ * process dies the row simply comes due again.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+
+/** A claimed row, with what starting its workflow needs. */
+export interface OutboxItem {
+  readonly id: bigint;
+  readonly kind: 'start_task' | 'cancel_task' | 'deliver_callback';
+  readonly taskId: TaskId;
+  readonly accountId: string;
+  readonly model: string;
+  readonly route: string | null;
+  readonly definitionHash: string;
+  /** How often it was claimed before this time. */
+  readonly deliveries: number;
+}
+
+/** Longer than Temporal is waited for (launcher), so that a row is not delivered twice at once. */
+export const OUTBOX_LEASE_SECONDS = 15;
+
+/** A row that keeps failing is tried again at most this seldom. */
+const MAX_BACKOFF_SECONDS = 60;
+
+/**
+ * Admits waiting starts to the running slots of their accounts, and claims them with whatever else is due. Only accounts
+ * with a free slot are looked at (by index), each in the order of its own queue.
+ *
+ * Locks in the order account, outbox row, and never waits for an outbox row; a settlement takes them in the opposite
+ * order, and so cannot deadlock with this.
+ */
+const claim: Statement = {
+  name: 'claim_outbox',
+  text: `WITH ready_accounts AS (
+           SELECT account_id, least(running_cap - running, $1::integer) AS free
+             FROM account_counters WHERE is_launchable ORDER BY account_id LIMIT $1 FOR UPDATE),
+         admitted AS (
+           SELECT o.id, a.account_id
+             FROM ready_accounts a
+            CROSS JOIN LATERAL (
+                  SELECT id FROM outbox WHERE account_id = a.account_id AND NOT is_ready
+                   ORDER BY id LIMIT a.free FOR UPDATE SKIP LOCKED) o
+            LIMIT $1),
+         counted AS (
+           UPDATE account_counters c SET running = c.running + n.admissions, queued = c.queued - n.admissions
+             FROM (SELECT account_id, count(*)::integer AS admissions FROM admitted GROUP BY account_id) n
+            WHERE c.account_id = n.account_id),
+         due AS (
+           SELECT id FROM outbox WHERE is_ready AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED),
+         claimed AS (
+           UPDATE outbox o
+              SET is_ready = true, deliveries = o.deliveries + 1,
+                  due_at = now() + make_interval(secs => least($2 * power(2, least(o.deliveries, 8)), $3))
+            WHERE o.id IN (SELECT id FROM admitted UNION ALL SELECT id FROM due)
+        RETURNING o.id, o.kind, o.task_id, o.account_id, o.deliveries - 1 AS deliveries)
+         SELECT c.id, c.kind, c.task_id AS "taskId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
+                t.definition_hash AS "definitionHash"
+           FROM claimed c JOIN tasks t ON t.id = c.task_id
+          ORDER BY c.id`,
+};
+
+/** Claims at most `limit` admissions and `limit` due rows for the length of a lease. */
+export async function claimOutbox(database: Queryable, limit: number): Promise<readonly OutboxItem[]> {
+  return database.query<OutboxItem>(claim, [limit, OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS]);
+}
+
+const remove: Statement = { name: 'remove_outbox', text: 'DELETE FROM outbox WHERE id = ANY ($1)' };
+
+/** Temporal knows: the rows are done with. */
+export async function removeOutbox(database: Queryable, ids: readonly bigint[]): Promise<void> {
+  await database.query(remove, [ids]);
+}
+
+const insertCancel: Statement = {
+  name: 'insert_cancel',
+  text: `INSERT INTO outbox (kind, account_id, task_id, is_ready) VALUES ('cancel_task', $1, $2, true)
+         ON CONFLICT (kind, task_id) DO NOTHING`,
+};
+
+/** Asks for a task's workflow to be cancelled. */
+export async function requestCancel(transaction: Queryable, accountId: string, taskId: TaskId): Promise<void> {
+  await transaction.query(insertCancel, [accountId, taskId]);
+}
+
+const insertRestart: Statement = {
+  name: 'insert_restart',
+  text: `INSERT INTO outbox (kind, account_id, task_id, is_ready)
+         SELECT 'start_task', account_id, id, true FROM tasks WHERE id = $1 AND completed_at IS NULL
+         ON CONFLICT (kind, task_id) DO NOTHING
+         RETURNING id`,
+};
+
+/**
+ * Starts a task again whose workflow is nowhere to be found. It keeps the running slot it was given.
+ *
+ * @returns whether a row was added.
+ */
+export async function requestRestart(transaction: Queryable, taskId: TaskId): Promise<boolean> {
+  const rows = await transaction.query(insertRestart, [taskId]);
+  return rows.length === 1;
+}
+
+const selectStart: Statement = {
+  name: 'select_start',
+  text: `SELECT 1 FROM outbox WHERE kind = 'start_task' AND task_id = $1`,
+};
+
+/** Whether a start is still to be delivered: such a task is late, not lost. */
+export async function hasStart(database: Queryable, taskId: TaskId): Promise<boolean> {
+  const rows = await database.query(selectStart, [taskId]);
+  return rows.length > 0;
+}
+
+const insertStalledCallbacks: Statement = {
+  name: 'insert_stalled_callbacks',
+  text: `INSERT INTO outbox (kind, account_id, task_id, is_ready)
+         SELECT 'deliver_callback', c.account_id, c.task_id, true
+           FROM callbacks c
+          WHERE c.state = 'pending'
+            AND coalesce(c.next_attempt_at,
+                         (SELECT max(a.started_at) FROM callback_attempts a WHERE a.task_id = c.task_id),
+                         c.created_at) < now() - interval '2 minutes'
+          LIMIT 1000
+         ON CONFLICT (kind, task_id) DO NOTHING
+         RETURNING id`,
+};
+
+/**
+ * Asks once more for deliveries that are well overdue: their workflow was terminated, or lost with Temporal's database.
+ * Where it still runs, the start is refused as a duplicate and nothing happens.
+ *
+ * @returns how many.
+ */
+export async function requestStalledCallbacks(database: Queryable): Promise<number> {
+  const rows = await database.query(insertStalledCallbacks);
+  return rows.length;
+}

@@ -1,0 +1,54 @@
+/**
+ * Mending a task whose workflow ended without settling it, or that no workflow works on (architecture, "Repair is part of
+ * the design"). Called for every open task by the `reconcile` schedule, and for a single one when it is read.
+ */
+import type { Database } from '../database/database.ts';
+import { observeTask } from '../domain/task-status.ts';
+import type { WorkflowCondition } from '../domain/task-status.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { IdleTask } from './open-tasks.ts';
+import { requestRestart } from './outbox.ts';
+import { settleTask } from './settle.ts';
+import { addEvent } from './timeline.ts';
+
+export interface RepairDependencies {
+  readonly database: Database;
+  /** Asks Temporal what became of the task's workflow; `unknown` when it does not answer. */
+  readonly describe: (taskId: TaskId) => Promise<WorkflowCondition>;
+  readonly retentionDays: number;
+  readonly logger: Logger;
+}
+
+/** What was done about a task. */
+export type Repair = 'none' | 'settled' | 'restarted';
+
+/** Mends one task, if there is something to mend. */
+export async function repairTask(
+  task: Pick<IdleTask, 'id' | 'status' | 'isPastDeadline' | 'hasStart'>,
+  { database, describe, retentionDays, logger }: RepairDependencies,
+): Promise<Repair> {
+  if (task.isPastDeadline) {
+    await settleTask(database, task.id, { status: 'fail', reason: 'timed_out' }, { retentionDays });
+    logger.warn({ taskId: task.id, status: task.status }, 'a task was past its deadline and was ended');
+    return 'settled';
+  }
+  // A start that is still to be delivered: late, not lost. Temporal need not be asked.
+  if (task.hasStart) return 'none';
+  const { repair } = observeTask(task.status, await describe(task.id), task.hasStart);
+  if (repair === 'settle') {
+    const outcome = await settleTask(database, task.id, { status: 'fail', reason: 'terminated' }, { retentionDays });
+    logger.warn({ taskId: task.id, ...outcome }, 'a workflow had ended without settling its task');
+    return 'settled';
+  }
+  if (repair === 'restart') {
+    const isNew = await database.transaction(async (transaction) => {
+      const inserted = await requestRestart(transaction, task.id);
+      if (inserted) await addEvent(transaction, task.id, 'restarted');
+      return inserted;
+    });
+    if (isNew) logger.warn({ taskId: task.id }, 'a task had no workflow and is started again');
+    return isNew ? 'restarted' : 'none';
+  }
+  return 'none';
+}

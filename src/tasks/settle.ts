@@ -1,0 +1,120 @@
+/**
+ * The one settlement of a task: one transaction that ends it for ever, with its outputs, its money, its running slot, its
+ * event and its callback's outbox row. Every path of a task ends here; the first to arrive decides, and everyone else is
+ * told what was decided (architecture, "One settlement").
+ */
+import { settle as settleHold } from '../billing/ledger.ts';
+import { insertTaskOutputs } from '../outputs/outputs.ts';
+import type { ArchivedOutput } from '../outputs/outputs.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { TerminalStatus } from '../domain/task-status.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import { addEvent } from './timeline.ts';
+
+/** What a task is to end as. */
+export type Verdict =
+  | { readonly status: 'success'; readonly outputs: readonly ArchivedOutput[]; readonly capturedMicroUsd: bigint }
+  | { readonly status: 'fail'; readonly reason: FailureReason };
+
+/** What it did end as, whoever decided it. */
+export interface Outcome {
+  readonly status: TerminalStatus;
+  readonly reason: FailureReason | null;
+}
+
+export interface SettleOptions {
+  readonly retentionDays: number;
+  /** Settle only a task in one of these states; undefined: in any that is not terminal. */
+  readonly onlyFrom?: readonly ('queued' | 'handling')[];
+}
+
+interface SettledRow {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly heldMicroUsd: bigint;
+  readonly storage: 'temp' | 'persistent';
+}
+
+const closeTask: Statement = {
+  name: 'close_task',
+  text: `UPDATE tasks
+            SET status = $2, error_reason = $3, captured_micro_usd = least($4::bigint, held_micro_usd),
+                completed_at = now(), updated_at = now()
+          WHERE id = $1 AND completed_at IS NULL AND ($5::text[] IS NULL OR status = ANY ($5))
+      RETURNING account_id AS "accountId", key_id AS "keyId", held_micro_usd AS "heldMicroUsd", storage`,
+};
+
+/** A start that was not launched yet goes with the task: it will not run, and it has no running slot to give back. */
+const dropStart: Statement = {
+  name: 'drop_start',
+  text: `DELETE FROM outbox WHERE task_id = $1 AND kind IN ('start_task', 'cancel_task')
+         RETURNING kind = 'start_task' AND NOT is_ready AS "wasQueued"`,
+};
+
+const requestCallback: Statement = {
+  name: 'request_callback',
+  text: `WITH pending AS (
+           UPDATE callbacks SET state = 'pending', next_attempt_at = now() WHERE task_id = $1 AND state = 'waiting'
+        RETURNING task_id, account_id)
+         INSERT INTO outbox (kind, account_id, task_id, is_ready)
+         SELECT 'deliver_callback', account_id, task_id, true FROM pending
+         ON CONFLICT (kind, task_id) DO NOTHING`,
+};
+
+const selectOutcome: Statement = {
+  name: 'select_outcome',
+  text: 'SELECT status, error_reason AS reason FROM tasks WHERE id = $1 AND completed_at IS NOT NULL',
+};
+
+/**
+ * Ends a task, or tells how it ended.
+ *
+ * @returns the stored outcome, which need not be the verdict; undefined where `onlyFrom` kept the task as it was.
+ */
+export async function settleTask(
+  database: Database,
+  taskId: TaskId,
+  verdict: Verdict,
+  options: SettleOptions,
+): Promise<Outcome | undefined> {
+  const settled = await database.transaction((transaction) => settleIn(transaction, taskId, verdict, options));
+  if (settled !== undefined) return settled;
+  const [row] = await database.query<Outcome>(selectOutcome, [taskId]);
+  return row;
+}
+
+/** The same inside a caller's transaction. @returns undefined where there was nothing to end. */
+export async function settleIn(
+  transaction: Queryable,
+  taskId: TaskId,
+  verdict: Verdict,
+  options: SettleOptions,
+): Promise<Outcome | undefined> {
+  const reason = verdict.status === 'fail' ? verdict.reason : null;
+  const captured = verdict.status === 'success' ? verdict.capturedMicroUsd : 0n;
+  const [task] = await transaction.query<SettledRow>(closeTask, [
+    taskId,
+    verdict.status,
+    reason,
+    captured,
+    options.onlyFrom ?? null,
+  ]);
+  if (task === undefined) return undefined;
+
+  const dropped = await transaction.query<{ wasQueued: boolean }>(dropStart, [taskId]);
+  await settleHold(transaction, {
+    accountId: task.accountId,
+    keyId: task.keyId,
+    reference: taskId,
+    heldMicroUsd: task.heldMicroUsd,
+    capturedMicroUsd: captured < task.heldMicroUsd ? captured : task.heldMicroUsd,
+    occupied: dropped.some((row) => row.wasQueued) ? 'queued' : 'running',
+  });
+  if (verdict.status === 'success') {
+    await insertTaskOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
+  }
+  await addEvent(transaction, taskId, 'settled', reason === null ? { status: 'success' } : { status: 'fail', reason });
+  await transaction.query(requestCallback, [taskId]);
+  return { status: verdict.status, reason };
+}

@@ -1,0 +1,206 @@
+/**
+ * What the activities do to a task's row while it is worked on: each brings about one state by a conditional update on a
+ * non-terminal row, so that whoever comes second finds nothing to do (architecture, "PostgreSQL is the record").
+ */
+import type { Database, Queryable, Statement } from '../database/database.ts';
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { TaskStatus } from '../domain/task-status.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import { addEvent } from './timeline.ts';
+
+/** What an activity needs of the task it works on. */
+export interface WorkingTask {
+  readonly id: TaskId;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly status: TaskStatus;
+  readonly model: string;
+  readonly route: string | null;
+  readonly definitionHash: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly storage: 'temp' | 'persistent';
+  readonly timeoutSeconds: number | null;
+  readonly heldMicroUsd: bigint;
+  readonly isCancelRequested: boolean;
+  /** The deadline of the stage that has one at this moment, by the worker's clock: now plus what is left. */
+  readonly deadlineAt: number | null;
+  readonly archivingDeadlineAt: number | null;
+}
+
+interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadlineAt'> {
+  readonly secondsLeft: number | null;
+  readonly archivingSecondsLeft: number | null;
+}
+
+// Time left is reckoned by the database's clock: the worker's may be wrong.
+const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
+  definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
+  held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
+  extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
+  extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
+
+const selectWorking: Statement = {
+  name: 'select_working_task',
+  text: `SELECT ${WORKING_COLUMNS} FROM tasks WHERE id = $1`,
+};
+
+const beginHandlingStatement: Statement = {
+  name: 'begin_handling',
+  text: `WITH begun AS (
+           UPDATE tasks
+              SET status = 'handling', started_at = now(), updated_at = now(),
+                  deadline_at = now() + make_interval(secs => least($2::float8, timeout_seconds))
+            WHERE id = $1 AND status = 'queued'
+        RETURNING *),
+         event AS (
+           INSERT INTO task_events (task_id, seq, type)
+           SELECT b.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = b.id), 'started'
+             FROM begun b)
+         SELECT ${WORKING_COLUMNS} FROM begun`,
+};
+
+/** Reads a task for an activity. @throws {Error} there is none: the database was replaced under a running workflow. */
+export async function readWorkingTask(database: Queryable, taskId: TaskId): Promise<WorkingTask> {
+  const [row] = await database.query<WorkingRow>(selectWorking, [taskId]);
+  if (row === undefined) throw new Error('the task of this workflow is not in the database');
+  return withDeadlines(row);
+}
+
+/**
+ * Moves a queued task to `handling`, which is when its deadline begins to run; one that is there already is only read,
+ * with what was recorded of its generation.
+ *
+ * @param limitSeconds the model's own limit; the caller's `timeoutSeconds` can only shorten it.
+ */
+export async function beginHandling(
+  database: Database,
+  taskId: TaskId,
+  limitSeconds: number,
+): Promise<{ readonly task: WorkingTask; readonly generation: Generation | undefined }> {
+  const [row] = await database.query<WorkingRow>(beginHandlingStatement, [taskId, limitSeconds]);
+  // A task that was queued until now cannot have a generation.
+  if (row !== undefined) return { task: withDeadlines(row), generation: undefined };
+  return { task: await readWorkingTask(database, taskId), generation: await readGeneration(database, taskId) };
+}
+
+const beginArchivingStatement: Statement = {
+  name: 'begin_archiving',
+  text: `WITH begun AS (
+           UPDATE tasks
+              SET status = 'archiving', updated_at = now(), archiving_deadline_at = now() + make_interval(secs => $2)
+            WHERE id = $1 AND status = 'handling'
+        RETURNING *),
+         event AS (
+           INSERT INTO task_events (task_id, seq, type)
+           SELECT b.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = b.id), 'archiving'
+             FROM begun b)
+         SELECT ${WORKING_COLUMNS} FROM begun`,
+};
+
+/** Moves a handled task to `archiving`; one that is past that is only read. */
+export async function beginArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
+  const [row] = await database.query<WorkingRow>(beginArchivingStatement, [taskId, limitSeconds]);
+  return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
+}
+
+function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow): WorkingTask {
+  const at = (seconds: number | null): number | null => (seconds === null ? null : Date.now() + seconds * 1000);
+  return { ...row, deadlineAt: at(secondsLeft), archivingDeadlineAt: at(archivingSecondsLeft) };
+}
+
+/** One file that a generation brought: in the object store already, or still at the provider's address. */
+export type GeneratedFile =
+  | { readonly key: string; readonly sizeBytes: number; readonly sha256: string }
+  | { readonly url: string };
+
+/** What is recorded of a task's one generation. */
+export type Generation =
+  | { readonly state: 'intent' }
+  | { readonly state: 'submitted'; readonly jobId: string }
+  | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] };
+
+const selectGeneration: Statement = {
+  name: 'select_generation',
+  text: 'SELECT state, job_id AS "jobId", files FROM generations WHERE task_id = $1',
+};
+
+/** The recorded generation of a task, if it got that far. */
+export async function readGeneration(database: Queryable, taskId: TaskId): Promise<Generation | undefined> {
+  const [row] = await database.query<Generation>(selectGeneration, [taskId]);
+  return row;
+}
+
+const insertIntent: Statement = {
+  name: 'insert_generation_intent',
+  text: `INSERT INTO generations (task_id, upstream, state) VALUES ($1, $2, 'intent') ON CONFLICT (task_id) DO NOTHING
+         RETURNING task_id`,
+};
+const deleteIntent: Statement = {
+  name: 'delete_generation_intent',
+  text: `DELETE FROM generations WHERE task_id = $1 AND state = 'intent'`,
+};
+
+/**
+ * Records that a submit which cannot be repeated is about to be sent.
+ *
+ * @returns false where one was recorded before: it may have been sent, and is never sent again.
+ */
+export async function declareIntent(database: Database, taskId: TaskId, upstream: string): Promise<boolean> {
+  const rows = await database.query(insertIntent, [taskId, upstream]);
+  return rows.length === 1;
+}
+
+/** A definite refusal: nothing was accepted, so the task may be submitted again. */
+export async function clearIntent(database: Database, taskId: TaskId): Promise<void> {
+  await database.query(deleteIntent, [taskId]);
+}
+
+/** Also takes the row's lock, under which events are added. */
+const touchTask: Statement = {
+  name: 'touch_task',
+  text: 'UPDATE tasks SET updated_at = now() WHERE id = $1',
+};
+
+/** Adds the refusal to the task's timeline. */
+export async function recordRefusal(database: Database, taskId: TaskId, reason: FailureReason): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.query(touchTask, [taskId]);
+    await addEvent(transaction, taskId, 'provider_refused', { reason });
+  });
+}
+
+const upsertJob: Statement = {
+  name: 'record_generation_job',
+  text: `INSERT INTO generations (task_id, upstream, state, job_id) VALUES ($1, $2, 'submitted', $3)
+         ON CONFLICT (task_id) DO UPDATE SET state = 'submitted', job_id = excluded.job_id, updated_at = now()
+          WHERE generations.state = 'intent'`,
+};
+
+/** Records the provider's job id, before anyone waits for it. */
+export async function recordJob(database: Database, taskId: TaskId, upstream: string, jobId: string): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.query(touchTask, [taskId]);
+    await transaction.query(upsertJob, [taskId, upstream, jobId]);
+    await addEvent(transaction, taskId, 'submitted');
+  });
+}
+
+const upsertFiles: Statement = {
+  name: 'record_generation_files',
+  text: `INSERT INTO generations (task_id, upstream, state, files) VALUES ($1, $2, 'produced', $3)
+         ON CONFLICT (task_id) DO UPDATE SET state = 'produced', files = excluded.files, updated_at = now()
+          WHERE generations.state <> 'produced'
+         RETURNING task_id`,
+};
+
+/**
+ * Records what was produced. The first to record wins: a second run's files are left to the sweep.
+ */
+export async function recordFiles(
+  database: Database,
+  taskId: TaskId,
+  upstream: string,
+  files: readonly GeneratedFile[],
+): Promise<void> {
+  await database.query(upsertFiles, [taskId, upstream, JSON.stringify(files)]);
+}

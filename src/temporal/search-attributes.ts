@@ -1,0 +1,10 @@
+/**
+ * What operators can search and list workflows by (architecture, "Operators' view"). Registered by `migrate`, or by the
+ * embedded dev server at its start.
+ */
+import { SEARCH_ATTRIBUTE_NAMES } from '../domain/search-attribute-names.ts';
+
+/** Every search attribute and its type. */
+export const SEARCH_ATTRIBUTES: Readonly<Record<string, 'Keyword'>> = Object.fromEntries(
+  SEARCH_ATTRIBUTE_NAMES.map((name) => [name, 'Keyword' as const]),
+);

@@ -1,0 +1,35 @@
+/**
+ * The workflow bundle: all deterministic code as one script, which workers run and replay tests replay. The build makes
+ * it once; run from source without a build, it is made at start (some seconds).
+ */
+import { existsSync } from 'node:fs';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { packageFile, packageModule } from '../config/package-root.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+/** A bundle in memory or on disk, as `Worker.create` takes it. */
+export type WorkflowBundle = WorkflowBundleOption;
+
+/** Where the build leaves the bundle. */
+export const BUILT_BUNDLE = packageFile('dist/workflow-bundle.js');
+
+/** Bundles the workflows from their sources. */
+export async function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
+  return bundleWorkflowCode({
+    workflowsPath: packageModule('workflows/index.ts'),
+    logger: {
+      log: (level, message) => logger.debug({ level }, message),
+      trace: (message) => logger.trace(message),
+      debug: (message) => logger.debug(message),
+      info: (message) => logger.debug(message),
+      warn: (message) => logger.warn(message),
+      error: (message) => logger.error(message),
+    },
+  });
+}
+
+/** The built bundle where there is one, else one made now. */
+export async function loadWorkflowBundle(logger: Logger): Promise<WorkflowBundle> {
+  return existsSync(BUILT_BUNDLE) ? { codePath: BUILT_BUNDLE } : bundleWorkflows(logger);
+}

@@ -1,0 +1,191 @@
+/**
+ * The supervisor as a user meets it: a real process that runs a real PostgreSQL and a real Temporal on a data folder.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readInstance } from '../../src/embedded/instance.ts';
+import type { Instance } from '../../src/embedded/instance.ts';
+import { readProcess } from '../../src/embedded/process-identity.ts';
+import { supervise, temporaryFolder } from './fixtures/supervised.ts';
+import type { Supervised } from './fixtures/supervised.ts';
+
+const READY = 'Stop:  ';
+
+/** The recorded processes of the parts that run on a data folder, by name. */
+async function partPids(dataDir: string): Promise<Record<string, number>> {
+  const record = JSON.parse(await readFile(path.join(dataDir, 'processes.json'), 'utf8')) as Record<
+    string,
+    { pid: number }
+  >;
+  return Object.fromEntries(Object.entries(record).map(([name, { pid }]) => [name, pid]));
+}
+
+async function livingOf(pids: Record<string, number>): Promise<string[]> {
+  const found = await Promise.all(
+    Object.entries(pids).map(async ([name, pid]) => ((await readProcess(pid)) === undefined ? [] : [name])),
+  );
+  return found.flat();
+}
+
+async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadline, `never: ${what}`);
+    await delay(50);
+  }
+}
+
+describe('npm start', () => {
+  let folder: string;
+  let dataDir: string;
+  let running: Supervised;
+  let instance: Instance;
+
+  const start = async (): Promise<void> => {
+    running = supervise(dataDir);
+    await running.printed(READY);
+    const found = await readInstance(dataDir);
+    assert.ok(found);
+    instance = found;
+  };
+
+  before(async () => {
+    folder = await temporaryFolder();
+    dataDir = path.join(folder, 'data');
+    await start();
+  });
+
+  after(async () => {
+    await running.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('prints the addresses, the first key and commands to paste', () => {
+    assert.match(running.output(), /API +http:\/\/127\.0\.0\.1:\d+\/v1/);
+    assert.match(running.output(), /Temporal UI +http:\/\/127\.0\.0\.1:\d+/);
+    assert.match(running.output(), /dk_live_shown_once/);
+    assert.match(running.output(), /curl .*\/v1\/tasks /);
+  });
+
+  it('serves on the addresses it printed', async () => {
+    assert.equal((await fetch(instance.apiUrl)).status, 200);
+    assert.equal((await fetch(instance.temporalUiUrl ?? '')).status, 200);
+  });
+
+  it('keeps its secrets and its address book from everybody else', async () => {
+    for (const file of ['secrets.json', 'instance.json', 'processes.json', 'temporal.sqlite']) {
+      assert.equal((await stat(path.join(dataDir, file))).mode & 0o077, 0, file);
+    }
+    assert.equal((await stat(dataDir)).mode & 0o066, 0);
+  });
+
+  it('refuses a second start on the same data folder, naming the process that has it', async () => {
+    const second = supervise(dataDir);
+    assert.equal(await second.ended(), 1);
+    assert.match(second.output(), new RegExp(`already running on ${dataDir} \\(process ${running.child.pid}\\)`));
+  });
+
+  it('starts a part again when it dies', async () => {
+    for (const part of ['api', 'worker', 'temporal', 'postgres']) {
+      const before = (await partPids(dataDir))[part];
+      assert.ok(before !== undefined);
+      process.kill(before, 'SIGKILL');
+      await until(async () => {
+        const now = (await partPids(dataDir))[part];
+        return now !== undefined && now !== before;
+      }, `${part} was started again`);
+    }
+    await running.printed('PostgreSQL runs again.');
+    assert.equal((await fetch(instance.apiUrl)).status, 200);
+  });
+
+  it('stops everything when asked to, keeps its state, and shows no key at the next start', async () => {
+    const pids = await partPids(dataDir);
+    assert.deepEqual(Object.keys(pids).toSorted(), ['api', 'postgres', 'temporal', 'worker']);
+    assert.equal(await running.stop('SIGINT'), 0);
+    assert.deepEqual(await livingOf(pids), []);
+    assert.equal(await readInstance(dataDir), undefined);
+
+    await start();
+    assert.doesNotMatch(running.output(), /dk_live_/);
+    assert.match(running.output(), /keys create/);
+  });
+
+  it('cleans up after a supervisor that was killed', async () => {
+    const orphans = await partPids(dataDir);
+    running.child.kill('SIGKILL');
+    await running.ended();
+    assert.equal(await readInstance(dataDir), undefined);
+
+    await start();
+    assert.match(running.output(), /had left running: .*postgres/);
+    assert.deepEqual(await livingOf(orphans), []);
+  });
+
+  it('recovers when everything was killed at once', async () => {
+    const pids = await partPids(dataDir);
+    for (const pid of [running.child.pid, ...Object.values(pids)]) {
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    }
+    await running.ended();
+
+    await start();
+    assert.equal((await fetch(instance.apiUrl)).status, 200);
+  });
+});
+
+describe('npm start that cannot go on', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await temporaryFolder();
+  });
+
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('names a port in use and the variable that changes it', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = server.address() as AddressInfo;
+    const refused = supervise(path.join(folder, 'port'), { TEMPORAL_UI_PORT: String(port) });
+    assert.equal(await refused.ended(), 1);
+    server.close();
+    assert.match(refused.output(), new RegExp(`port ${port}, for Temporal's Web UI, is in use.*TEMPORAL_UI_PORT`));
+  });
+
+  it('refuses a folder that holds something else', async () => {
+    const foreign = path.join(folder, 'foreign');
+    await mkdir(foreign);
+    await writeFile(path.join(foreign, 'letter.txt'), 'dear all');
+    const refused = supervise(foreign);
+    assert.equal(await refused.ended(), 1);
+    assert.match(refused.output(), /not empty and is no data folder/);
+    assert.equal(await readFile(path.join(foreign, 'letter.txt'), 'utf8'), 'dear all');
+  });
+
+  it('ends with the log of the step that failed, and goes on from there the next time', async () => {
+    const dataDir = path.join(folder, 'step');
+    const failed = supervise(dataDir, { FIXTURE_FAILS: 'migrate' });
+    assert.equal(await failed.ended(), 1);
+    assert.match(failed.output(), /the step "migrate" failed[^]*the fixture was told not to migrate/);
+
+    const mended = supervise(dataDir);
+    await mended.printed('dk_live_shown_once');
+    assert.equal(await mended.stop(), 0);
+  });
+
+  it('gives up a part that dies five times, with its last log lines, and takes the others down', async () => {
+    const dataDir = path.join(folder, 'deaths');
+    const failed = supervise(dataDir, { FIXTURE_FAILS: 'api' });
+    assert.equal(await failed.ended(), 1);
+    assert.match(failed.output(), /The API ended 5 times within a minute[^]*the fixture was told not to serve/);
+    assert.deepEqual(await partPids(dataDir), {});
+  });
+});

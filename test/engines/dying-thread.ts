@@ -1,0 +1,21 @@
+/**
+ * A thread for the tests of the pool that dies in the way that the job's engine name says: by exiting, by using up its
+ * heap, or by an exception that nobody catches. Any other name lives.
+ */
+import type { EngineJob, RenderedFile } from '../../src/engines/engine.ts';
+
+export default async function liveOrDie({ engine }: EngineJob): Promise<readonly RenderedFile[]> {
+  if (engine === 'exit') process.exit(3);
+  if (engine === 'memory') {
+    const kept: string[][] = [];
+    for (;;) kept.push(Array.from({ length: 100_000 }, (_, index) => `${index}${kept.length}`));
+  }
+  if (engine === 'uncaught') {
+    await new Promise(() => {
+      setImmediate(() => {
+        throw new Error('nobody catches this');
+      });
+    });
+  }
+  return [{ bytes: new Uint8Array(1) }];
+}

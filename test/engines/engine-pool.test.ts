@@ -1,0 +1,139 @@
+/**
+ * Promises of the engine pool: bounded threads, the same bytes everywhere, and a pool that outlives aborted jobs and dead
+ * threads. Everything runs in real threads, as in a worker.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { createEnginePool } from '../../src/engines/engine-pool.ts';
+import type { EngineJob, EnginePool } from '../../src/engines/engine.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+
+const logger = silentLogger();
+const DYING_THREAD = path.join(PACKAGE_ROOT, 'test/engines/dying-thread.ts');
+
+function job(input: Record<string, unknown>, engine = 'swatch', fallbackSeed = 7): EngineJob {
+  return { engine, input, fallbackSeed };
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal;
+}
+
+async function digest(pool: EnginePool, what: EngineJob): Promise<string> {
+  const [file] = await pool.render(what, never());
+  assert.ok(file);
+  return createHash('sha256').update(file.bytes).digest('hex');
+}
+
+describe('the engine pool', () => {
+  let pool: EnginePool;
+  before(() => {
+    pool = createEnginePool({ threads: 1, logger });
+  });
+  after(() => pool.close());
+
+  it('renders bytes in a thread', async () => {
+    const files = await pool.render(job({ prompt: 'teal' }), never());
+
+    assert.equal(files.length, 1);
+    assert.deepEqual([...(files[0]?.bytes.subarray(1, 4) ?? [])], [...Buffer.from('PNG')]);
+  });
+
+  it('gives the same bytes in another pool, for both image engines', async () => {
+    const other = createEnginePool({ threads: 1, logger });
+    try {
+      for (const engine of ['scene', 'poster']) {
+        const what = job({ prompt: 'a fox in the rain, "Hello", oil painting' }, engine);
+        assert.equal(await digest(pool, what), await digest(other, what));
+      }
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('takes the seed of the input before the one derived from the task', async () => {
+    const named = await digest(pool, job({ prompt: 'x', seed: 3 }, 'swatch', 1));
+
+    assert.equal(await digest(pool, job({ prompt: 'x', seed: 3 }, 'swatch', 2)), named);
+    assert.notEqual(await digest(pool, job({ prompt: 'x' }, 'swatch', 2)), named);
+  });
+
+  it('keeps the event loop free while it renders', async () => {
+    let turns = 0;
+    let isDone = false;
+    const rendering = pool.render(job({ prompt: 'mountains', resolution: '2k' }, 'scene'), never()).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns += 1;
+    }
+    await rendering;
+
+    assert.ok(turns > 100, `only ${turns} turns of the event loop during a rendering`);
+  });
+
+  it('rejects an unknown engine and goes on', async () => {
+    await assert.rejects(pool.render(job({ prompt: 'x' }, 'no-such-engine'), never()), /no embedded engine/);
+    await digest(pool, job({ prompt: 'x' }));
+  });
+
+  it('rejects with AbortError when the signal has fired already, is fired while waiting, or while rendering', async () => {
+    await assert.rejects(pool.render(job({ prompt: 'x' }), AbortSignal.abort()), { name: 'AbortError' });
+
+    const [running, waiting] = [new AbortController(), new AbortController()];
+    const first = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), running.signal);
+    const second = pool.render(job({ prompt: 'x' }), waiting.signal);
+    const third = pool.render(job({ prompt: 'x' }), never());
+    waiting.abort();
+    await assert.rejects(second, { name: 'AbortError' });
+    running.abort();
+    await assert.rejects(first, { name: 'AbortError' });
+
+    // The job that waited behind the two is rendered all the same, by the thread's replacement.
+    assert.equal((await third).length, 1);
+  });
+});
+
+describe('an engine pool whose thread dies', () => {
+  it('rejects the job with a plain error, and renders the next and the waiting one', async () => {
+    const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
+    try {
+      for (const death of ['exit', 'memory', 'uncaught']) {
+        const failing = pool.render(job({}, death), never()).catch((err: unknown) => err);
+        const waiting = pool.render(job({}, 'live'), never());
+        const err = await failing;
+
+        assert.ok(err instanceof Error, death);
+        assert.notEqual(err.name, 'AbortError');
+        assert.equal((await waiting).length, 1);
+        assert.equal((await pool.render(job({}, 'live'), never())).length, 1);
+      }
+    } finally {
+      await pool.close();
+    }
+  });
+
+  it('rejects every job, and does not hang, when threads die before they are ready', async () => {
+    const pool = createEnginePool({ threads: 1, logger, threadModule: path.join(PACKAGE_ROOT, 'no-such-file.ts') });
+    try {
+      await assert.rejects(pool.render(job({}), never()), { name: 'Error' });
+      await assert.rejects(pool.render(job({}), never()), { name: 'Error' });
+    } finally {
+      await pool.close();
+    }
+  });
+
+  it('refuses work after it was closed, and ends what was running', async () => {
+    const pool = createEnginePool({ threads: 1, logger });
+    const running = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), never());
+    const rejected = assert.rejects(running, { name: 'AbortError' });
+    await pool.close();
+    await rejected;
+
+    await assert.rejects(pool.render(job({ prompt: 'x' }), never()), { name: 'AbortError' });
+  });
+});

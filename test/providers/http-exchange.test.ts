@@ -1,0 +1,137 @@
+/** One exchange with a server that misbehaves in ways the test provider does not. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { createHttpExchange, ExchangeLost } from '../../src/providers/http-exchange.ts';
+import type { ExchangeAnswer, ExchangeRequest } from '../../src/providers/http-exchange.ts';
+
+const exchange = createHttpExchange();
+
+/** Sends one request to a server that answers in the given way. */
+async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = {}): Promise<ExchangeAnswer> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    return await exchange({
+      method: 'POST',
+      url: new URL(`http://127.0.0.1:${port}/v1/things?a=b`),
+      headers: { authorization: 'Bearer key' },
+      body: { some: 'thing' },
+      signal: new AbortController().signal,
+      timeoutMs: 10_000,
+      maxBytes: 1_000,
+      onFreshConnection: true,
+      ...changes,
+    });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe('an exchange with a provider', { timeout: 30_000 }, () => {
+  it('sends the body as JSON to the path, and reads JSON back', async () => {
+    const answer = await ask((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        response.end(JSON.stringify({ url: request.url, text, connection: request.headers.connection }));
+      });
+    });
+
+    assert.deepEqual(answer, {
+      status: 200,
+      retryAfterMs: undefined,
+      json: { url: '/v1/things?a=b', text: '{"some":"thing"}', connection: 'close' },
+    });
+  });
+
+  it('stops reading a body above the bound, and keeps the status', async () => {
+    let cut: Promise<unknown> | undefined;
+    const answer = await ask((_request, response) => {
+      cut = once(response, 'close');
+      response.write('"' + 'x'.repeat(2_000));
+    });
+
+    assert.deepEqual(answer, { status: 200, retryAfterMs: undefined, json: undefined, bodyFault: 'BODY_TOO_LARGE' });
+    await cut;
+  });
+
+  it('keeps the status and Retry-After of a refusal whose body is cut off', async () => {
+    const answer = await ask((_request, response) => {
+      response.writeHead(429, { 'retry-after': '9', 'content-length': 500 });
+      response.write('{', () => response.destroy());
+    });
+
+    assert.equal(answer.status, 429);
+    assert.equal(answer.retryAfterMs, 9_000);
+    assert.equal(answer.json, undefined);
+  });
+
+  it('does not follow a redirect', async () => {
+    const answer = await ask((_request, response) => response.writeHead(307, { location: '/elsewhere' }).end());
+
+    assert.equal(answer.status, 307);
+  });
+
+  it('takes the status that follows an informational one', async () => {
+    const answer = await ask((_request, response) => {
+      response.writeProcessing();
+      response.end('{}');
+    });
+
+    assert.deepEqual([answer.status, answer.json], [200, {}]);
+  });
+
+  it('says that something was sent when the connection ends without a status', async () => {
+    const lost = await ask((request) => request.socket.destroy()).catch((error: unknown) => error);
+
+    assert.ok(lost instanceof ExchangeLost);
+    assert.equal(lost.wasSent, true);
+  });
+
+  it('says that nothing was sent when the signal was already aborted, or a header cannot be written', async () => {
+    let requests = 0;
+    const count: RequestListener = (_request, response) => {
+      requests += 1;
+      response.end('{}');
+    };
+    for (const changes of [{ signal: AbortSignal.abort() }, { headers: { authorization: 'Bearer a\nb' } }]) {
+      const lost = await ask(count, changes).catch((error: unknown) => error);
+
+      assert.ok(lost instanceof ExchangeLost);
+      assert.equal(lost.wasSent, false);
+    }
+    assert.equal(requests, 0);
+  });
+
+  it('writes nothing when it is stopped before the connection stands', async () => {
+    const server = createTcpServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const connection = once(server, 'connection') as Promise<[Socket]>;
+    const stop = new AbortController();
+
+    const work = exchange({
+      method: 'POST',
+      url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
+      headers: {},
+      body: {},
+      signal: stop.signal,
+      timeoutMs: undefined,
+      maxBytes: 1_000,
+      onFreshConnection: true,
+    });
+    stop.abort();
+
+    await assert.rejects(work, { name: 'ExchangeLost', wasSent: false, code: 'ABORTED' });
+    const [socket] = await connection;
+    await once(socket.resume(), 'close');
+    assert.equal(socket.bytesRead, 0);
+    server.close();
+  });
+});

@@ -1,0 +1,89 @@
+/** Answers to a submit that the test provider never gives, and what becomes of the connections. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it } from 'node:test';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
+import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { createReplicateProvider } from '../../src/providers/replicate/replicate-provider.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createSecretSource } from '../../src/upstreams/secrets.ts';
+
+const provider = createReplicateProvider({ secrets: createSecretSource({}), logger: silentLogger() });
+
+/** Submits once or more to a server that answers in the given way; gives the last outcome. */
+async function submit(answer: RequestListener, times = 1): Promise<unknown> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
+  const upstream = { protocol: 'replicate', baseUrl, model: 'test/picture' };
+  try {
+    let outcome: unknown;
+    for (let time = 0; time < times; time++) {
+      outcome = await provider
+        .submit({ taskId: newTaskId(), upstream, input: {} }, { signal: new AbortController().signal })
+        .catch((error: unknown) => error);
+    }
+    return outcome;
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe('a submit to an upstream', { timeout: 30_000 }, () => {
+  it('goes over a connection of its own each time, so that no dead one swallows it', async () => {
+    const ports = new Set<number | undefined>();
+    await submit((request, response) => {
+      ports.add(request.socket.remotePort);
+      response.writeHead(201).end('{"id":"job-1"}');
+    }, 3);
+
+    assert.equal(ports.size, 3);
+  });
+
+  it('goes below the base address, with or without a slash at its end, and without a credential where none is named', async () => {
+    let seen: unknown;
+    const outcome = await submit((request, response) => {
+      seen = [request.url, request.headers.authorization];
+      response.writeHead(201).end('{"id":"job-1"}');
+    });
+
+    assert.deepEqual(outcome, { kind: 'job', jobId: 'job-1' });
+    assert.deepEqual(seen, ['/v1/models/test/picture/predictions', undefined]);
+  });
+
+  it('is of unknown outcome when a 503 names a job', async () => {
+    const outcome = await submit((_request, response) => response.writeHead(503).end('{"id":"job-1"}'));
+
+    assert.ok(outcome instanceof ProviderUnknown);
+  });
+
+  it('is of unknown outcome when it was accepted under an id that cannot be used', async () => {
+    for (const id of ['', '..', 'a/b', 'x'.repeat(201), 7, null]) {
+      const outcome = await submit((_request, response) => response.writeHead(201).end(JSON.stringify({ id })));
+
+      assert.ok(outcome instanceof ProviderUnknown, String(id));
+    }
+  });
+
+  it('is refused for good when the upstream has moved or wants money', async () => {
+    for (const status of [301, 307, 402]) {
+      const outcome = await submit((_request, response) => response.writeHead(status).end());
+
+      assert.ok(outcome instanceof ProviderRefusal);
+      assert.equal(outcome.reason, 'model_unavailable');
+      assert.equal(outcome.retryAfterMs, undefined);
+    }
+  });
+
+  it('is refused for 5 s when the upstream does not say for how long', async () => {
+    const outcome = await submit((_request, response) => response.writeHead(429).end());
+
+    assert.ok(outcome instanceof ProviderRefusal);
+    assert.equal(outcome.retryAfterMs, 5_000);
+  });
+});

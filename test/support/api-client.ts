@@ -1,0 +1,91 @@
+/**
+ * A client as a user would write one: plain HTTPS calls and nothing of our code. It keeps the status and the headers,
+ * which tests look at.
+ */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // Whatever came: tests judge it.
+  readonly body: ApiBody;
+}
+
+export interface ApiBody {
+  readonly code: number;
+  readonly message: string;
+  readonly error_code: string;
+  readonly data: ApiTask;
+}
+
+export interface ApiTask {
+  readonly taskId: string;
+  readonly status: string;
+  readonly model: string;
+  readonly created: number;
+  readonly completed: number;
+  readonly output?: readonly {
+    readonly id: string;
+    readonly url: string;
+    readonly type: string;
+    readonly expireAt: number;
+    readonly width: number;
+    readonly height: number;
+    readonly mimeType: string;
+    readonly sizeBytes: number;
+    readonly sha256: string;
+  }[];
+  readonly error?: { readonly code: string; readonly reason: string; readonly message: string };
+  readonly billing: { readonly held: string; readonly captured: string; readonly released: string };
+  readonly callback?: { readonly state: string; readonly attempts: number; readonly nextAttempt: number };
+}
+
+const POLL_MS = 50;
+
+export class ApiClient {
+  readonly #urls: readonly string[];
+  readonly key: string;
+  #next = 0;
+
+  constructor(urls: readonly string[], key: string) {
+    this.#urls = urls;
+    this.key = key;
+  }
+
+  /** Sends a request, to each api in turn where there are several. */
+  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiAnswer> {
+    const url = this.#urls[this.#next++ % this.#urls.length];
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${this.key}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as ApiBody };
+  }
+
+  create(body: unknown, idempotencyKey?: string): Promise<ApiAnswer> {
+    return this.send('POST', '/v1/tasks', body, idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey });
+  }
+
+  get(taskId: string): Promise<ApiAnswer> {
+    return this.send('GET', `/v1/tasks/${taskId}`);
+  }
+
+  /** Polls until a task satisfies the condition. @throws {Error} it does not in time. */
+  async until(taskId: string, condition: (task: ApiTask) => boolean, timeoutMs = 60_000): Promise<ApiTask> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const { status, body } = await this.get(taskId);
+      if (status === 200 && condition(body.data)) return body.data;
+      if (Date.now() > deadline) throw new Error(`in ${timeoutMs} ms: ${JSON.stringify(body)}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  /** Polls until a task is over. */
+  untilTerminal(taskId: string, timeoutMs?: number): Promise<ApiTask> {
+    return this.until(taskId, (task) => task.status === 'success' || task.status === 'fail', timeoutMs);
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Starts the callback receiver as a process of its own, and reads what it wrote down.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import type { ReceivedCallback } from './callback-receiver.ts';
+
+/** A running receiver. */
+export interface CallbackReceiver {
+  /** `http://127.0.0.1:<port>`, without a path; `EGRESS_ALLOW` takes it as it is. */
+  readonly url: string;
+  readonly pid: number;
+  /** Everything that reached it so far, in order; also after it was stopped. */
+  readLog(): Promise<readonly ReceivedCallback[]>;
+  /** Ends the process and removes its log file; may be called twice. */
+  stop(): Promise<void>;
+}
+
+/** Starts a receiver on a random port of the loopback; ready when this returns. */
+export async function startCallbackReceiver(): Promise<CallbackReceiver> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'darkroom-callbacks-'));
+  const logFile = path.join(folder, 'received.jsonl');
+  const program = path.join(PACKAGE_ROOT, 'test/support/callback-receiver.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', program, '--log', logFile, '--port', '0'], {
+    cwd: PACKAGE_ROOT,
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  const port = await firstPort(child);
+  if (child.pid === undefined) throw new Error('the callback receiver has no process id');
+
+  let stopped: Promise<readonly ReceivedCallback[]> | undefined;
+  const readLog = async (): Promise<readonly ReceivedCallback[]> => stopped ?? parseLog(logFile);
+  const end = async (): Promise<readonly ReceivedCallback[]> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    const received = await parseLog(logFile);
+    await rm(folder, { recursive: true, force: true });
+    return received;
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid,
+    readLog,
+    stop: async () => {
+      stopped ??= end();
+      await stopped;
+    },
+  };
+}
+
+async function firstPort(child: ChildProcess): Promise<number> {
+  if (child.stdout === null) throw new Error('the callback receiver has no output');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { port } = JSON.parse(line) as { port: number };
+    child.stdout.resume();
+    return port;
+  }
+  throw new Error('the callback receiver ended before it listened');
+}
+
+async function parseLog(file: string): Promise<readonly ReceivedCallback[]> {
+  const text = await readFile(file, 'utf8');
+  // A last line without its end is still being written.
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  return whole
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as ReceivedCallback);
+}

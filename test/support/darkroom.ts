@@ -1,0 +1,233 @@
+/**
+ * A whole Darkroom for a test: real api and worker processes on a database, a Temporal namespace and an object store of
+ * their own. Tests speak to it as clients and operators do, over HTTP, the Temporal client and signals.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { NativeConnection } from '@temporalio/worker';
+import { Client } from '@temporalio/client';
+import { createAccount, createKey } from '../../src/accounts/accounts.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { packageModule } from '../../src/config/package-root.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { ensureSchedules, prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
+import { createTestDatabase } from './test-database.ts';
+import type { TestDatabase } from './test-database.ts';
+import { ApiClient } from './api-client.ts';
+
+export interface DarkroomOptions {
+  /** More variables for the processes. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly apis?: number;
+  readonly workers?: number;
+  /** Where Temporal is reached; default: the run's server. */
+  readonly temporalAddress?: string;
+  readonly databaseUrl?: string;
+}
+
+export interface TestAccount {
+  readonly id: string;
+  readonly keyId: string;
+  readonly client: ApiClient;
+}
+
+/** A process of ours, which a test may kill and start again. */
+export class Role {
+  readonly #role: 'api' | 'worker';
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #logFile: string;
+  #child: ChildProcess | undefined;
+
+  constructor(role: 'api' | 'worker', environment: NodeJS.ProcessEnv, logFile: string) {
+    this.#role = role;
+    this.#environment = environment;
+    this.#logFile = logFile;
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined) throw new Error(`the ${this.#role} does not run`);
+    return pid;
+  }
+
+  /** Starts it and waits until it says that it is ready. */
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, ['--import', 'tsx', packageModule('src/main.ts'), this.#role], {
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output = (output + text).slice(-4_000);
+        appendFileSync(this.#logFile, text);
+      });
+    }
+    await new Promise<void>((resolve, reject) => {
+      child.once('message', () => resolve());
+      child.once('exit', (code) => reject(new Error(`the ${this.#role} ended with ${code}:\n${output}`)));
+    });
+  }
+
+  /** Ends it: by default without any warning. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+    });
+    child.kill(signal);
+    await exited;
+  }
+}
+
+export class Darkroom {
+  readonly apis: readonly Role[];
+  readonly workers: readonly Role[];
+  readonly urls: readonly string[];
+  readonly namespace: string;
+  readonly temporal: Client;
+  readonly testDatabase: TestDatabase;
+  /** Everything that the processes logged. */
+  readonly logFile: string;
+  readonly #connection: NativeConnection;
+  readonly #folder: string;
+
+  constructor(parts: {
+    apis: readonly Role[];
+    workers: readonly Role[];
+    urls: readonly string[];
+    namespace: string;
+    temporal: Client;
+    testDatabase: TestDatabase;
+    logFile: string;
+    connection: NativeConnection;
+    folder: string;
+  }) {
+    this.apis = parts.apis;
+    this.workers = parts.workers;
+    this.urls = parts.urls;
+    this.namespace = parts.namespace;
+    this.temporal = parts.temporal;
+    this.testDatabase = parts.testDatabase;
+    this.logFile = parts.logFile;
+    this.#connection = parts.connection;
+    this.#folder = parts.folder;
+  }
+
+  get url(): string {
+    const [url] = this.urls;
+    if (url === undefined) throw new Error('there is no api');
+    return url;
+  }
+
+  /** An account of its own for one test, with a key of all scopes. */
+  async createAccount(options: { usd?: bigint; runningCap?: number; queueCap?: number } = {}): Promise<TestAccount> {
+    const { database } = this.testDatabase;
+    return database.transaction(async (transaction) => {
+      const id = await createAccount(transaction, 'test', {
+        runningCap: options.runningCap ?? 100,
+        queueCap: options.queueCap ?? 1_000,
+      });
+      const microUsd = options.usd ?? 100_000_000n;
+      if (microUsd > 0n) await topUp(transaction, id, microUsd, newId('topup'));
+      const key = await createKey(transaction, id, { name: 'test', scopes: SCOPES });
+      return { id, keyId: key.id, client: new ApiClient(this.urls, key.text) };
+    });
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.apis, ...this.workers].map((role) => role.kill('SIGTERM')));
+    await this.#connection.close();
+    await this.testDatabase.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The address of the run's Temporal server. */
+export function temporalAddress(): string {
+  const address = process.env['DARKROOM_TEST_TEMPORAL_ADDRESS'];
+  if (address === undefined) throw new Error('no test services: run this file with npm test -- <file>');
+  return address;
+}
+
+/** Starts a Darkroom; whoever calls stops it. */
+export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
+  const testDatabase = await createTestDatabase();
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  const address = options.temporalAddress ?? temporalAddress();
+  const connection = await NativeConnection.connect({ address });
+  const temporalConfig = { address, namespace, apiKey: undefined, tls: undefined };
+  await prepareNamespace(connection, temporalConfig, silentLogger());
+  const temporal = new Client({ connection, namespace });
+  await whenNamespaceIsKnown(temporal);
+  await ensureSchedules(temporal);
+
+  const logFile = path.join(folder, 'log');
+  const base: NodeJS.ProcessEnv = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    DATABASE_URL: options.databaseUrl ?? testDatabase.url,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    STORE_URL: `file://${path.join(folder, 'store')}`,
+    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
+    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
+    LOG_LEVEL: 'info',
+    SHUTDOWN_GRACE_SECONDS: '3',
+    ...options.environment,
+  };
+  const apis: Role[] = [];
+  const urls: string[] = [];
+  for (let place = 0; place < (options.apis ?? 1); place++) {
+    const port = await findFreePort();
+    urls.push(`http://127.0.0.1:${port}`);
+    apis.push(new Role('api', { ...base, PORT: String(port), PUBLIC_URL: urls[0] }, logFile));
+  }
+  const workers: Role[] = [];
+  for (let place = 0; place < (options.workers ?? 1); place++) {
+    workers.push(new Role('worker', { ...base, PUBLIC_URL: urls[0] }, logFile));
+  }
+  const darkroom = new Darkroom({
+    apis,
+    workers,
+    urls,
+    namespace,
+    temporal,
+    testDatabase,
+    logFile,
+    connection,
+    folder,
+  });
+  try {
+    await Promise.all([...apis, ...workers].map((role) => role.start()));
+  } catch (error) {
+    await darkroom.stop();
+    throw error;
+  }
+  return darkroom;
+}
+
+/** A namespace just made is not known to every part of the server at once. */
+async function whenNamespaceIsKnown(temporal: Client): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    try {
+      await temporal.workflow.count();
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * What a test run stands on: one PostgreSQL and one Temporal dev server, real ones, started once for all test files.
+ * Files keep apart by a database and task queues of their own.
+ */
+import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { launchProcess } from '../../src/embedded/launch.ts';
+import type { Launch } from '../../src/embedded/launch.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
+import type { Cluster } from '../../src/embedded/postgres.ts';
+import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
+import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
+
+export interface TestServices {
+  /** An address with the right to make databases. */
+  readonly databaseUrl: string;
+  readonly temporalAddress: string;
+  /** The CLI, for tests that look at the server as an operator does. */
+  readonly temporalCli: string;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Starts both; whoever calls must call `stop`, also after a failure of its own. */
+export async function startServices(
+  searchAttributes: Readonly<Record<string, string>>,
+  environment: NodeJS.ProcessEnv,
+  report: (line: string) => void,
+): Promise<TestServices> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-'));
+  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const running: RunningProcess[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(running.map((server) => server.stop()));
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const temporalCli = await obtainTemporalCli({ cliPath: environment['TEMPORAL_CLI_PATH'], environment, report });
+    const [postgresPort, temporalPort] = [await findFreePort(), await findFreePort()];
+    const cluster: Cluster = {
+      folder: path.join(folder, 'postgres'),
+      port: postgresPort,
+      password: 'only-for-tests',
+      isDurable: false,
+    };
+    const temporalAddress = `127.0.0.1:${temporalPort}`;
+    const temporal = temporalServerLaunch(
+      {
+        cliPath: temporalCli,
+        port: temporalPort,
+        searchAttributes,
+        // Each test file makes a namespace of its own, which by default is known everywhere only after 2 s.
+        dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
+      },
+      environment,
+    );
+    await Promise.all([
+      startTemporal(),
+      createCluster(cluster.folder, cluster.password).then(async () => {
+        const server = startProcess('PostgreSQL', await clusterLaunch(cluster), 'SIGINT');
+        running.push(server);
+        await server.ready((signal) => waitForCluster(cluster, signal));
+      }),
+    ]);
+    return { databaseUrl: clusterUrl(cluster, 'postgres'), temporalAddress, temporalCli, stop };
+
+    async function startTemporal(): Promise<void> {
+      const server = startProcess('Temporal', temporal, 'SIGTERM');
+      running.push(server);
+      await server.ready((signal) => waitForTemporal(temporalAddress, signal));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface RunningProcess {
+  ready(wait: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const KEPT_OUTPUT_CHARACTERS = 4_000;
+const STOP_TIMEOUT_MS = 3_000;
+
+function startProcess(name: string, launch: Launch, stopSignal: NodeJS.Signals): RunningProcess {
+  const child = launchProcess(launch);
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-KEPT_OUTPUT_CHARACTERS);
+    });
+  }
+  return {
+    async ready(wait) {
+      const controller = new AbortController();
+      const timer = setTimeout(() => controller.abort(), START_TIMEOUT_MS);
+      void exited.then(() => controller.abort());
+      try {
+        await wait(controller.signal);
+      } catch (error) {
+        throw new Error(`${name} did not start:\n${output}`, { cause: error });
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    stop: () => stopProcess(child, stopSignal, exited),
+  };
+}
+
+async function stopProcess(child: ChildProcess, signal: NodeJS.Signals, exited: Promise<void>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+  if (child.stdout?.closed === false) await once(child.stdout, 'close');
+}

@@ -1,0 +1,81 @@
+/**
+ * A database for one test file: a clone of a template that was migrated once per run. Under an advisory lock, because
+ * test files start at the same moment.
+ */
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+
+const TEMPLATE = 'darkroom_template';
+const LOCK = 20_261_121;
+
+export interface TestDatabase {
+  readonly url: string;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+/** The address of the run's PostgreSQL. @throws {Error} the file was run without `npm test`. */
+export function adminUrl(): string {
+  const url = process.env['DARKROOM_TEST_DATABASE_URL'];
+  if (url === undefined) throw new Error('no test services: run this file with npm test -- <file>');
+  return url;
+}
+
+function urlOf(name: string): string {
+  const url = new URL(adminUrl());
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** @param observe is told the name of every statement that goes through `database`. */
+export async function createTestDatabase(observe?: (statement: string) => void): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asAdmin(async (admin) => {
+    await admin.query('SELECT pg_advisory_lock($1)', [LOCK]);
+    const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [TEMPLATE]);
+    if (rowCount === 0) await createTemplate(admin);
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  });
+  const url = urlOf(name);
+  const database = openDatabase({ url, poolSize: 10 }, silentLogger(), observe);
+  // Each installation has an id of its own, and so has each clone: its tasks' workflow ids meet no other's.
+  await database.query(
+    { name: 'new_installation', text: 'UPDATE installation SET id = $1' },
+    [`inst_${randomBytes(8).toString('hex')}`],
+  );
+  return {
+    url,
+    database,
+    async close() {
+      await database.close();
+      await asAdmin((admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    },
+  };
+}
+
+async function createTemplate(admin: pg.Client): Promise<void> {
+  const building = `${TEMPLATE}_building`;
+  await admin.query(`DROP DATABASE IF EXISTS ${building}`);
+  await admin.query(`CREATE DATABASE ${building}`);
+  const database = openDatabase({ url: urlOf(building), poolSize: 2 }, silentLogger());
+  try {
+    await migrate(urlOf(building), database, silentLogger());
+  } finally {
+    await database.close();
+  }
+  await admin.query(`ALTER DATABASE ${building} RENAME TO ${TEMPLATE}`);
+}
+
+async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: adminUrl() });
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.end();
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What a prompt asks of the test provider. Words in square brackets choose a behaviour, so that a test needs no second
+ * channel to the provider and a prompt in a log says what was meant to happen:
+ *
+ * `[slow 3000]` the work takes that long (ms) · `[delay-submit 2000]` accepts at once, answers that much later ·
+ * `[refuse 429]` refuses with that status · `[refuse-first 2]` refuses that many submits with 503, then accepts ·
+ * `[content]` a content refusal in the provider's own form · `[fail]` the work fails · `[no output]` the work is done
+ * and brings nothing · `[html]` accepts, answers a page · `[drop]` accepts, cuts the connection · `[500]` accepts,
+ * answers 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's address answers 404.
+ */
+
+/** A prompt's behaviour; numbers are 0 where the word is absent. */
+export interface Behaviour {
+  readonly workMs: number;
+  readonly answerDelayMs: number;
+  readonly refuseStatus: number;
+  readonly refuseFirst: number;
+  readonly pollFailures: number;
+  readonly isContentRefused: boolean;
+  readonly isFailing: boolean;
+  readonly hasNoOutput: boolean;
+  readonly answersHtml: boolean;
+  readonly dropsConnection: boolean;
+  readonly answers500: boolean;
+  readonly hasNoFile: boolean;
+}
+
+/** Reads the behaviour that a prompt chooses. */
+export function readBehaviour(prompt: string): Behaviour {
+  const has = (word: string): boolean => prompt.includes(`[${word}]`);
+  const number = (word: string): number => Number(new RegExp(`\\[${word} (\\d+)\\]`).exec(prompt)?.[1] ?? 0);
+  return {
+    workMs: number('slow'),
+    answerDelayMs: number('delay-submit'),
+    refuseStatus: number('refuse'),
+    refuseFirst: number('refuse-first'),
+    pollFailures: number('poll-fail'),
+    isContentRefused: has('content'),
+    isFailing: has('fail'),
+    hasNoOutput: has('no output'),
+    answersHtml: has('html'),
+    dropsConnection: has('drop'),
+    answers500: has('500'),
+    hasNoFile: has('404 file'),
+  };
+}

@@ -1,0 +1,55 @@
+/** Starts the test provider as a process of its own, for the length of a test file. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { packageFile } from '../../../src/config/package-root.ts';
+import type { LogLine } from './log.ts';
+
+export interface TestProvider {
+  /** `http://127.0.0.1:<port>`; an interface lies below it: `/openai/v1`, `/replicate/v1`, `/tasks/v1`. */
+  readonly url: string;
+  readonly pid: number;
+  /** Everything that reached the provider so far, in order. */
+  readLog(): Promise<readonly LogLine[]>;
+  /** Ends the process and removes its log. */
+  stop(): Promise<void>;
+}
+
+/** Starts the provider on a free port and waits until it listens. It ends with us, however we end. */
+export async function startTestProvider(): Promise<TestProvider> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
+  const logFile = path.join(folder, 'log.jsonl');
+  const main = packageFile('test/support/test-provider/main.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', main, '--log', logFile, '--until-stdin-ends'], {
+    cwd: packageFile('.'),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  const first: unknown[] | 'exited' = await Promise.race([once(lines, 'line'), exited.then(() => 'exited' as const)]);
+  if (first === 'exited') throw new Error('the test provider ended before it listened');
+  const { port } = JSON.parse(String(first[0])) as { port: number };
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    async readLog() {
+      const text = await readFile(logFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return '';
+        throw error;
+      });
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as LogLine);
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * A real S3 server for tests: VersityGW, which serves a folder. Built from source with Go once (80 s on 2 cores) and kept
+ * in the user's cache folder; nothing of ours depends on it but the wide tests.
+ */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findFreePort } from '../../src/embedded/ports.ts';
+
+const VERSION = 'v1.8.0';
+const MODULE = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+const START_TIMEOUT_MS = 15_000;
+// Somebody may take the free port between our look and the server's: then another one.
+const START_ATTEMPTS = 3;
+
+export interface S3Server {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** The folder whose subfolders are the buckets. */
+  readonly folder: string;
+  stop(): Promise<void>;
+}
+
+/** Why the server cannot run here, for the `skip` of a test; false where it can. */
+export function whyNoS3Server(): string | false {
+  if (existsSync(cachedExecutable())) return false;
+  const go = spawnSync('go', ['version'], { encoding: 'utf8' });
+  if (go.status === 0) return false;
+  return `no S3 server to test with: put Go on the PATH, and versitygw ${VERSION} is built from source`;
+}
+
+/** Starts a server with one bucket on a loopback port. The caller stops it. */
+export async function startS3Server(bucket: string): Promise<S3Server> {
+  const executable = await obtainExecutable();
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'versitygw-'));
+  await mkdir(path.join(folder, bucket));
+  const keys = { accessKeyId: 'test', secretAccessKey: randomBytes(20).toString('hex') };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { endpoint, child } = await launch(executable, folder, keys);
+      const stop = async (): Promise<void> => {
+        await stopProcess(child);
+        await rm(folder, { recursive: true, force: true });
+      };
+      return { endpoint, region: 'us-east-1', ...keys, folder, stop };
+    } catch (error) {
+      if (attempt < START_ATTEMPTS) continue;
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+}
+
+function cachedExecutable(): string {
+  const base = process.env['XDG_CACHE_HOME'];
+  const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
+  return path.join(cache, 'darkroom', `versitygw-${VERSION}`, 'versitygw');
+}
+
+async function obtainExecutable(): Promise<string> {
+  const executable = cachedExecutable();
+  if (existsSync(executable)) return executable;
+  const folder = path.dirname(executable);
+  await mkdir(folder, { recursive: true });
+  const building = await mkdtemp(path.join(folder, 'building-'));
+  try {
+    process.stderr.write(`Building versitygw ${VERSION} with Go, once; this takes a minute or two.\n`);
+    const env = { ...process.env, GOBIN: building };
+    await promisify(execFile)('go', ['install', MODULE], { env, timeout: BUILD_TIMEOUT_MS });
+    // In one step: another run may be doing the same, and both builds are the same program.
+    await rename(path.join(building, 'versitygw'), executable);
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+  return executable;
+}
+
+interface Keys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+async function launch(
+  executable: string,
+  folder: string,
+  keys: Keys,
+): Promise<{ endpoint: string; child: ChildProcess }> {
+  const port = await findFreePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const child = spawn(executable, ['--port', `127.0.0.1:${port}`, '--quiet', '--health', '/health', 'posix', folder], {
+    env: {
+      PATH: process.env['PATH'],
+      ROOT_ACCESS_KEY_ID: keys.accessKeyId,
+      ROOT_SECRET_ACCESS_KEY: keys.secretAccessKey,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4_000);
+    });
+  }
+  try {
+    await waitForHealth(`${endpoint}/health`, child);
+    return { endpoint, child };
+  } catch (error) {
+    await stopProcess(child);
+    throw new Error(`versitygw did not start:\n${output}`, { cause: error });
+  }
+}
+
+async function waitForHealth(url: string, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('it ended');
+    const isHealthy = await fetch(url).then(
+      async (answer) => {
+        await answer.arrayBuffer();
+        return answer.ok;
+      },
+      () => false,
+    );
+    if (isHealthy) return;
+    await delay(50);
+  }
+  throw new Error('it gave no sign of life');
+}
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL'); // Its data is thrown away with it.
+  await exited;
+}

@@ -1,0 +1,114 @@
+/**
+ * Time-outs and retry policies of every activity, each number with its reason. Where a limit depends on the model it
+ * comes with the task's arguments.
+ */
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import { TASK_QUEUES } from '../src/domain/workflow-ids.ts';
+import type { MediaTaskInput } from './contracts.ts';
+
+/**
+ * A worker that dies is noticed after this long. Three lost heartbeats (they are sent every 3 s at most, see
+ * `HEARTBEAT_INTERVAL_MS` in activities/heartbeat.ts): one late beat under load is no death.
+ */
+const HEARTBEAT_TIMEOUT = '10 seconds';
+
+/**
+ * Retries of work that failed for a passing reason (database, store or provider away): soon, then ever more seldom, up
+ * to 10 s so that a task goes on at once when the trouble ends. No count: the deadline in the task's row ends it.
+ */
+const UNTIL_DEADLINE = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
+
+/**
+ * What a stage may overrun its deadline before Temporal ends the attempt: the activity ends itself at the deadline, and
+ * needs time to say so.
+ */
+const OVERRUN_SECONDS = 30;
+
+/** Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. */
+export function submitOptions(input: MediaTaskInput): ActivityOptions {
+  return {
+    taskQueue: TASK_QUEUES.generation,
+    startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: UNTIL_DEADLINE,
+    // The workflow waits until the submit has really stopped, so that it knows whether there is a job to cancel.
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    summary: 'submit to the provider',
+  };
+}
+
+/** Waiting for a provider's job; a waiting worker that dies is replaced, the job goes on. */
+export function awaitOptions(input: MediaTaskInput): ActivityOptions {
+  return {
+    taskQueue: TASK_QUEUES.waiting,
+    startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: UNTIL_DEADLINE,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    summary: 'wait for the provider',
+  };
+}
+
+/** Telling a provider to stop: a courtesy with a bound. 30 s an attempt, three attempts, then the task ends anyway. */
+export const CANCEL_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 3 },
+  summary: 'cancel at the provider',
+};
+
+/** Copying the outputs: bounded by the model's archiving limit. */
+export function archiveOptions(input: MediaTaskInput): ActivityOptions {
+  return {
+    taskQueue: TASK_QUEUES.media,
+    startToCloseTimeout: (input.archivingSeconds + OVERRUN_SECONDS) * 1000,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: UNTIL_DEADLINE,
+    summary: 'archive the outputs',
+  };
+}
+
+/**
+ * Settling first runs inside the workflow's worker, which spares a hand-over (some 20 ms of every task). 10 s: within
+ * one workflow task's heartbeat; a database that is away longer is waited for by the regular activity.
+ */
+export const SETTLE_LOCALLY: LocalActivityOptions = {
+  startToCloseTimeout: '5 seconds',
+  scheduleToCloseTimeout: '10 seconds',
+  retry: {
+    initialInterval: '100 milliseconds',
+    backoffCoefficient: 2,
+    maximumInterval: '1 second',
+    maximumAttempts: 4,
+  },
+  summary: 'settle',
+};
+
+/** Settling is never given up: a task that is not settled holds money. */
+export const SETTLE_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
+  summary: 'settle',
+};
+
+/**
+ * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and writing the attempt
+ * down. When the next attempt comes is the activity's to say (`nextRetryDelay`); the intervals here are for attempts
+ * that could not even begin, the database being away.
+ */
+export const CALLBACK_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.callbacks,
+  startToCloseTimeout: '20 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  summary: 'send the callback',
+};
+
+/** One pass of the repair; the next comes a minute later anyhow. */
+export const RECONCILE_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '50 seconds',
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: { maximumAttempts: 2 },
+  summary: 'look for tasks to repair',
+};

@@ -1,0 +1,16 @@
+/**
+ * From what an activity threw to the reason a task failed. Activities say it by the type of an `ApplicationFailure`, a
+ * member of the closed list; everything else has a reason of its own here.
+ */
+import { ActivityFailure, ApplicationFailure, TimeoutFailure, isCancellation } from '@temporalio/workflow';
+import { isFailureReason } from '../src/domain/failure-reason.ts';
+import type { FailureReason } from '../src/domain/failure-reason.ts';
+
+/** Why the task failed. */
+export function reasonOf(error: unknown): FailureReason {
+  if (isCancellation(error)) return 'cancelled';
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof TimeoutFailure) return 'timed_out';
+  if (cause instanceof ApplicationFailure && isFailureReason(cause.type)) return cause.type;
+  return 'provider_error';
+}
