@@ -4,41 +4,23 @@
  */
 import type { ActivityContext } from '../activities/context.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
-import type { WebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
-import type { PinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
 import { openDatabase } from './database/database.ts';
-import type { Database } from './database/database.ts';
 import { parseAllowList } from './egress/allow-list.ts';
 import { createEgress } from './egress/guarded-client.ts';
-import type { EgressPolicy } from './egress/policy.ts';
 import { createEnginePool } from './engines/engine-pool.ts';
-import type { ObjectStore } from './files/object-store.ts';
 import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
-import type { UrlSigner } from './files/signed-url.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
 import { createOpenAiProvider } from './providers/openai/openai-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { createReplicateProvider } from './providers/replicate/replicate-provider.ts';
 import { createTasksProvider } from './providers/tasks/tasks-provider.ts';
+import type { Foundation } from './processes/foundation.ts';
 import type { Logger } from './telemetry/log.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
 import { createSecretSource } from './upstreams/secrets.ts';
-
-/** What the api and the worker both stand on. */
-export interface Foundation {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly database: Database;
-  readonly store: ObjectStore;
-  readonly urlSigner: UrlSigner;
-  readonly definitions: PinnedDefinitions;
-  readonly webhookKeys: WebhookKeys;
-  readonly egressPolicy: EgressPolicy;
-  close(): Promise<void>;
-}
 
 /** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` tell whether it can be. */
 export function createFoundation(config: Config, logger: Logger): Foundation {

@@ -24,10 +24,13 @@ const UNTIL_DEADLINE = { initialInterval: '500 milliseconds', backoffCoefficient
  */
 const OVERRUN_SECONDS = 30;
 
-/** Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. */
+/**
+ * Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. What an upstream
+ * does needs no engine thread, and must not wait for one.
+ */
 export function submitOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: TASK_QUEUES.generation,
+    taskQueue: input.isUpstream === true ? TASK_QUEUES.waiting : TASK_QUEUES.generation,
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: UNTIL_DEADLINE,

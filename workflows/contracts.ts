@@ -17,6 +17,8 @@ export interface MediaTaskInput {
   /** The model's own limit for `handling`. */
   readonly handlingSeconds: number;
   readonly archivingSeconds: number;
+  /** Whether an upstream does the work; absent or false: an embedded engine of the worker. */
+  readonly isUpstream?: boolean;
 }
 
 /** What `submitGeneration` brought: finished files, a job to wait for, or the news that the task is over already. */

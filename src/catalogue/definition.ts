@@ -73,6 +73,9 @@ export type ModelDefinition = Static<typeof ModelDefinitionSchema>;
 /** The route that a request gets when it names none (contract §2). */
 export const DEFAULT_ROUTE = 'default';
 
+/** The protocol of what this program's own engines do; everything else is an upstream. */
+export const EMBEDDED_PROTOCOL = 'embedded';
+
 /** The name by which a definition is pinned: SHA-256, hex, over its content whatever the order of its fields. */
 export function definitionHash(definition: ModelDefinition): string {
   return createHash('sha256').update(canonicalJson(definition)).digest('hex');

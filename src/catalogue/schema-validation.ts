@@ -60,7 +60,7 @@ function got(error: ErrorObject): string {
   const value: unknown = error.data;
   if (error.keyword === 'type') return typeName(value);
   if (Array.isArray(value)) return String(value.length);
-  if (typeof value === 'string' && /Length$/.test(error.keyword)) return String([...value].length);
+  if (typeof value === 'string' && error.keyword.endsWith('Length')) return String([...value].length);
   if (typeof value === 'object' && value !== null) return 'object';
   return quoted(value);
 }

@@ -3,11 +3,13 @@ import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createFoundation } from '../context.ts';
 import { startApi } from '../processes/api.ts';
 import { createLogger } from '../telemetry/log.ts';
+import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });
   const config = loadConfig(environment);
+  installTemporalRuntime(logger);
   const stop = untilAskedToStop(logger);
   const foundation = createFoundation(config, logger);
   try {

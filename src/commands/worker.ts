@@ -1,7 +1,6 @@
 /** `darkroom worker`: runs the Temporal workers until asked to stop. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
-import { Runtime } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
@@ -9,7 +8,7 @@ import { startWorker } from '../processes/worker.ts';
 import { createLogger } from '../telemetry/log.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { connectTemporal, temporalClient } from '../temporal/connection.ts';
-import { temporalLogger } from '../temporal/temporal-logger.ts';
+import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
@@ -20,11 +19,12 @@ const RECONNECT_MS = 1_000;
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'worker' });
   const config = loadConfig(environment);
-  // The SDK's own signal handlers would compete with ours.
-  Runtime.install({ logger: temporalLogger(logger), shutdownSignals: [] });
+  installTemporalRuntime(logger);
   const stop = untilAskedToStop(logger);
+  const connection = await Promise.race([connect(config.temporal, logger), stop]);
+  // Asked to stop before there was anything to work on.
+  if (typeof connection === 'string') process.exit(0);
   const foundation = createFoundation(config, logger);
-  const connection = await connect(config.temporal, logger);
   const gateway = createWorkflowGateway(temporalClient(connection, config.temporal));
   const activities = createActivityContext(foundation, gateway);
   try {

@@ -180,13 +180,14 @@ function readHttp(read: EnvironmentReader): HttpConfig {
   const hasTls = certificateFile !== '' && keyFile !== '';
   if ((certificateFile === '') !== (keyFile === '')) read.report('TLS_CERT_FILE and TLS_KEY_FILE go together');
   const proxies = read.list('TRUSTED_PROXIES');
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host);
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
   if (!isLoopback && !hasTls && proxies.length === 0) {
     read.report(
       `HOST is ${host}, which is not loopback: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES (spec §1.8: only HTTPS)`,
     );
   }
   const publicUrl = readPublicUrl(read);
+  if (read.integer('PORT') === 0 && publicUrl === undefined) read.report('PORT is 0, any free one: set PUBLIC_URL too');
   if (!isLoopback && publicUrl === undefined) read.report(`PUBLIC_URL is required when HOST is not loopback`);
   return {
     host,

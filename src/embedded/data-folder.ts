@@ -19,6 +19,8 @@ const LAYOUT_FILE = 'VERSION';
 const LOCK_FILE = 'lock';
 /** PostgreSQL's and Temporal's files take 120 MB before the first task. */
 const LEAST_FREE_BYTES = 256 * 1024 * 1024;
+/** PostgreSQL extends its log by 16 MB at a time, and stops where it cannot. */
+const NEARLY_FULL_BYTES = 16 * 1024 * 1024;
 
 /** Which folder is meant: the option, then `DATA_DIR`, then `data` below the project. */
 export function locateDataFolder(option: string | undefined, environment: NodeJS.ProcessEnv): string {
@@ -64,8 +66,18 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   }
 }
 
-/** Turns what the system says of a disk into what its user can do; anything else stays as it is. */
-export function explainStorageError(error: unknown, folder: string): unknown {
+/**
+ * Turns what the system says of a disk into what its user can do; anything else stays as it is, unless the disk is
+ * full by now: then that is why, whatever failed first.
+ */
+export async function explainFailure(error: unknown, folder: string): Promise<unknown> {
+  const explained = explainStorageError(error, folder);
+  if (explained !== error || (await readFreeBytes(folder)) >= NEARLY_FULL_BYTES) return explained;
+  const { message } = diskFull(folder);
+  return new EmbeddedError(error instanceof Error ? `${message}\n\n${error.message}` : message, { cause: error });
+}
+
+function explainStorageError(error: unknown, folder: string): unknown {
   switch (systemCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -126,6 +138,10 @@ async function checkLayout(folder: string): Promise<void> {
 }
 
 async function checkSpace(folder: string): Promise<void> {
+  if ((await readFreeBytes(folder)) < LEAST_FREE_BYTES) throw diskFull(folder);
+}
+
+async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < LEAST_FREE_BYTES) throw diskFull(folder);
+  return bavail * bsize;
 }

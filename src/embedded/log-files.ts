@@ -8,7 +8,7 @@ import path from 'node:path';
 
 const KEPT_FILES = 3;
 const LARGEST_BYTES = 20 * 1024 * 1024;
-const KEPT_LINES = 12;
+const KEPT_LINES = 20;
 
 /** One part's log. */
 export class LogFile {

@@ -10,7 +10,8 @@ export function shortenLogLine(part: string, line: string): string | undefined {
   if (line.trim() === '') return undefined;
   const record = parseRecord(line);
   if (record === undefined) return isWorthShowing(part, line) ? `${part}: ${line}` : undefined;
-  const level = typeof record['level'] === 'number' ? record['level'] : (LEVELS[String(record['level'])] ?? 0);
+  const level =
+    typeof record['level'] === 'number' ? record['level'] : (LEVELS[String(record['level']).toLowerCase()] ?? 0);
   // Temporal warns of much that it mends by itself.
   if (level < (part === 'temporal' ? WARN + 1 : WARN)) return undefined;
   const error = record['err'];

@@ -8,7 +8,8 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { EmbeddedError } from './embedded-error.ts';
+import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { killGroup } from './launch.ts';
 import type { Launch } from './launch.ts';
 import { readProcess } from './process-identity.ts';
 import { findServerUser, launchAs, runAs } from './server-user.ts';
@@ -104,11 +105,23 @@ export async function findClusterPid(folder: string): Promise<number | undefined
   const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const found = await readProcess(pid);
-  if (found === undefined) return undefined;
-  if (found.commandLine.includes('postgres') && found.commandLine.includes(folder)) return pid;
-  // The pid now belongs to something else (in a container pids repeat): PostgreSQL would refuse to start because of it.
+  if (found?.commandLine.includes('postgres') === true && found.commandLine.includes(folder)) return pid;
+  if (!hasPid(pid)) return undefined;
+  // PostgreSQL would refuse to start because of a pid that now belongs to something else (in a container pids repeat),
+  // or to the remains of a killed server that nobody has collected. Its group is then still that server's.
+  if (found === undefined) killGroup(pid);
   await rm(file, { force: true });
   return undefined;
+}
+
+/** Whether the system still counts this pid, be it as a zombie. */
+function hasPid(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
 }
 
 /** Waits until the server answers a query. */

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../config/environment.ts';
 import { packageModule } from '../config/package-root.ts';
 import { announce } from './announce.ts';
-import { explainStorageError, locateDataFolder, openDataFolder } from './data-folder.ts';
+import { explainFailure, locateDataFolder, openDataFolder } from './data-folder.ts';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 import { Installation } from './installation.ts';
 import { shortenLogLine } from './log-lines.ts';
@@ -106,7 +106,7 @@ async function runOn(
     return await ending;
   } catch (error) {
     if (stopRequested.signal.aborted) return 0;
-    throw explainStorageError(error, folder.path);
+    throw await explainFailure(error, folder.path);
   } finally {
     stopRequested.abort();
     await installation.stop();

@@ -8,6 +8,7 @@
 import { Piscina } from 'piscina';
 import { packageModule } from '../config/package-root.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { isEngineName } from './engine-names.ts';
 import type { EngineJob, EnginePool, RenderedFile } from './engine.ts';
 
 /**
@@ -102,8 +103,7 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
       return await piscina.run(job, { signal: controller.signal });
     } catch (err) {
       if (signal.aborted) throw abortError(signal);
-      if (controller.signal.aborted) throw new Error('the engine thread failed', { cause: controller.signal.reason });
-      // Piscina hands on whatever the engine threw, which may even carry the name AbortError: never let it look like one.
+      // What is left of AbortError is a thread that died while it started; whoever waits did not abort anything.
       throw err instanceof Error && err.name !== 'AbortError'
         ? err
         : new Error('the engine thread failed', { cause: err });
@@ -115,6 +115,7 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
 
   return {
     threads,
+    has: isEngineName,
     async render(job, signal) {
       const either = AbortSignal.any([signal, closing.signal]);
       await gate.enter(either);

@@ -23,6 +23,8 @@ export interface RenderedFile {
 /** A bounded number of threads that render. */
 export interface EnginePool {
   readonly threads: number;
+  /** Whether there is an engine of that name. */
+  has(engine: string): boolean;
   /**
    * Renders one job; waits for a free thread first.
    *

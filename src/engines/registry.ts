@@ -1,6 +1,6 @@
 /**
  * The embedded engines by name: the `model` of an upstream binding whose protocol is `embedded`. Imported by the threads
- * of the pool only; the names alone, which the provider checks, are in `engine-names.ts`, so that no worker process
+ * of the pool only; the names alone, which the provider asks for, are in `engine-names.ts`, so that no worker process
  * loads a drawing library into its main thread.
  */
 import type { Engine } from './engine.ts';

@@ -21,7 +21,7 @@ const POLL_AGAIN_SECONDS = '1';
 
 export function registerTaskRoutes(router: Router<RequestState>, http: HttpContext): void {
   router.post('/v1/tasks', authenticated(http, 'tasks:write'), async (ctx) => {
-    const idempotencyKey = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']?.join(','));
+    const idempotencyKey = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
     const body = await readJsonObject(ctx.req, CREATE_BODY_BYTES);
     const { taskId, isReplay } = await http.taskCreator.create(ctx.state.caller, body, idempotencyKey);
     if (isReplay) ctx.set('Idempotent-Replay', 'true');

@@ -17,7 +17,7 @@ import { packageFile } from '../config/package-root.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { CreateTaskSchema } from '../wire/create-task.ts';
-import type { Foundation } from '../context.ts';
+import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { createReadRepair } from './read-repair.ts';
@@ -61,7 +61,8 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
     considerRepair: (task) => considerRepair(task),
     isReady: () => !isDraining,
   });
-  const server = await listen(config.http, app.callback());
+  const handle = app.callback();
+  const server = await listen(config.http, (request, response) => void handle(request, response));
 
   const connecting = new AbortController();
   const connected = connectWhenPossible(foundation, connecting.signal).then((temporal) => {

@@ -21,6 +21,7 @@ export interface TaskStart {
   readonly route: string | null;
   readonly handlingSeconds: number;
   readonly archivingSeconds: number;
+  readonly isUpstream: boolean;
 }
 
 export interface WorkflowGateway {

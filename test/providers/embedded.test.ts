@@ -56,7 +56,10 @@ describe('the embedded provider', () => {
 
   it('refuses an engine that this version does not have', async () => {
     const upstream = { protocol: 'embedded', model: 'constructor' };
-    await assert.rejects(provider.submit(request({ upstream }), call), (err) => err instanceof ProviderRefusal && err.reason === 'model_unavailable');
+    await assert.rejects(
+      provider.submit(request({ upstream }), call),
+      (err) => err instanceof ProviderRefusal && err.reason === 'model_unavailable',
+    );
   });
 
   it('rejects with AbortError when the call is aborted', async () => {
@@ -64,7 +67,10 @@ describe('the embedded provider', () => {
   });
 
   it('has no jobs to ask for or to cancel', async () => {
-    await assert.rejects(provider.poll(request(), 'job', call), (err) => err instanceof ProviderFailure && err.reason === 'provider_error');
+    await assert.rejects(
+      provider.poll(request(), 'job', call),
+      (err) => err instanceof ProviderFailure && err.reason === 'provider_error',
+    );
     assert.equal(await provider.cancel(request(), 'job', call), 'unsupported');
   });
 });

@@ -66,7 +66,12 @@ export class ApiClient {
   }
 
   create(body: unknown, idempotencyKey?: string): Promise<ApiAnswer> {
-    return this.send('POST', '/v1/tasks', body, idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey });
+    return this.send(
+      'POST',
+      '/v1/tasks',
+      body,
+      idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
+    );
   }
 
   get(taskId: string): Promise<ApiAnswer> {

@@ -30,7 +30,8 @@ export interface DarkroomOptions {
   readonly workers?: number;
   /** Where Temporal is reached; default: the run's server. */
   readonly temporalAddress?: string;
-  readonly databaseUrl?: string;
+  /** The PostgreSQL server to make the database on; default: the run's. */
+  readonly databaseServer?: string;
 }
 
 export interface TestAccount {
@@ -163,7 +164,7 @@ export function temporalAddress(): string {
 /** Starts a Darkroom; whoever calls stops it. */
 export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase(undefined, options.databaseServer);
   const namespace = `test-${randomBytes(6).toString('hex')}`;
   const address = options.temporalAddress ?? temporalAddress();
   const connection = await NativeConnection.connect({ address });
@@ -177,7 +178,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const base: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
-    DATABASE_URL: options.databaseUrl ?? testDatabase.url,
+    DATABASE_URL: testDatabase.url,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     STORE_URL: `file://${path.join(folder, 'store')}`,

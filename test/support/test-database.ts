@@ -25,53 +25,58 @@ export function adminUrl(): string {
   return url;
 }
 
-function urlOf(name: string): string {
-  const url = new URL(adminUrl());
+function urlOf(admin: string, name: string): string {
+  const url = new URL(admin);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-/** @param observe is told the name of every statement that goes through `database`. */
-export async function createTestDatabase(observe?: (statement: string) => void): Promise<TestDatabase> {
+/**
+ * @param observe is told the name of every statement that goes through `database`.
+ * @param server the address of the server to make it on; default: the run's.
+ */
+export async function createTestDatabase(
+  observe?: (statement: string) => void,
+  server: string = adminUrl(),
+): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(async (admin) => {
+  await asAdmin(server, async (admin) => {
     await admin.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [TEMPLATE]);
-    if (rowCount === 0) await createTemplate(admin);
+    if (rowCount === 0) await createTemplate(server, admin);
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
   });
-  const url = urlOf(name);
+  const url = urlOf(server, name);
   const database = openDatabase({ url, poolSize: 10 }, silentLogger(), observe);
   // Each installation has an id of its own, and so has each clone: its tasks' workflow ids meet no other's.
-  await database.query(
-    { name: 'new_installation', text: 'UPDATE installation SET id = $1' },
-    [`inst_${randomBytes(8).toString('hex')}`],
-  );
+  await database.query({ name: 'new_installation', text: 'UPDATE installation SET id = $1' }, [
+    `inst_${randomBytes(8).toString('hex')}`,
+  ]);
   return {
     url,
     database,
     async close() {
       await database.close();
-      await asAdmin((admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
+      await asAdmin(server, (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
 }
 
-async function createTemplate(admin: pg.Client): Promise<void> {
+async function createTemplate(server: string, admin: pg.Client): Promise<void> {
   const building = `${TEMPLATE}_building`;
   await admin.query(`DROP DATABASE IF EXISTS ${building}`);
   await admin.query(`CREATE DATABASE ${building}`);
-  const database = openDatabase({ url: urlOf(building), poolSize: 2 }, silentLogger());
+  const database = openDatabase({ url: urlOf(server, building), poolSize: 2 }, silentLogger());
   try {
-    await migrate(urlOf(building), database, silentLogger());
+    await migrate(urlOf(server, building), database, silentLogger());
   } finally {
     await database.close();
   }
   await admin.query(`ALTER DATABASE ${building} RENAME TO ${TEMPLATE}`);
 }
 
-async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
-  const admin = new pg.Client({ connectionString: adminUrl() });
+async function asAdmin<T>(server: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: server });
   await admin.connect();
   try {
     return await work(admin);

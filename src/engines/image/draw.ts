@@ -17,9 +17,9 @@ function setFill(context: Context, fill: Fill): void {
 }
 
 /** Fills a polygon. */
-export function fillShape(context: Context, outline: Iterable<Point>, fill: Fill): void {
+export function fillShape(context: Context, corners: Iterable<Point>, fill: Fill): void {
   context.beginPath();
-  for (const { x, y } of outline) context.lineTo(x, y);
+  for (const { x, y } of corners) context.lineTo(x, y);
   context.closePath();
   setFill(context, fill);
   context.fill();
@@ -33,10 +33,23 @@ export function points(...coordinates: readonly number[]): Point[] {
   }));
 }
 
+/** Points from a text of pairs, as in an SVG polygon: `x,y x,y`. For shapes of many points, drawn by eye. */
+export function outline(pairs: string): Point[] {
+  return pairs.split(' ').map((pair) => {
+    const [x, y] = pair.split(',').map(Number);
+    return { x: x ?? 0, y: y ?? 0 };
+  });
+}
+
+/** The same in a frame of its own: moved to an origin, stretched in both directions. */
+export function placed(pairs: string, origin: Point, wide: number, tall: number): Point[] {
+  return outline(pairs).map(({ x, y }) => ({ x: origin.x + x * wide, y: origin.y + y * tall }));
+}
+
 /** Fills a closed curve that runs smoothly past its points. */
-export function fillCurve(context: Context, outline: readonly Point[], fill: Fill): void {
-  const count = outline.length;
-  const pointAt = (index: number): Point => outline[(index + count) % count] ?? { x: 0, y: 0 };
+export function fillCurve(context: Context, guides: readonly Point[], fill: Fill): void {
+  const count = guides.length;
+  const pointAt = (index: number): Point => guides[(index + count) % count] ?? { x: 0, y: 0 };
   context.beginPath();
   const first = pointAt(0);
   const last = pointAt(-1);

@@ -37,7 +37,9 @@ const NIGHT: readonly [Recipe, ...Recipe[]] = [
 /** The inks for a prompt: by time of day, drawn towards its loose colours. */
 export function chooseInks(reading: PromptReading, time: TimeOfDay, random: Random): Inks {
   const recipes = time === 'night' || time === 'dusk' ? NIGHT : time === 'sunset' || time === 'dawn' ? EVENING : DAY;
-  const [darkest, dark, middle, light, lightest, accent] = random.pick(recipes).map((colour) => hex(colour)) as unknown as readonly [Colour, Colour, Colour, Colour, Colour, Colour];
+  const [darkest, dark, middle, light, lightest, accent] = random
+    .pick(recipes)
+    .map((colour) => hex(colour)) as unknown as readonly [Colour, Colour, Colour, Colour, Colour, Colour];
   const [first] = reading.colours;
   const last = reading.colours.at(-1);
   const cool = (colour: Colour, share: number): Colour => (first === undefined ? colour : tint(colour, first, share));

@@ -80,7 +80,8 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
     useFont(context, style, size);
     return breakLines(context, text, box.width);
   };
-  const isFitting = (size: number): boolean => widest(size) <= box.width && linesAt(size).length * size * LINE_HEIGHT <= box.height;
+  const isFitting = (size: number): boolean =>
+    widest(size) <= box.width && linesAt(size).length * size * LINE_HEIGHT <= box.height;
   let [low, high] = [style.smallest, style.largest];
   if (isFitting(high)) return { size: high, lines: linesAt(high) };
   for (let step = 0; step < 7; step++) {
@@ -92,7 +93,10 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
   const lines = linesAt(low);
   if (lines.length <= room) return { size: low, lines };
   const last = lines[room - 1] ?? '';
-  return { size: low, lines: [...lines.slice(0, room - 1), `${last.slice(0, Math.max(1, last.length - 2)).trimEnd()}…`] };
+  return {
+    size: low,
+    lines: [...lines.slice(0, room - 1), `${last.slice(0, Math.max(1, last.length - 2)).trimEnd()}…`],
+  };
 }
 
 /**
@@ -102,7 +106,8 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
  */
 export function letter(context: Context, text: string, box: TextBox, style: LetteringStyle): number | undefined {
   const characters = [...drawableText(text)];
-  const shown = characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS - 1).join('')}…` : characters.join('');
+  const shown =
+    characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS - 1).join('')}…` : characters.join('');
   if (shown === '') return undefined;
   context.save();
   const { size, lines } = fit(context, shown, box, style);
@@ -114,7 +119,8 @@ export function letter(context: Context, text: string, box: TextBox, style: Lett
   const top = box.y + (style.anchor === 'top' ? 0 : style.anchor === 'middle' ? spare / 2 : spare);
   const x = style.align === 'left' ? box.x : box.x + box.width / 2;
   const draw = (dx: number, dy: number): void => {
-    for (const [index, line] of lines.entries()) context.fillText(line, x + dx, top + size * (0.86 + index * LINE_HEIGHT) + dy);
+    for (const [index, line] of lines.entries())
+      context.fillText(line, x + dx, top + size * (0.86 + index * LINE_HEIGHT) + dy);
   };
   if (style.shadow !== undefined) {
     context.fillStyle = css(style.shadow, 0.32);

@@ -41,7 +41,7 @@ const THING_WORDS = {
   tent: 'tent camp campsite tipi yurt',
   campfire: 'campfire fire bonfire flame',
   fence: 'fence',
-  rock: 'rock stone boulder',
+  rock: 'rock boulder pebble',
   boat: 'boat sailboat sailing-boat yacht sail regatta',
   rowboat: 'rowboat canoe kayak gondola fishing-boat dinghy raft',
   ship: 'ship steamer ferry liner vessel galleon freighter',

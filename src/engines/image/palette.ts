@@ -4,7 +4,7 @@
  */
 import { adjust, hex, mix, tint, underLight } from './colour.ts';
 import type { Colour } from './colour.ts';
-import type { Season, Style, TimeOfDay } from './lexicon.ts';
+import type { Season, Style, Thing, TimeOfDay } from './lexicon.ts';
 import type { PromptReading } from './prompt-reading.ts';
 import type { Random } from './random.ts';
 
@@ -227,23 +227,24 @@ export function choosePalette(reading: PromptReading, time: TimeOfDay, season: S
   const shade = isNeon ? hex('#120630') : mix(hex(table.shade), sky[0], 0.25);
   const silhouette = isNeon ? 0.82 : table.silhouette;
   const lit = isNeon ? hex('#9a6cff') : hex(table.light);
-  const own = (colour: string): Colour => mix(underLight(hex(colour), lit), shade, silhouette);
+  const own = (colour: string | Colour): Colour =>
+    mix(underLight(typeof colour === 'string' ? hex(colour) : colour, lit), shade, silhouette);
+  const named = (...things: Thing[]): Colour | undefined =>
+    reading.mentions.find(({ thing, colour }) => colour !== undefined && things.includes(thing))?.colour;
   const plants = FOLIAGE[season];
-  const tinted = reading.mentions.find(
-    ({ thing, colour }) => colour !== undefined && (thing === 'sea' || thing === 'lake' || thing === 'river'),
-  );
+  const tinted = named('sea', 'lake', 'river');
   const water = mix(own('#2c6f93'), sky[1], 0.35);
   const palette: Palette = {
     sky,
     sun: isNeon ? hex('#ffd54a') : hex(table.sun),
     haze: mix(sky[3], sky[2], 0.35),
     land: own('#5c5a52'),
-    foliage: own(random.pick(plants.foliage)),
-    grass: own(plants.grass),
+    foliage: own(named('forest') ?? random.pick(plants.foliage)),
+    grass: own(named('field', 'lavender') ?? plants.grass),
     rock: own('#77757c'),
-    sand: own('#dfb77c'),
+    sand: own(named('desert', 'beach') ?? '#dfb77c'),
     snow: mix(underLight(hex('#f6f9fc'), mix(lit, hex('#ffffff'), 0.3)), shade, silhouette * 0.25),
-    water: tinted?.colour === undefined ? water : tint(water, tinted.colour, 0.8),
+    water: tinted === undefined ? water : tint(water, tinted, 0.8),
     light: lit,
     rim: isNeon ? hex('#3ff3ff') : hex(table.rim),
     isDark: isNeon || time === 'night' || time === 'dusk',

@@ -29,7 +29,8 @@ export class Room {
 
   /** The x of the candidate with the most space, and takes it. */
   take(candidates: readonly number[], half: number): number {
-    const gap = (x: number): number => Math.min(1e6, ...this.#taken.map((other) => Math.abs(x - other.x) - other.half - half));
+    const gap = (x: number): number =>
+      Math.min(1e6, ...this.#taken.map((other) => Math.abs(x - other.x) - other.half - half));
     let best = candidates[0] ?? 0;
     for (const x of candidates) if (gap(x) > gap(best)) best = x;
     this.#taken.push({ x: best, half });
@@ -48,8 +49,16 @@ function prominence(mention: Mention, order: number, things: number): number {
   return hero * mention.scale * (mention.count > 4 ? 0.72 : mention.count > 2 ? 0.86 : 1);
 }
 
+/** One mention that is drawn as an object: the how-manieth of how many. */
+export interface Entry {
+  readonly mention: Mention;
+  readonly subject: Subject;
+  readonly order: number;
+  readonly things: number;
+}
+
 /** The subjects of a scene, in the order of the prompt. */
-export function subjectsOf(mentions: Iterable<Mention>): { mention: Mention; subject: Subject; order: number; things: number }[] {
+export function subjectsOf(mentions: Iterable<Mention>): Entry[] {
   const found = [...mentions].flatMap((mention) => {
     const subject = SUBJECTS[mention.thing];
     return subject === undefined ? [] : [{ mention, subject }];
@@ -63,27 +72,49 @@ export interface PlacingGround {
 }
 
 /** Places every copy of one mention on the ground. */
-export function placeOnGround(entry: ReturnType<typeof subjectsOf>[number], ground: PlacingGround, limit: number, random: Random): Placed[] {
+export function placeOnGround(entry: Entry, ground: PlacingGround, limit: number, random: Random): Placed[] {
   const { mention, subject } = entry;
   const { surface, room } = ground;
   const chance = random.fork(mention.thing);
-  const fit = Math.min(1, limit / (subject.height * surface.scale * 1.6));
+  const across = surface.right - surface.left;
+  const wanted = subject.height * surface.scale * prominence(mention, entry.order, entry.things);
+  // Neither higher than the picture allows, nor a crowd wider than the ground.
+  const fit = Math.min(1, limit / (wanted * 1.2), (across * 0.85) / (wanted * subject.half * 2 * mention.count));
   return Array.from({ length: mention.count }, (_, copy): Placed => {
     const grow = prominence(mention, entry.order, entry.things) * (mention.count > 1 ? chance.between(0.86, 1.08) : 1);
     const size = subject.height * surface.scale * grow * fit;
     const half = size * subject.half;
     const [left, right] = [surface.left + half * 0.8, Math.max(surface.left + half, surface.right - half * 0.8)];
-    const thirds = copy === 0 && entry.order === 0 ? [0.34, 0.66].map((share) => surface.left + share * (surface.right - surface.left)) : [];
+    const thirds =
+      copy === 0 && entry.order === 0
+        ? [0.34, 0.66].map((share) => surface.left + share * (surface.right - surface.left))
+        : [];
     const spread = Array.from({ length: 16 }, () => chance.between(left, right));
     const candidates = [...thirds.filter((x) => x > left && x < right), ...spread];
     const x = room.take(candidates.length > 0 ? candidates : [(surface.left + surface.right) / 2], half);
     const y = surface.yAt(x) + (surface.depth < 0.1 ? chance.between(16, 46) : chance.between(3, 10));
-    return { thing: mention.thing, subject, place: { x, y }, size, look: { colour: mention.colour, depth: surface.depth * 0.7, facing: chance.chance(0.5) ? 1 : -1, random: chance.fork(`look ${copy}`) } };
+    return {
+      thing: mention.thing,
+      subject,
+      place: { x, y },
+      size,
+      look: {
+        colour: mention.colour,
+        depth: surface.depth * 0.7,
+        facing: chance.chance(0.5) ? 1 : -1,
+        random: chance.fork(`look ${copy}`),
+      },
+    };
   });
 }
 
 /** Places every copy of one mention in a free area: in the air or on water. Nearer ones are lower and larger. */
-export function placeInArea(entry: ReturnType<typeof subjectsOf>[number], area: { left: number; right: number; top: number; bottom: number }, room: Room, options: { random: Random; isWater: boolean }): Placed[] {
+export function placeInArea(
+  entry: Entry,
+  area: { left: number; right: number; top: number; bottom: number },
+  room: Room,
+  options: { random: Random; isWater: boolean },
+): Placed[] {
   const { mention, subject } = entry;
   const chance = options.random.fork(mention.thing);
   const facing = chance.chance(0.5) ? 1 : -1;
@@ -93,12 +124,20 @@ export function placeInArea(entry: ReturnType<typeof subjectsOf>[number], area: 
     const distance = options.isWater ? 0.24 + near * 0.95 : isFirst ? 1 : 0.42 + chance.next() * 0.55;
     const size = subject.height * prominence(mention, entry.order, entry.things) * distance;
     const half = size * subject.half;
-    const candidates = Array.from({ length: 16 }, () => chance.between(area.left + half * 0.7, Math.max(area.left + half, area.right - half * 0.7)));
+    const candidates = Array.from({ length: 16 }, () =>
+      chance.between(area.left + half * 0.7, Math.max(area.left + half, area.right - half * 0.7)),
+    );
     const thirds = isFirst ? [0.36, 0.64].map((share) => area.left + share * (area.right - area.left)) : [];
     const x = room.take([...thirds, ...candidates], half);
     const y = area.top + (area.bottom - area.top) * near;
     const depth = options.isWater ? Math.max(0, 0.5 - near * 0.6) : (1 - distance) * 0.7;
-    return { thing: mention.thing, subject, place: { x, y }, size, look: { colour: mention.colour, depth, facing, random: chance.fork(`look ${copy}`) } };
+    return {
+      thing: mention.thing,
+      subject,
+      place: { x, y },
+      size,
+      look: { colour: mention.colour, depth, facing, random: chance.fork(`look ${copy}`) },
+    };
   });
 }
 

@@ -34,7 +34,12 @@ interface Frame {
 function wordsOf(reading: PromptReading, prompt: string, composition: Composition): { title: string; line: string } {
   const [first, second] = reading.quotations;
   const things = reading.mentions.map(({ thing }) => thing);
-  const spoken = prompt.replace(/[^\p{L}\p{N}\s'’-]/gu, ' ').trim().split(/\s+/u).slice(0, 3).join(' ');
+  const spoken = prompt
+    .replace(/[^\p{L}\p{N}\s'’-]/gu, ' ')
+    .trim()
+    .split(/\s+/u)
+    .slice(0, 3)
+    .join(' ');
   const title = first ?? things[0] ?? (spoken === '' ? 'Untitled' : spoken);
   const rest = first === undefined ? things.slice(1, 4) : things.slice(0, 3);
   const line = second ?? [...rest, composition.time].join(' · ');
@@ -56,7 +61,12 @@ function paintPicture(composition: Composition, inks: Inks, frame: Frame, scale:
     scale: unit,
     horizon: composition.horizon * size.height,
     palette: inkPalette(inks, isDark),
-    light: { ...light, isVisible: composition.setting !== 'space', radius: light.radius * 2.1, y: Math.min(light.y, composition.horizon * size.height * 0.72) },
+    light: {
+      ...light,
+      isVisible: composition.setting !== 'space',
+      radius: light.radius * 2.1,
+      y: Math.min(light.y, composition.horizon * size.height * 0.72),
+    },
     time: composition.time,
     season: composition.season,
     weather: composition.weather,
@@ -132,7 +142,23 @@ export async function renderPoster(input: EngineInput): Promise<readonly Rendere
   const { title, line } = wordsOf(reading, prompt, composition);
   const [darkest] = inks.ramp;
   const colour = isFull ? (isDark ? inks.paper : darkest) : darkest;
-  letter(context, title, frames.title, { weight: 900, colour, largest: frames.title.height, smallest: 22, align: isFull ? 'left' : 'center', anchor: isFull ? 'top' : 'middle', tracking: -0.02 });
-  letter(context, line, frames.line, { weight: 700, colour: isFull ? inks.paper : lightness(inks.accent) > 0.72 ? inks.ramp[1] : adjust(inks.accent, -0.05), largest: 25, smallest: 10, align: isFull ? 'left' : 'center', anchor: 'middle', tracking: 0.22 });
+  letter(context, title, frames.title, {
+    weight: 900,
+    colour,
+    largest: frames.title.height,
+    smallest: 22,
+    align: isFull ? 'left' : 'center',
+    anchor: isFull ? 'top' : 'middle',
+    tracking: -0.02,
+  });
+  letter(context, line, frames.line, {
+    weight: 700,
+    colour: isFull ? inks.paper : lightness(inks.accent) > 0.72 ? inks.ramp[1] : adjust(inks.accent, -0.05),
+    largest: 25,
+    smallest: 10,
+    align: isFull ? 'left' : 'center',
+    anchor: 'middle',
+    tracking: 0.22,
+  });
   return [{ bytes: await encodeCanvas(canvas, 'png') }];
 }

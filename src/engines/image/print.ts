@@ -35,7 +35,11 @@ function chooseInk(colour: Colour, inks: Inks): Choice {
     const next = ramp[index + 1];
     if (next === undefined) continue;
     for (const share of [0.3, 0.6]) {
-      const mixed: Colour = [ink[0] + (next[0] - ink[0]) * share, ink[1] + (next[1] - ink[1]) * share, ink[2] + (next[2] - ink[2]) * share];
+      const mixed: Colour = [
+        ink[0] + (next[0] - ink[0]) * share,
+        ink[1] + (next[1] - ink[1]) * share,
+        ink[2] + (next[2] - ink[2]) * share,
+      ];
       const far = distance(colour, mixed) + 900;
       if (far < least) [best, least] = [{ below: ink, above: next, share }, far];
     }

@@ -169,5 +169,14 @@ export function readPrompt(prompt: string): PromptReading {
   }
   release();
   const scenery = rest.replace(/[\s,]+/gu, ' ').trim();
-  return { mentions: [...mentions.values()], colours: loose.slice(0, 3), time, weather, season, style, quotations, scenery };
+  return {
+    mentions: [...mentions.values()],
+    colours: loose.slice(0, 3),
+    time,
+    weather,
+    season,
+    style,
+    quotations,
+    scenery,
+  };
 }

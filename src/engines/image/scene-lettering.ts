@@ -13,7 +13,9 @@ function letterColour(stage: Stage): Colour {
   if (PAPER_STYLES.has(stage.style)) return hex('#26241f');
   if (stage.style === 'neon') return hex('#fff4ff');
   const sky = mix(stage.palette.sky[0], stage.palette.sky[1], 0.5);
-  return lightness(sky) > 0.72 ? adjust(mix(stage.palette.land, stage.palette.sky[0], 0.3), -0.22) : mix(hex('#ffffff'), stage.palette.rim, 0.18);
+  return lightness(sky) > 0.72
+    ? adjust(mix(stage.palette.land, stage.palette.sky[0], 0.3), -0.22)
+    : mix(hex('#ffffff'), stage.palette.rim, 0.18);
 }
 
 /** Letters all quotations; nothing where there is none. */
@@ -33,7 +35,11 @@ export function letterScene(stage: Stage, quotations: readonly string[]): void {
       align: 'center',
       anchor: 'top',
       tracking: isFirst ? 0 : 0.06,
-      ...(stage.style === 'neon' ? { halo: isFirst ? hex('#ff3fb4') : hex('#3ff3ff') } : isLight ? { shadow: adjust(palette.sky[0], -0.2) } : {}),
+      ...(stage.style === 'neon'
+        ? { halo: isFirst ? hex('#ff3fb4') : hex('#3ff3ff') }
+        : isLight
+          ? { shadow: adjust(palette.sky[0], -0.2) }
+          : {}),
     });
     if (bottom !== undefined) top = bottom + height * 0.015;
   }

@@ -6,9 +6,11 @@ import * as buildings from './layers/buildings.ts';
 import * as creatures from './layers/creatures.ts';
 import * as flora from './layers/flora.ts';
 import * as flyers from './layers/flyers.ts';
+import * as landmarks from './layers/landmarks.ts';
 import * as people from './layers/people.ts';
-import * as undersea from './layers/undersea.ts';
+import * as swimmers from './layers/swimmers.ts';
 import * as vessels from './layers/vessels.ts';
+import * as walkers from './layers/walkers.ts';
 import type { Thing } from './lexicon.ts';
 import type { DrawThing } from './stage.ts';
 
@@ -34,15 +36,15 @@ function subject(draw: DrawThing, height: number, half: number, place: Place, ha
 export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {
   house: subject(buildings.drawHouse, 165, 0.75, 'middle', 'meadow'),
   castle: subject(buildings.drawCastle, 390, 0.65, 'middle', 'meadow'),
-  lighthouse: subject(buildings.drawLighthouse, 440, 0.4, 'middle', 'sea'),
-  windmill: subject(buildings.drawWindmill, 320, 0.5, 'middle', 'meadow'),
+  lighthouse: subject(landmarks.drawLighthouse, 440, 0.4, 'middle', 'sea'),
+  windmill: subject(landmarks.drawWindmill, 320, 0.5, 'middle', 'meadow'),
   church: subject(buildings.drawChurch, 320, 0.6, 'middle', 'meadow'),
   temple: subject(buildings.drawTemple, 380, 0.5, 'middle', 'lake'),
   tower: subject(buildings.drawTower, 380, 0.2, 'middle', 'meadow'),
-  pyramid: subject(buildings.drawPyramid, 360, 0.95, 'middle', 'desert'),
-  tent: subject(buildings.drawTent, 105, 1, 'near', 'lake'),
-  campfire: subject(buildings.drawCampfire, 52, 0.6, 'near', 'forest'),
-  bridge: subject(buildings.drawBridge, 120, 1, 'across', 'lake'),
+  pyramid: subject(landmarks.drawPyramid, 360, 0.95, 'middle', 'desert'),
+  tent: subject(landmarks.drawTent, 105, 1, 'near', 'lake'),
+  campfire: subject(landmarks.drawCampfire, 52, 0.6, 'near', 'forest'),
+  bridge: subject(landmarks.drawBridge, 120, 1, 'across', 'lake'),
   fence: subject(flora.drawFence, 66, 1, 'across', 'meadow'),
   rock: subject(flora.drawRock, 70, 0.9, 'near', 'meadow'),
   mushroom: subject(flora.drawMushroom, 96, 0.5, 'near', 'forest'),
@@ -61,25 +63,25 @@ export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {
   eagle: subject(flyers.drawEagle, 110, 1.1, 'air', 'sky'),
   butterfly: subject(flyers.drawButterfly, 46, 0.6, 'air', 'meadow'),
   owl: subject(creatures.drawOwl, 150, 0.4, 'near', 'forest'),
-  duck: subject(undersea.drawSwan, 74, 0.8, 'water', 'lake'),
+  duck: subject(swimmers.drawSwan, 74, 0.8, 'water', 'lake'),
   cat: subject(creatures.drawCat, 150, 0.5, 'near', 'meadow'),
   dog: subject(creatures.drawDog, 165, 0.5, 'near', 'meadow'),
   fox: subject(creatures.drawFox, 160, 0.6, 'near', 'forest'),
   wolf: subject(creatures.drawWolf, 175, 0.6, 'near', 'forest'),
   rabbit: subject(creatures.drawRabbit, 110, 0.4, 'near', 'meadow'),
-  horse: subject(creatures.drawHorse, 215, 0.7, 'near', 'meadow'),
-  unicorn: subject(creatures.drawUnicorn, 215, 0.7, 'near', 'meadow'),
-  deer: subject(creatures.drawDeer, 215, 0.5, 'near', 'forest'),
-  bear: subject(creatures.drawBear, 190, 0.75, 'near', 'forest'),
-  cow: subject(creatures.drawCow, 165, 0.8, 'near', 'meadow'),
-  sheep: subject(creatures.drawSheep, 105, 0.7, 'near', 'meadow'),
-  lion: subject(creatures.drawLion, 170, 0.8, 'near', 'meadow'),
-  elephant: subject(creatures.drawElephant, 250, 0.9, 'near', 'meadow'),
-  camel: subject(creatures.drawCamel, 200, 0.6, 'near', 'desert'),
-  whale: subject(undersea.drawWhale, 125, 1.8, 'water', 'sea'),
-  dolphin: subject(undersea.drawDolphin, 100, 1.2, 'water', 'sea'),
-  fish: subject(undersea.drawFish, 78, 1, 'water', 'undersea'),
-  jellyfish: subject(undersea.drawJellyfish, 140, 0.5, 'water', 'undersea'),
+  horse: subject(walkers.drawHorse, 215, 0.7, 'near', 'meadow'),
+  unicorn: subject(walkers.drawUnicorn, 215, 0.7, 'near', 'meadow'),
+  deer: subject(walkers.drawDeer, 215, 0.5, 'near', 'forest'),
+  bear: subject(walkers.drawBear, 190, 0.75, 'near', 'forest'),
+  cow: subject(walkers.drawCow, 165, 0.8, 'near', 'meadow'),
+  sheep: subject(walkers.drawSheep, 105, 0.7, 'near', 'meadow'),
+  lion: subject(walkers.drawLion, 170, 0.8, 'near', 'meadow'),
+  elephant: subject(walkers.drawElephant, 250, 0.9, 'near', 'meadow'),
+  camel: subject(walkers.drawCamel, 200, 0.6, 'near', 'desert'),
+  whale: subject(swimmers.drawWhale, 125, 1.8, 'water', 'sea'),
+  dolphin: subject(swimmers.drawDolphin, 100, 1.2, 'water', 'sea'),
+  fish: subject(swimmers.drawFish, 78, 1, 'water', 'undersea'),
+  jellyfish: subject(swimmers.drawJellyfish, 140, 0.5, 'water', 'undersea'),
   person: subject(people.drawPerson, 175, 0.22, 'near', 'meadow'),
   couple: subject(people.drawCouple, 170, 0.45, 'near', 'sea'),
   astronaut: subject(people.drawAstronaut, 215, 0.4, 'near', 'space'),

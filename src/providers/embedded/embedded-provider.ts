@@ -3,11 +3,22 @@
  * files. The same task renders to the same bytes, so submitting is repeatable and there is no job to wait for.
  */
 import { createHash } from 'node:crypto';
-import { isEngineName } from '../../engines/engine-names.ts';
-import type { EnginePool } from '../../engines/engine.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
 import type { Provider } from '../provider.ts';
+
+/** What this provider needs of the pool of engines, which is a room below this one. */
+export interface Renderer {
+  has(engine: string): boolean;
+  render(
+    job: {
+      readonly engine: string;
+      readonly input: Readonly<Record<string, unknown>>;
+      readonly fallbackSeed: number;
+    },
+    signal: AbortSignal,
+  ): Promise<readonly { readonly bytes: Uint8Array }[]>;
+}
 
 /** 0 to 2147483647, as the models' own `seed`: the same for every attempt of a task. */
 function seedFromTask(taskId: TaskId): number {
@@ -20,12 +31,12 @@ function seedFromTask(taskId: TaskId): number {
  * `submit` throws `ProviderRefusal('model_unavailable')` where this version has no such engine, `AbortError` when the
  * call's signal fires, and a plain error when the thread died: rendering again is safe.
  */
-export function createEmbeddedProvider(pool: EnginePool): Provider {
+export function createEmbeddedProvider(pool: Renderer): Provider {
   return {
     protocol: 'embedded',
     isSubmitRepeatable: true,
     async submit({ taskId, upstream, input }, { signal }) {
-      if (!isEngineName(upstream.model)) throw new ProviderRefusal('model_unavailable');
+      if (!pool.has(upstream.model)) throw new ProviderRefusal('model_unavailable');
       const job = {
         engine: upstream.model,
         input: { ...input, ...upstream.parameters },

@@ -18,7 +18,7 @@ async function render(engine: 'scene' | 'poster' | 'swatch', input: EngineInput,
 async function difference(first: Buffer, second: Buffer, top = 0, bottom = 1): Promise<number> {
   const [a, b] = await Promise.all(
     [first, second].map(async (bytes) => {
-      const { width = 0, height = 0 } = await sharp(bytes).metadata();
+      const { width, height } = await sharp(bytes).metadata();
       const part = { left: 0, top: Math.round(height * top), width, height: Math.round(height * (bottom - top)) };
       return await sharp(bytes).extract(part).removeAlpha().raw().toBuffer();
     }),
@@ -28,9 +28,16 @@ async function difference(first: Buffer, second: Buffer, top = 0, bottom = 1): P
 }
 
 /** Mean colour of a picture's part, as shares of its height. */
-async function meanColour(bytes: Buffer, top: number, bottom: number): Promise<{ red: number; green: number; blue: number }> {
-  const { width = 0, height = 0 } = await sharp(bytes).metadata();
-  const part = await sharp(bytes).extract({ left: 0, top: Math.round(height * top), width, height: Math.round(height * (bottom - top)) }).png().toBuffer();
+async function meanColour(
+  bytes: Buffer,
+  top: number,
+  bottom: number,
+): Promise<{ red: number; green: number; blue: number }> {
+  const { width, height } = await sharp(bytes).metadata();
+  const part = await sharp(bytes)
+    .extract({ left: 0, top: Math.round(height * top), width, height: Math.round(height * (bottom - top)) })
+    .png()
+    .toBuffer();
   // `stats` looks at the source and not at what was done to it, hence the picture in between.
   const [red, green, blue] = (await sharp(part).stats()).channels;
   return { red: red?.mean ?? 0, green: green?.mean ?? 0, blue: blue?.mean ?? 0 };
@@ -53,7 +60,8 @@ describe('the scene engine', () => {
 
   it('paints styles as what they are called', async () => {
     const shape = { aspect_ratio: '21:9' };
-    const channels = async (style: string): Promise<{ red: number; green: number; blue: number }> => meanColour(await render('scene', { ...shape, prompt: `red house, mountains at noon, ${style}` }), 0, 0.6);
+    const channels = async (style: string): Promise<{ red: number; green: number; blue: number }> =>
+      meanColour(await render('scene', { ...shape, prompt: `red house, mountains at noon, ${style}` }), 0, 0.6);
 
     const plain = await channels('');
     const noir = await channels('noir');
@@ -68,16 +76,28 @@ describe('the scene engine', () => {
     const corner = await meanColour(watercolour, 0, 0.01);
     assert.ok(corner.red > 225 && corner.green > 225, 'the paper shows at the border');
 
-    const pixel = await sharp(await render('scene', { ...shape, prompt: 'mountains, pixel art' })).raw().toBuffer({ resolveWithObject: true });
-    assert.deepEqual(pixel.data.subarray(0, 4), pixel.data.subarray(pixel.info.width * 4, pixel.info.width * 4 + 4), 'pixels are blocks');
+    const pixel = await sharp(await render('scene', { ...shape, prompt: 'mountains, pixel art' }))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    assert.deepEqual(
+      pixel.data.subarray(0, 4),
+      pixel.data.subarray(pixel.info.width * 4, pixel.info.width * 4 + 4),
+      'pixels are blocks',
+    );
 
-    const [minimal, natural] = await Promise.all(['minimal', ''].map((style) => render('scene', { ...shape, prompt: `hills, ${style}` })));
+    const [minimal, natural] = await Promise.all(
+      ['minimal', ''].map((style) => render('scene', { ...shape, prompt: `hills, ${style}` })),
+    );
     assert.ok((minimal?.length ?? 0) * 4 < (natural?.length ?? 0), 'flat colours compress');
   });
 
   it('makes night darker than noon, a red sky red, and winter ground white', async () => {
     const sum = ({ red, green, blue }: { red: number; green: number; blue: number }): number => red + green + blue;
-    const [noon, night, red, winter] = await Promise.all(['sea at noon', 'sea at night', 'sea at noon, red sky', 'a field in winter at noon'].map((prompt) => render('scene', { prompt })));
+    const [noon, night, red, winter] = await Promise.all(
+      ['sea at noon', 'sea at night', 'sea at noon, red sky', 'a field in winter at noon'].map((prompt) =>
+        render('scene', { prompt }),
+      ),
+    );
     assert.ok(noon && night && red && winter);
 
     assert.ok(sum(await meanColour(noon, 0, 0.4)) > sum(await meanColour(night, 0, 0.4)) * 2);
@@ -88,7 +108,10 @@ describe('the scene engine', () => {
   });
 
   it('paints something for a prompt without a known word, and another thing for another one', async () => {
-    const [first, second] = await Promise.all([render('scene', { prompt: 'qwertz' }), render('scene', { prompt: 'epistemology' })]);
+    const [first, second] = await Promise.all([
+      render('scene', { prompt: 'qwertz' }),
+      render('scene', { prompt: 'epistemology' }),
+    ]);
     assert.ok(first && second);
 
     assert.ok((await sharp(first).stats()).entropy > 4);
@@ -98,7 +121,11 @@ describe('the scene engine', () => {
   it('letters what stands in quotes over the same picture, in the alphabets that the font has', async () => {
     const shape = { aspect_ratio: '16:9' };
     for (const style of ['', ', neon', ', ink']) {
-      const [bare, ...lettered] = await Promise.all(['', ' "MMMMMM"', ' "Жлоб"', ' “Ωμέγα”'].map((text) => render('scene', { ...shape, prompt: `sea at noon${style}${text}` })));
+      const [bare, ...lettered] = await Promise.all(
+        ['', ' "MMMMMM"', ' "Жлоб"', ' “Ωμέγα”'].map((text) =>
+          render('scene', { ...shape, prompt: `sea at noon${style}${text}` }),
+        ),
+      );
       assert.ok(bare);
       for (const [index, picture] of lettered.entries()) {
         assert.ok((await difference(bare, picture, 0, 0.4)) > 3, `no lettering ${index}${style}`);
@@ -109,7 +136,11 @@ describe('the scene engine', () => {
 
   it('shrinks a long text so that it stays above the middle', async () => {
     const shape = { aspect_ratio: '1:1' };
-    const [bare, long] = await Promise.all(['', ` "${'endless sentences of words '.repeat(80)}"`].map((text) => render('scene', { ...shape, prompt: `sea at noon${text}` })));
+    const [bare, long] = await Promise.all(
+      ['', ` "${'endless sentences of words '.repeat(80)}"`].map((text) =>
+        render('scene', { ...shape, prompt: `sea at noon${text}` }),
+      ),
+    );
     assert.ok(bare && long);
 
     assert.ok((await difference(bare, long, 0, 0.4)) > 1);
@@ -138,7 +169,8 @@ describe('the poster engine', () => {
     const bytes = await render('poster', { prompt: 'mountains and a lake at sunset' });
     const pixels = await sharp(bytes).removeAlpha().raw().toBuffer();
     const counts = new Map<number, number>();
-    for (let place = 0; place < pixels.length; place += 3) counts.set(pixels.readUIntBE(place, 3), (counts.get(pixels.readUIntBE(place, 3)) ?? 0) + 1);
+    for (let place = 0; place < pixels.length; place += 3)
+      counts.set(pixels.readUIntBE(place, 3), (counts.get(pixels.readUIntBE(place, 3)) ?? 0) + 1);
     const largest = [...counts.values()].toSorted((first, second) => second - first).slice(0, 8);
 
     assert.ok(largest.reduce((sum, count) => sum + count, 0) > (pixels.length / 3) * 0.85);

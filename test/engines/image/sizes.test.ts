@@ -52,11 +52,21 @@ for (const model of ['scene', 'poster'] as const) {
     it('are what the rendered file has', async () => {
       const engine = ENGINES.get(model);
       assert.ok(engine);
-      const wanted = [...ratios.map((shape) => [shape, resolutions[0]] as const), ...resolutions.slice(1).map((name) => [ratios[1], name] as const)];
+      const wanted = [
+        ...ratios.map((shape) => [shape, resolutions[0]] as const),
+        ...resolutions.slice(1).map((name) => [ratios[1], name] as const),
+      ];
       for (const [shape, name] of wanted) {
-        const files: readonly RenderedFile[] = await engine({ prompt: 'sea, minimal', aspect_ratio: shape, resolution: name }, 1);
+        const files: readonly RenderedFile[] = await engine(
+          { prompt: 'sea, minimal', aspect_ratio: shape, resolution: name },
+          1,
+        );
         const metadata = await sharp(files[0]?.bytes).metadata();
-        assert.deepEqual({ width: metadata.width, height: metadata.height }, pixelSize(shape, name, '1:1'), `${shape} ${name}`);
+        assert.deepEqual(
+          { width: metadata.width, height: metadata.height },
+          pixelSize(shape, name, '1:1'),
+          `${shape} ${name}`,
+        );
       }
     });
   });

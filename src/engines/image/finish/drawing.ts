@@ -13,7 +13,8 @@ function edgesOf(pixels: Pixels, reach: number): { tone: Float32Array; edge: Flo
   const { width, height, data } = pixels;
   const tone = new Float32Array(width * height);
   for (let index = 0; index < tone.length; index++) {
-    tone[index] = (0.3 * (data[index * 4] ?? 0) + 0.59 * (data[index * 4 + 1] ?? 0) + 0.11 * (data[index * 4 + 2] ?? 0)) / 255;
+    tone[index] =
+      (0.3 * (data[index * 4] ?? 0) + 0.59 * (data[index * 4 + 1] ?? 0) + 0.11 * (data[index * 4 + 2] ?? 0)) / 255;
   }
   const edge = new Float32Array(width * height);
   for (let row = reach; row < height - reach; row++) {
@@ -59,7 +60,16 @@ export function ink(stage: Stage): void {
   const seal = { x: width - 96, y: height - 104 };
   context.fillStyle = css(hex('#b5312a'), 0.92);
   context.fillRect(seal.x, seal.y, 46, 46);
-  for (let mark = 0; mark < 5; mark++) strokeLine(context, [{ x: seal.x + 8 + random.next() * 30, y: seal.y + 8 + random.next() * 30 }, { x: seal.x + 8 + random.next() * 30, y: seal.y + 8 + random.next() * 30 }], 3, hex('#f6efdf'));
+  for (let mark = 0; mark < 5; mark++)
+    strokeLine(
+      context,
+      [
+        { x: seal.x + 8 + random.next() * 30, y: seal.y + 8 + random.next() * 30 },
+        { x: seal.x + 8 + random.next() * 30, y: seal.y + 8 + random.next() * 30 },
+      ],
+      3,
+      hex('#f6efdf'),
+    );
 }
 
 /** Pencil: outlines, and hatching that grows denser with the shade, in three directions. */
@@ -69,7 +79,8 @@ export function sketch(stage: Stage): void {
   const random = stage.random.fork('pencil');
   const [shake, tile] = [createPlaneNoise(random), grainTile(random)];
   const { tone, edge } = edgesOf(pixels, Math.max(1, Math.round(scale)));
-  const lines = (across: number, along: number): number => 0.5 + 0.5 * Math.sin(across * 1.5 + shake(along / 40, across / 60) * 2.6);
+  const lines = (across: number, along: number): number =>
+    0.5 + 0.5 * Math.sin(across * 1.5 + shake(along / 40, across / 60) * 2.6);
   for (let row = 0; row < pixels.height; row++) {
     const y = row / scale;
     for (let column = 0; column < pixels.width; column++) {
@@ -90,4 +101,3 @@ export function sketch(stage: Stage): void {
   }
   pixels.put();
 }
-

@@ -2,7 +2,6 @@
  * Finishes that break the picture into plain areas: triangles, panes of glass, large pixels.
  */
 import { createCanvas } from '@napi-rs/canvas';
-import type { Canvas } from '@napi-rs/canvas';
 import { css } from '../colour.ts';
 import { fillShape } from '../draw.ts';
 import type { Point, Stage } from '../stage.ts';
@@ -25,7 +24,15 @@ export function lowPoly(stage: Stage): void {
     const corners = [grid[index], grid[index + 1], grid[index + columns], grid[index + columns + 1]];
     const [a, b, c, d] = corners;
     if (a === undefined || b === undefined || c === undefined || d === undefined) continue;
-    const triangles = random.chance(0.5) ? [[a, b, c], [b, d, c]] : [[a, b, d], [a, d, c]];
+    const triangles = random.chance(0.5)
+      ? [
+          [a, b, c],
+          [b, d, c],
+        ]
+      : [
+          [a, b, d],
+          [a, d, c],
+        ];
     for (const triangle of triangles) {
       const x = triangle.reduce((sum, point) => sum + point.x, 0) / 3;
       const y = triangle.reduce((sum, point) => sum + point.y, 0) / 3;
@@ -53,7 +60,9 @@ export function glass(stage: Stage): void {
   }));
   const pixels = pixelsOf(context);
   const source: Pixels = { ...pixels, data: Uint8ClampedArray.from(pixels.data) };
-  const tones = seeds.map(({ x, y, shift }) => colourAt(source, scale, x, y).map((value) => Math.min(255, value * 1.3 + 12 + shift)));
+  const tones = seeds.map(({ x, y, shift }) =>
+    colourAt(source, scale, x, y).map((value) => Math.min(255, value * 1.3 + 12 + shift)),
+  );
   for (let row = 0; row < pixels.height; row++) {
     const y = row / scale;
     const seedRow = Math.floor(y / cell) + 1;
@@ -74,7 +83,8 @@ export function glass(stage: Stage): void {
       const lead = Math.max(0, Math.min(1, (Math.sqrt(second) - Math.sqrt(nearest) - 0.8) / 1.2));
       const shine = 1.12 - Math.sqrt(nearest) / (cell * 2.4);
       const place = (row * pixels.width + column) * 4;
-      for (let channel = 0; channel < 3; channel++) pixels.data[place + channel] = 22 + ((tones[best]?.[channel] ?? 0) * shine - 22) * lead;
+      for (let channel = 0; channel < 3; channel++)
+        pixels.data[place + channel] = 22 + ((tones[best]?.[channel] ?? 0) * shine - 22) * lead;
     }
   }
   pixels.put();
@@ -89,15 +99,17 @@ export function pixelArt(stage: Stage): void {
   const tiny = small.getContext('2d');
   tiny.imageSmoothingEnabled = true;
   tiny.imageSmoothingQuality = 'high';
-  tiny.drawImage(canvas as Canvas, 0, 0, small.width, small.height);
+  tiny.drawImage(canvas, 0, 0, small.width, small.height);
   const image = tiny.getImageData(0, 0, small.width, small.height);
   const columns = small.width;
   const bayer = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
   const step = 255 / 9;
   for (let place = 0; place < image.data.length; place += 4) {
     const index = place / 4;
-    const order = ((bayer[((Math.floor(index / columns) & 3) << 2) | (index % columns & 3)] ?? 0) / 16 - 0.5) * step * 0.6;
-    for (let channel = 0; channel < 3; channel++) image.data[place + channel] = Math.round(((image.data[place + channel] ?? 0) + order) / step) * step;
+    const order =
+      ((bayer[((Math.floor(index / columns) & 3) << 2) | ((index % columns) & 3)] ?? 0) / 16 - 0.5) * step * 0.6;
+    for (let channel = 0; channel < 3; channel++)
+      image.data[place + channel] = Math.round(((image.data[place + channel] ?? 0) + order) / step) * step;
   }
   tiny.putImageData(image, 0, 0);
   context.save();
@@ -106,4 +118,3 @@ export function pixelArt(stage: Stage): void {
   context.drawImage(small, 0, 0, small.width * block, small.height * block);
   context.restore();
 }
-

@@ -45,4 +45,3 @@ export function film(stage: Stage, kind: 'vintage' | 'noir'): void {
   context.strokeStyle = css(hex('#f3e9d2'));
   context.strokeRect(0, 0, width, height);
 }
-

@@ -22,7 +22,10 @@ export function watercolour(stage: Stage): void {
       const slow = wander(x / 46, y / 46);
       const quick = fine(x / 11, y / 11);
       const fromX = Math.max(0, Math.min(pixels.width - 1, Math.round(column + (slow * 6 + quick * 2.6) * scale)));
-      const fromY = Math.max(0, Math.min(pixels.height - 1, Math.round(row + (wander(y / 46, x / 46 + 50) * 6 + quick * 2.2) * scale)));
+      const fromY = Math.max(
+        0,
+        Math.min(pixels.height - 1, Math.round(row + (wander(y / 46, x / 46 + 50) * 6 + quick * 2.2) * scale)),
+      );
       const from = (fromY * pixels.width + fromX) * 4;
       const speck = tile[((row & 255) << 8) | (column & 255)] ?? 0;
       const wash = 1.04 + 0.13 * wander(x / 150 + 9, y / 150) + 0.05 * quick + 0.035 * speck;
@@ -46,7 +49,11 @@ export function oil(stage: Stage): void {
   const pixels = pixelsOf(context);
   const random = stage.random.fork('brush');
   const current = createPlaneNoise(random);
-  for (const [count, long, wide] of [[2400, 38, 15], [8000, 19, 6.5], [17000, 9, 3]] as const) {
+  for (const [count, long, wide] of [
+    [2400, 38, 15],
+    [8000, 19, 6.5],
+    [17000, 9, 3],
+  ] as const) {
     for (let stroke = 0; stroke < count; stroke++) {
       const [x, y] = [random.between(0, width), random.between(0, height)];
       const [red, green, blue] = colourAt(pixels, scale, x, y);
@@ -55,9 +62,18 @@ export function oil(stage: Stage): void {
       const half = long * random.between(0.3, 0.6);
       const [dx, dy] = [Math.cos(angle) * half, Math.sin(angle) * half];
       const bend = random.between(-0.2, 0.2) * half;
-      const line = [{ x: x - dx, y: y - dy }, { x: x - dy * 0.2 + bend * 0.2, y: y + dx * 0.2 + bend * 0.2 }, { x: x + dx, y: y + dy }];
-      strokeLine(context, line, wide * random.between(0.6, 1.1), [red + shift, green + shift, blue + shift], wide < 5 ? 0.75 : 0.9);
+      const line = [
+        { x: x - dx, y: y - dy },
+        { x: x - dy * 0.2 + bend * 0.2, y: y + dx * 0.2 + bend * 0.2 },
+        { x: x + dx, y: y + dy },
+      ];
+      strokeLine(
+        context,
+        line,
+        wide * random.between(0.6, 1.1),
+        [red + shift, green + shift, blue + shift],
+        wide < 5 ? 0.75 : 0.9,
+      );
     }
   }
 }
-

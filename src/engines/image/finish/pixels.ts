@@ -30,4 +30,3 @@ export function colourAt(pixels: Pixels, scale: number, x: number, y: number): [
 export function grainTile(random: Random): Float32Array {
   return Float32Array.from({ length: 256 * 256 }, () => random.next() + random.next() - 1);
 }
-

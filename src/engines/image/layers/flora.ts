@@ -3,7 +3,7 @@
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
-import { at, fillBox, fillCurve, fillEllipse, fillShape, points, strokeLine } from '../draw.ts';
+import { at, fillBox, fillCurve, fillEllipse, fillShape, outline, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
 import { isSnowy, lightSide } from '../stage.ts';
 import type { DrawThing, Stage, Surface } from '../stage.ts';
@@ -24,7 +24,7 @@ function drawFlower(
   const kind = random.next();
   at(context, foot, size, 1, () => {
     strokeLine(context, points(0, 0, lean * 0.3, -0.4, lean, -0.85), 0.05, stem);
-    fillCurve(context, points(0, -0.15, 0.2, -0.4, 0.26, -0.5, 0.08, -0.3), adjust(stem, 0.05));
+    fillCurve(context, outline('0,-0.15 0.2,-0.4 0.26,-0.5 0.08,-0.3'), adjust(stem, 0.05));
     if (kind < 0.4) {
       fillCurve(
         context,
@@ -99,11 +99,11 @@ export const drawMushroom: DrawThing = (stage, foot, size, look) => {
   const stem = lit(palette, hex('#f1e8d8'), look.depth);
   const side = lightSide(stage, foot.x);
   at(context, foot, size, side, () => {
-    fillCurve(context, points(-0.13, 0.02, -0.1, -0.3, -0.12, -0.55, 0.12, -0.55, 0.11, -0.3, 0.16, 0.02), stem);
-    fillCurve(context, points(-0.12, 0.02, -0.1, -0.3, -0.1, -0.5, -0.02, -0.5, -0.05, 0.02), adjust(stem, -0.12));
+    fillCurve(context, outline('-0.13,0.02 -0.1,-0.3 -0.12,-0.55 0.12,-0.55 0.11,-0.3 0.16,0.02'), stem);
+    fillCurve(context, outline('-0.12,0.02 -0.1,-0.3 -0.1,-0.5 -0.02,-0.5 -0.05,0.02'), adjust(stem, -0.12));
     fillEllipse(context, { x: 0, y: -0.52 }, 0.4, 0.07, adjust(stem, -0.18));
-    fillCurve(context, points(-0.48, -0.5, -0.44, -0.78, -0.2, -1, 0.2, -1, 0.44, -0.78, 0.48, -0.5, 0, -0.54), cap);
-    fillCurve(context, points(0.05, -0.97, 0.3, -0.9, 0.42, -0.64, 0.3, -0.68), css(mix(cap, palette.rim, 0.5), 0.6));
+    fillCurve(context, outline('-0.48,-0.5 -0.44,-0.78 -0.2,-1 0.2,-1 0.44,-0.78 0.48,-0.5 0,-0.54'), cap);
+    fillCurve(context, outline('0.05,-0.97 0.3,-0.9 0.42,-0.64 0.3,-0.68'), css(mix(cap, palette.rim, 0.5), 0.6));
     for (const [x, y, radius] of [
       [-0.24, -0.68, 0.06],
       [0, -0.8, 0.075],

@@ -2,7 +2,7 @@
  * What flies: birds, butterflies, balloons, aircraft, kites, lanterns. Placed by their centre.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
-import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, points, strokeLine } from '../draw.ts';
+import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
 import type { DrawThing } from '../stage.ts';
 
@@ -58,9 +58,9 @@ export const drawEagle: DrawThing = (stage, centre, size, look) => {
           adjust(body, -0.05),
         );
     }
-    fillCurve(context, points(0.2, -0.06, 0.06, 0.16, -0.12, 0.4, -0.26, 0.34, -0.1, 0), adjust(body, -0.03));
+    fillCurve(context, outline('0.2,-0.06 0.06,0.16 -0.12,0.4 -0.26,0.34 -0.1,0'), adjust(body, -0.03));
     fillEllipse(context, { x: 0.16, y: -0.06 }, 0.1, 0.08, lit(palette, hex('#f4efe4'), 0.1));
-    fillShape(context, points(0.22, -0.08, 0.34, -0.03, 0.22, 0), lit(palette, hex('#eab23a'), 0.1));
+    fillShape(context, outline('0.22,-0.08 0.34,-0.03 0.22,0'), lit(palette, hex('#eab23a'), 0.1));
   });
 };
 
@@ -74,7 +74,7 @@ export const drawButterfly: DrawThing = (stage, centre, size, look) => {
       fillCurve(context, points(0, 0, side * 0.36, 0.02, side * 0.46, 0.26, side * 0.2, 0.42), adjust(wing, -0.06));
       fillEllipse(context, { x: side * 0.45, y: -0.32 }, 0.07, 0.09, adjust(wing, 0.15));
     }
-    strokeLine(context, points(0, -0.26, 0, 0.28), 0.06, hex('#2a2228'));
+    strokeLine(context, outline('0,-0.26 0,0.28'), 0.06, hex('#2a2228'));
   });
 };
 
@@ -113,14 +113,10 @@ export const drawBalloon: DrawThing = (stage, centre, size, look) => {
       shadow.addColorStop(1, css(mix(palette.sky[0], palette.land, 0.5), 0.5));
       fillShape(context, [...edge(-1), ...edge(1).toReversed()], shadow);
     }
-    strokeLine(context, points(-0.08, 0.31, -0.055, 0.42), 0.008, palette.land);
-    strokeLine(context, points(0.08, 0.31, 0.055, 0.42), 0.008, palette.land);
+    strokeLine(context, outline('-0.08,0.31 -0.055,0.42'), 0.008, palette.land);
+    strokeLine(context, outline('0.08,0.31 0.055,0.42'), 0.008, palette.land);
     if (palette.isDark) glow(context, { x: 0, y: 0.3 }, 0.3, hex('#ffb04a'), 0.8);
-    fillShape(
-      context,
-      points(-0.065, 0.41, 0.065, 0.41, 0.05, 0.5, -0.05, 0.5),
-      lit(palette, hex('#7a5233'), look.depth),
-    );
+    fillShape(context, outline('-0.065,0.41 0.065,0.41 0.05,0.5 -0.05,0.5'), lit(palette, hex('#7a5233'), look.depth));
   });
 };
 
@@ -129,14 +125,14 @@ export const drawPlane: DrawThing = (stage, centre, size, look) => {
   const body = lit(palette, look.colour ?? hex('#f2f0ea'), 0.05);
   at(context, centre, size, look.facing, () => {
     context.rotate(-0.14);
-    fillShape(context, points(-0.1, -0.02, -0.42, -0.34, -0.3, -0.34, 0.2, -0.04), adjust(body, -0.12));
-    fillCurve(context, points(-0.95, -0.08, -0.8, -0.14, 0.7, -0.15, 1, -0.02, 0.8, 0.08, -0.3, 0.1), body);
+    fillShape(context, outline('-0.1,-0.02 -0.42,-0.34 -0.3,-0.34 0.2,-0.04'), adjust(body, -0.12));
+    fillCurve(context, outline('-0.95,-0.08 -0.8,-0.14 0.7,-0.15 1,-0.02 0.8,0.08 -0.3,0.1'), body);
     fillShape(
       context,
-      points(-0.95, -0.1, -1.05, -0.42, -0.86, -0.42, -0.66, -0.1),
+      outline('-0.95,-0.1 -1.05,-0.42 -0.86,-0.42 -0.66,-0.1'),
       look.colour ?? lit(palette, hex('#d0463a'), 0.05),
     );
-    fillShape(context, points(0.2, 0.02, -0.4, 0.42, -0.22, 0.42, 0.44, 0.02), adjust(body, -0.06));
+    fillShape(context, outline('0.2,0.02 -0.4,0.42 -0.22,0.42 0.44,0.02'), adjust(body, -0.06));
     for (let window = 0; window < 9; window++)
       fillEllipse(
         context,
@@ -166,17 +162,13 @@ export const drawRocket: DrawThing = (stage, centre, size, look) => {
       );
     }
     glow(context, { x: 0, y: 0.66 }, 0.5, hex('#ff9a3c'), 0.9);
-    fillCurve(context, points(-0.1, 0.46, -0.11, 0.62, 0, 0.98, 0.11, 0.62, 0.1, 0.46), hex('#ff9b2e'));
-    fillCurve(context, points(-0.05, 0.46, -0.06, 0.58, 0, 0.78, 0.06, 0.58, 0.05, 0.46), hex('#fff0b0'));
-    fillShape(context, points(-0.15, 0.12, -0.34, 0.52, -0.12, 0.42), red);
-    fillShape(context, points(0.15, 0.12, 0.34, 0.52, 0.12, 0.42), adjust(red, -0.07));
-    fillCurve(context, points(-0.12, 0.48, -0.2, 0.1, -0.15, -0.32, 0, -0.62, 0.15, -0.32, 0.2, 0.1, 0.12, 0.48), body);
-    fillCurve(
-      context,
-      points(0.02, 0.48, 0.06, 0.1, 0.06, -0.3, 0, -0.6, 0.15, -0.32, 0.2, 0.1, 0.12, 0.48),
-      adjust(body, -0.1),
-    );
-    fillCurve(context, points(-0.13, -0.3, 0, -0.34, 0.13, -0.3, 0.06, -0.52, 0, -0.6, -0.06, -0.52), red);
+    fillCurve(context, outline('-0.1,0.46 -0.11,0.62 0,0.98 0.11,0.62 0.1,0.46'), hex('#ff9b2e'));
+    fillCurve(context, outline('-0.05,0.46 -0.06,0.58 0,0.78 0.06,0.58 0.05,0.46'), hex('#fff0b0'));
+    fillShape(context, outline('-0.15,0.12 -0.34,0.52 -0.12,0.42'), red);
+    fillShape(context, outline('0.15,0.12 0.34,0.52 0.12,0.42'), adjust(red, -0.07));
+    fillCurve(context, outline('-0.12,0.48 -0.2,0.1 -0.15,-0.32 0,-0.62 0.15,-0.32 0.2,0.1 0.12,0.48'), body);
+    fillCurve(context, outline('0.02,0.48 0.06,0.1 0.06,-0.3 0,-0.6 0.15,-0.32 0.2,0.1 0.12,0.48'), adjust(body, -0.1));
+    fillCurve(context, outline('-0.13,-0.3 0,-0.34 0.13,-0.3 0.06,-0.52 0,-0.6 -0.06,-0.52'), red);
     fillEllipse(context, { x: 0, y: -0.1 }, 0.085, 0.085, adjust(body, -0.25));
     fillEllipse(context, { x: 0, y: -0.1 }, 0.06, 0.06, hex('#7fd0e8'));
     fillBox(context, -0.025, 0.18, 0.05, 0.32, red);
@@ -190,7 +182,7 @@ export const drawUfo: DrawThing = (stage, centre, size, look) => {
     const beam = context.createLinearGradient(0, 0.1, 0, 2.2);
     beam.addColorStop(0, css(hex('#c8ffd9'), 0.55));
     beam.addColorStop(1, css(hex('#c8ffd9'), 0));
-    fillShape(context, points(-0.3, 0.1, 0.3, 0.1, 0.95, 2.2, -0.95, 2.2), beam);
+    fillShape(context, outline('-0.3,0.1 0.3,0.1 0.95,2.2 -0.95,2.2'), beam);
     fillEllipse(context, { x: 0, y: -0.12 }, 0.36, 0.32, css(hex('#bfeaf5'), 0.9));
     fillEllipse(context, { x: 0, y: 0.05 }, 0.95, 0.2, body);
     fillEllipse(context, { x: 0, y: 0 }, 0.9, 0.13, adjust(body, 0.12));
@@ -204,7 +196,7 @@ export const drawKite: DrawThing = (stage, centre, size, look) => {
   const cloth = lit(palette, look.colour ?? hex('#e0483e'), 0);
   at(context, centre, size, look.facing, () => {
     context.rotate(0.35);
-    const tail = points(0, 0.5, 0.1, 0.72, -0.05, 0.95, 0.12, 1.2, 0, 1.45);
+    const tail = outline('0,0.5 0.1,0.72 -0.05,0.95 0.12,1.2 0,1.45');
     strokeLine(context, tail, 0.02, palette.land);
     for (const knot of tail.slice(1))
       fillShape(
@@ -221,9 +213,9 @@ export const drawKite: DrawThing = (stage, centre, size, look) => {
         ),
         adjust(cloth, 0.12),
       );
-    fillShape(context, points(0, -0.5, 0.36, -0.1, 0, 0.5, -0.36, -0.1), cloth);
-    fillShape(context, points(0, -0.5, 0.36, -0.1, 0, -0.1), adjust(cloth, 0.12));
-    fillShape(context, points(0, 0.5, -0.36, -0.1, 0, -0.1), adjust(cloth, -0.1));
+    fillShape(context, outline('0,-0.5 0.36,-0.1 0,0.5 -0.36,-0.1'), cloth);
+    fillShape(context, outline('0,-0.5 0.36,-0.1 0,-0.1'), adjust(cloth, 0.12));
+    fillShape(context, outline('0,0.5 -0.36,-0.1 0,-0.1'), adjust(cloth, -0.1));
   });
 };
 
@@ -235,10 +227,10 @@ export const drawLantern: DrawThing = (stage, centre, size, look) => {
     glow(context, { x: 0, y: 0 }, 1.7, paper, 0.6);
     fillCurve(
       context,
-      points(-0.26, 0.4, -0.36, -0.1, -0.28, -0.42, 0, -0.5, 0.28, -0.42, 0.36, -0.1, 0.26, 0.4),
+      outline('-0.26,0.4 -0.36,-0.1 -0.28,-0.42 0,-0.5 0.28,-0.42 0.36,-0.1 0.26,0.4'),
       adjust(paper, 0.03),
     );
-    fillCurve(context, points(-0.15, 0.4, -0.2, 0.05, 0, -0.2, 0.2, 0.05, 0.15, 0.4), adjust(paper, 0.16));
+    fillCurve(context, outline('-0.15,0.4 -0.2,0.05 0,-0.2 0.2,0.05 0.15,0.4'), adjust(paper, 0.16));
     fillBox(context, -0.2, 0.36, 0.4, 0.06, adjust(paper, -0.25));
   });
 };

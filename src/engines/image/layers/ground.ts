@@ -74,7 +74,10 @@ export function makeHeadland(stage: Stage, side: 1 | -1, size: number): Surface 
       const inland = (side === 1 ? x - edge : edge - x) / reach;
       if (inland <= 0) return foot;
       const slope = Math.min(1, inland / 0.2) ** 0.7;
-      return Math.min(foot, foot - tall * slope * (0.62 + 0.38 * Math.min(1, inland * 1.3)) + fractal(noise, x / 60, 3) * 9 * slope);
+      return Math.min(
+        foot,
+        foot - tall * slope * (0.62 + 0.38 * Math.min(1, inland * 1.3)) + fractal(noise, x / 60, 3) * 9 * slope,
+      );
     },
   };
 }
@@ -185,7 +188,7 @@ export function drawWay(stage: Stage, kind: 'road' | 'river', top: number, start
     gradient.addColorStop(0.5, css(mix(palette.sky[1], palette.water, 0.45)));
     gradient.addColorStop(1, css(adjust(palette.water, -0.04)));
   } else {
-    const paved = mix(mix(palette.land, palette.sand, 0.55), palette.rim, 0.15);
+    const paved = mix(mix(palette.land, hex('#5b5a60'), 0.55), palette.rim, 0.12);
     gradient.addColorStop(0, css(mix(paved, palette.haze, 0.5)));
     gradient.addColorStop(1, css(paved));
   }
@@ -193,6 +196,12 @@ export function drawWay(stage: Stage, kind: 'road' | 'river', top: number, start
   if (stage.isFlat) return;
   for (const edge of [left, right])
     strokeLine(context, edge, 2, kind === 'river' ? adjust(palette.water, -0.12) : adjust(palette.land, 0.02), 0.4);
+  if (kind === 'road') {
+    for (let mark = 6; mark < 40; mark += 2) {
+      const [from, to] = [places[mark], places[mark + 1]];
+      if (from !== undefined && to !== undefined) strokeLine(context, [from, to], from.half * 0.05, palette.rim, 0.7);
+    }
+  }
   if (kind === 'river') {
     for (let index = 0; index < 60; index++) {
       const place = places[random.integer(4, 40)];

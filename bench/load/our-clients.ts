@@ -1,0 +1,70 @@
+/**
+ * The clients of our side: plain HTTP, one kept connection each. A process of its own, so that its work is not counted
+ * as the api's.
+ *
+ * Usage: our-clients.ts <port> <API key>
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KeepAliveConnection } from './keep-alive-connection.ts';
+import type { HttpAnswer } from './keep-alive-connection.ts';
+import { serveOrders } from './window.ts';
+
+/** A lone client looks often, so that its latency is the task's; many look seldom, as the service asks them to. */
+const POLL_ALONE_MS = 4;
+const POLL_AMONG_MANY_MS = 200;
+/** How many of the finished tasks are read in turn. */
+const READ_TASKS = 100;
+
+const [port = '', apiKey = ''] = process.argv.slice(2);
+const connections: KeepAliveConnection[] = [];
+const finished: string[] = [];
+let reads = 0;
+
+function connectionOf(client: number): KeepAliveConnection {
+  return (connections[client] ??= new KeepAliveConnection(Number(port)));
+}
+
+const COMMON = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
+
+/** Each create has an Idempotency-Key, as a careful client sends it: the dearer of the two ways. */
+async function create(client: number): Promise<string> {
+  const body = `{"model":"bench/swatch","input":{"prompt":"teal"}}`;
+  const answer = await connectionOf(client).request(
+    `POST /v1/tasks HTTP/1.1\r\n${COMMON}Idempotency-Key: ${randomUUID()}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return (dataOf(answer) as { taskId: string }).taskId;
+}
+
+async function read(client: number, taskId: string): Promise<string> {
+  const answer = await connectionOf(client).request(`GET /v1/tasks/${taskId} HTTP/1.1\r\n${COMMON}\r\n`);
+  return answer.status === 200 ? answer.body : String(dataOf(answer));
+}
+
+function dataOf({ status, body }: HttpAnswer): unknown {
+  if (status !== 200) throw new Error(`the api answered ${status}: ${body}`);
+  return (JSON.parse(body) as { data: unknown }).data;
+}
+
+serveOrders({
+  async start(client) {
+    await create(client);
+  },
+  async read(client) {
+    const taskId = finished[reads++ % finished.length];
+    if (taskId === undefined) throw new Error('no task has finished yet');
+    await read(client, taskId);
+  },
+  async finish(client, clients) {
+    const taskId = await create(client);
+    for (;;) {
+      await sleep(clients === 1 ? POLL_ALONE_MS : POLL_AMONG_MANY_MS);
+      const body = await read(client, taskId);
+      if (body.includes('"status":"fail"')) throw new Error(`a task failed: ${body}`);
+      if (body.includes('"status":"success"')) break;
+    }
+    finished.unshift(taskId);
+    finished.splice(READ_TASKS);
+  },
+});

@@ -1,0 +1,44 @@
+/**
+ * The clients of raw Temporal: what a program does that calls Temporal itself, over the cheaper of its two connections.
+ *
+ * Usage: raw-clients.ts <Temporal address>
+ */
+import { randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { serveOrders } from './window.ts';
+
+/** How many of the finished workflows are described in turn. */
+const READ_WORKFLOWS = 100;
+
+const [address = ''] = process.argv.slice(2);
+const connection = await NativeConnection.connect({ address });
+const client = new Client({ connection });
+const finished: string[] = [];
+let reads = 0;
+
+function start(): Promise<WorkflowHandle> {
+  return client.workflow.start('oneActivity', {
+    workflowId: `raw-${randomUUID()}`,
+    taskQueue: 'bench-raw',
+    args: ['teal'],
+  });
+}
+
+serveOrders({
+  async start() {
+    await start();
+  },
+  async read() {
+    const workflowId = finished[reads++ % finished.length];
+    if (workflowId === undefined) throw new Error('no workflow has finished yet');
+    await client.workflow.getHandle(workflowId).describe();
+  },
+  async finish() {
+    const handle = await start();
+    await handle.result();
+    finished.unshift(handle.workflowId);
+    finished.splice(READ_WORKFLOWS);
+  },
+});

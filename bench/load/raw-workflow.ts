@@ -1,0 +1,8 @@
+/** The yardstick: the least that a task could be in Temporal, one workflow with one activity. */
+import { proxyActivities } from '@temporalio/workflow';
+
+const { echo } = proxyActivities<{ echo(text: string): Promise<string> }>({ startToCloseTimeout: '1 minute' });
+
+export async function oneActivity(text: string): Promise<string> {
+  return echo(text);
+}

@@ -1,0 +1,95 @@
+/**
+ * What is measured, and what each measurement has to show. The floors and ceilings are the project's promises; the
+ * targets are what a bare trial of the design reached on two cores.
+ */
+
+/** What one client of a window does over and over, on our side and on raw Temporal's. */
+export type Operation = 'start' | 'read' | 'finish';
+
+export interface Measure {
+  readonly name: string;
+  readonly operation: Operation;
+  /** Clients at once, each with one operation under way. */
+  readonly clients: number;
+  /** Which number of a window counts: operations a second, or the median latency of one in milliseconds. */
+  readonly figure: 'perSecond' | 'medianMs';
+  /** The ratio ours / raw: at least this where more is better, at most this where less is. */
+  readonly bound: { readonly atLeast: number } | { readonly atMost: number };
+  readonly target: number;
+  readonly ours: string;
+  readonly raw: string;
+  /** Whether workers run meanwhile. Without them started workflows stay open and are thrown away with the server. */
+  readonly needsWorkers: boolean;
+}
+
+export const MEASURES: readonly Measure[] = [
+  {
+    name: 'accept-latency',
+    operation: 'start',
+    clients: 1,
+    figure: 'medianMs',
+    bound: { atMost: 0.6 },
+    target: 0.3,
+    ours: 'POST /v1/tasks',
+    raw: 'workflow.start',
+    needsWorkers: false,
+  },
+  {
+    name: 'accept-rate',
+    operation: 'start',
+    clients: 32,
+    figure: 'perSecond',
+    bound: { atLeast: 4 },
+    target: 8,
+    ours: 'POST /v1/tasks',
+    raw: 'workflow.start',
+    needsWorkers: false,
+  },
+  {
+    name: 'finish-latency',
+    operation: 'finish',
+    clients: 1,
+    figure: 'medianMs',
+    bound: { atMost: 2.2 },
+    target: 1.7,
+    ours: 'create to success',
+    raw: 'start to result',
+    needsWorkers: true,
+  },
+  {
+    name: 'finish-rate',
+    operation: 'finish',
+    clients: 32,
+    figure: 'perSecond',
+    bound: { atLeast: 0.25 },
+    target: 0.35,
+    ours: 'tasks completed',
+    raw: 'workflows completed',
+    needsWorkers: true,
+  },
+  {
+    name: 'read-rate',
+    operation: 'read',
+    clients: 32,
+    figure: 'perSecond',
+    bound: { atLeast: 3 },
+    target: 3,
+    ours: 'GET /v1/tasks/{id}',
+    raw: 'describe',
+    needsWorkers: true,
+  },
+];
+
+/** Whether a ratio keeps the promise. */
+export function isMet(measure: Measure, ratio: number): boolean {
+  return 'atLeast' in measure.bound ? ratio >= measure.bound.atLeast : ratio <= measure.bound.atMost;
+}
+
+/** The middle of the values. @throws {RangeError} there are none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)];
+  const lower = sorted[Math.floor((sorted.length - 1) / 2)];
+  if (upper === undefined || lower === undefined) throw new RangeError('the median of nothing');
+  return (lower + upper) / 2;
+}

@@ -1,0 +1,106 @@
+/**
+ * `npm run bench`: ours beside raw Temporal, in one run on one machine. Windows of both sides take turns, so that what
+ * else the machine does meets both; a ratio is the median of ours over the median of raw. Absolute numbers belong to
+ * the machine, the ratios are what is promised (measures.ts).
+ *
+ * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { packageFile } from '../src/config/package-root.ts';
+import { MEASURES } from './measures.ts';
+import type { Measure } from './measures.ts';
+import { summarise, table } from './report.ts';
+import type { Window } from './report.ts';
+import { Stage } from './stage/stage.ts';
+import type { Side } from './stage/stage.ts';
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+/** Before the first window that counts, everything has run once: compiled, connected, cached. */
+const WARM_UP_SECONDS = 2;
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench --')
+  .usage('$0 [options]\n\nMeasures Darkroom beside raw Temporal and prints the ratios.')
+  .option('windows', { type: 'number', default: 5, describe: 'windows of each side for each measurement' })
+  .option('seconds', { type: 'number', default: 5, describe: 'length of a window' })
+  .option('only', { type: 'string', array: true, choices: MEASURES.map(({ name }) => name), describe: 'only these' })
+  .option('profile', { type: 'boolean', default: false, describe: 'write CPU profiles of the api and the worker' })
+  .check(({ windows, seconds }) => {
+    if (!Number.isInteger(windows) || windows < 1) throw new Error('--windows: want a whole number of at least 1');
+    if (!(seconds > 0)) throw new Error('--seconds: want more than 0');
+    return true;
+  })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const resultsFolder = packageFile('bench/results');
+const measures = MEASURES.filter(({ name }) => options.only === undefined || options.only.includes(name));
+const windows: Window[] = [];
+const stopRequested = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopRequested.abort());
+
+await mkdir(resultsFolder, { recursive: true });
+const profileFolder = options.profile ? path.join(resultsFolder, 'profiles') : undefined;
+say('Starting PostgreSQL, Temporal, the api and the clients.');
+const stage = await Stage.open({ profileFolder, report: say });
+try {
+  say('Warming up.');
+  for (const side of ['raw', 'ours'] as const) await measureSide(side, undefined);
+  for (let round = 1; round <= options.windows; round++) {
+    // Who is first changes with each round: neither side always follows the other.
+    const sides: Side[] = round % 2 === 1 ? ['raw', 'ours'] : ['ours', 'raw'];
+    for (const side of sides) await measureSide(side, round);
+  }
+} finally {
+  await stage.close();
+}
+if (windows.length > 0) await tell();
+
+/** One window of each measurement; `round` undefined: a warm-up, which is not kept. */
+async function measureSide(side: Side, round: number | undefined): Promise<void> {
+  for (const measure of measures.filter(({ needsWorkers }) => !needsWorkers)) {
+    await stage.reset();
+    await measureWindow(side, measure, round);
+  }
+  const withWorkers = measures.filter(({ needsWorkers }) => needsWorkers);
+  if (withWorkers.length === 0) return;
+  await stage.reset();
+  await stage.withWorkers(side, async () => {
+    // These leave nothing open behind, so that one state serves all of them. The worker is new: it warms up each time.
+    await stage.run(side, { operation: 'finish', clients: 8, seconds: WARM_UP_SECONDS });
+    for (const measure of withWorkers) await measureWindow(side, measure, round);
+  });
+}
+
+async function measureWindow(side: Side, measure: Measure, round: number | undefined): Promise<void> {
+  stopRequested.signal.throwIfAborted();
+  const seconds = round === undefined ? Math.min(WARM_UP_SECONDS, options.seconds) : options.seconds;
+  const result = await stage.run(side, { operation: measure.operation, clients: measure.clients, seconds });
+  if (round === undefined) return;
+  const value = result[measure.figure];
+  windows.push({ measure: measure.name, side, round, value, operations: result.operations });
+  const unit = measure.figure === 'perSecond' ? '/s' : ' ms';
+  say(`  ${round}/${options.windows}  ${side.padEnd(4)}  ${measure.name.padEnd(14)}  ${value.toFixed(1)}${unit}`);
+}
+
+async function tell(): Promise<void> {
+  const summaries = summarise(measures, windows);
+  say(`\n${table(summaries)}`);
+  const missed = summaries.filter(({ isMet }) => !isMet).map(({ measure }) => measure.name);
+  if (missed.length > 0) {
+    const only = missed.map((name) => `--only ${name}`).join(' ');
+    say(`\nMISSED: ${missed.join(', ')}. Where the time goes: npm run bench -- ${only} --windows 1 --profile`);
+  }
+  if (profileFolder !== undefined) say(`CPU profiles: ${profileFolder} (open them in a browser's developer tools).`);
+  const file = path.join(resultsFolder, 'latest.json');
+  const machine = { cpus: os.cpus().length, model: os.cpus()[0]?.model, node: process.version };
+  const results = summaries.map(({ measure, ...figures }) => ({ name: measure.name, ...figures }));
+  await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), machine, results, windows }, null, 2)}\n`);
+  say(`Results: ${file}`);
+}

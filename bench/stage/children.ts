@@ -1,0 +1,73 @@
+/**
+ * The processes of a bench: started here, waited for until they are ready, and ended here, each by its own pid.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import type { Launch } from '../../src/embedded/launch.ts';
+import type { Answer, Order, WindowResult } from '../load/window.ts';
+
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+
+/** A process of the bench; one with a channel says over it when it is ready. */
+export class Child {
+  readonly #process: ChildProcess;
+  readonly #name: string;
+  readonly #exited: Promise<void>;
+  readonly #ready: Promise<void>;
+
+  constructor(name: string, launch: Launch, logFile: string) {
+    this.#name = name;
+    this.#process = spawn(launch.command, [...launch.args], {
+      env: launch.environment,
+      stdio: ['ignore', 'pipe', 'pipe', ...(launch.hasChannel === true ? (['ipc'] as const) : [])],
+      ...(launch.user === undefined ? {} : launch.user),
+    });
+    const log = createWriteStream(logFile, { flags: 'a' });
+    this.#process.stdout?.pipe(log, { end: false });
+    this.#process.stderr?.pipe(log, { end: false });
+    this.#exited = new Promise((resolve) => {
+      this.#process.once('exit', () => resolve());
+      this.#process.once('error', () => resolve());
+    });
+    this.#ready = new Promise((resolve) => {
+      this.#process.once('message', () => resolve());
+    });
+  }
+
+  /** @throws {Error} it ended instead. */
+  async ready(): Promise<void> {
+    await Promise.race([this.#ready, this.#fails()]);
+  }
+
+  /** Has a load process run one window. */
+  async run(order: Order): Promise<WindowResult> {
+    const answered = new Promise<Answer>((resolve) => {
+      this.#process.once('message', (answer: Answer) => resolve(answer));
+    });
+    this.#process.send(order);
+    const answer = await Promise.race([answered, this.#fails()]);
+    if ('error' in answer) throw new Error(`${this.#name}: ${answer.error}`);
+    return answer.result;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    this.#process.kill(signal);
+    const timer = setTimeout(() => this.#process.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  /** Waits for what tells that a server without a channel is up. @throws {Error} it ended instead. */
+  async readyWhen(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+    await Promise.race([wait(signal), this.#fails()]);
+  }
+
+  async #fails(): Promise<never> {
+    await this.#exited;
+    throw new Error(`${this.#name} ended; see its log`);
+  }
+}

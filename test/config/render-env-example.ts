@@ -1,0 +1,81 @@
+/**
+ * Renders `.env.example` from the one list of variables (src/config/variables.ts) and the few that only
+ * docker-compose.yml reads. Run by itself it writes the file: `node --import tsx test/config/render-env-example.ts`
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../src/config/package-root.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
+import type { Variable } from '../../src/config/variables.ts';
+
+/** Where the rendered text is kept. */
+export const ENV_EXAMPLE = packageFile('.env.example');
+
+const LINE_LENGTH = 118;
+
+const HEADER = `Every variable that Darkroom reads, with its default. Nothing here has to be set for \`npm start\`, which reads its
+own environment and no file. docker-compose.yml reads the file .env, which can begin as a copy of this one.
+A secret can also come from a file: set <NAME>_FILE to its path instead of <NAME>. This file is generated (a test
+compares it): change src/config/variables.ts, then run node --import tsx test/config/render-env-example.ts`;
+
+/** Read by docker-compose.yml alone; the test holds that it names no others. */
+export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
+  POSTGRES_PASSWORD: { kind: 'secret', help: "Password of PostgreSQL's superuser, used once, when the volume is made." },
+  DARKROOM_DB_PASSWORD: {
+    kind: 'secret',
+    help: 'Password of the database user darkroom. It becomes part of a URL: letters and digits only.',
+  },
+  TEMPORAL_DB_PASSWORD: { kind: 'secret', help: 'Password of the database user temporal.' },
+  SITE_ADDRESS: {
+    kind: 'text',
+    fallback: 'localhost',
+    help: 'Name that the TLS proxy serves; the one in PUBLIC_URL.',
+  },
+  PUBLISH_HTTPS: {
+    kind: 'text',
+    fallback: '127.0.0.1:8443',
+    help: 'Where the proxy listens on this machine for HTTPS; 0.0.0.0:443 for a public name.',
+  },
+  PUBLISH_HTTP: {
+    kind: 'text',
+    fallback: '127.0.0.1:8880',
+    help: 'Where it listens for HTTP, to redirect and to prove a public name; 0.0.0.0:80 for a public name.',
+  },
+};
+
+/** The whole file. */
+export function renderEnvExample(): string {
+  const blocks = [
+    comment(HEADER),
+    ...Object.entries(VARIABLES).map(([name, variable]) => renderVariable(name, variable)),
+    `${comment('Credentials of an upstream, by the name that a model file calls it. Any number of them.')}\n# UPSTREAM_<NAME>_KEY=`,
+    comment('── Only for docker-compose.yml ──'),
+    ...Object.entries(COMPOSE_VARIABLES).map(([name, variable]) => renderVariable(name, variable)),
+  ];
+  return `${blocks.join('\n\n')}\n`;
+}
+
+function renderVariable(name: string, variable: Variable): string {
+  const facts = [
+    ...(variable.choices === undefined ? [] : [`One of ${variable.choices.join(', ')}.`]),
+    ...(variable.fallback === undefined ? ['Required, no default.'] : []),
+    ...(variable.kind === 'secret' ? ['Secret.'] : []),
+  ];
+  return `${comment([variable.help, ...facts].join(' '))}\n# ${name}=${variable.fallback ?? ''}`;
+}
+
+/** Wraps a text into comment lines. */
+function comment(text: string): string {
+  const lines: string[] = [];
+  let line = '#';
+  for (const word of text.split(/\s+/)) {
+    if (line.length + 1 + word.length > LINE_LENGTH && line !== '#') {
+      lines.push(line);
+      line = '#';
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line].join('\n');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(ENV_EXAMPLE, renderEnvExample());

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DEFAULT_CALLBACK_OFFSETS_SECONDS, nextCallbackDelayMs } from '../../src/domain/callback-schedule.ts';
+
+const HOUR_MS = 3_600_000;
+
+function delays(offsets: readonly number[], retryAfterMs?: number): (number | undefined)[] {
+  return offsets.map((_, place) => nextCallbackDelayMs(place + 1, offsets, retryAfterMs));
+}
+
+describe('the schedule of a callback', () => {
+  it('tries at 0, 1, 5 and 20 minutes after the first attempt, then gives up', () => {
+    assert.deepEqual(delays(DEFAULT_CALLBACK_OFFSETS_SECONDS), [60_000, 240_000, 900_000, undefined]);
+  });
+
+  it('waits as long as the receiver asks, at most an hour, and never shorter than scheduled', () => {
+    assert.deepEqual(delays([0, 60], 90_000), [90_000, undefined]);
+    assert.deepEqual(delays([0, 60], 5_000), [60_000, undefined]);
+    assert.deepEqual(delays([0, 60], 24 * HOUR_MS), [HOUR_MS, undefined]);
+  });
+
+  it('has no attempt behind its last, and none before its first', () => {
+    assert.equal(nextCallbackDelayMs(5, [0, 60]), undefined);
+    assert.equal(nextCallbackDelayMs(0, [0, 60]), undefined);
+    assert.equal(nextCallbackDelayMs(1, []), undefined);
+    assert.equal(nextCallbackDelayMs(1, [0]), undefined);
+  });
+
+  it('tries again at once where two attempts are scheduled for the same time', () => {
+    assert.deepEqual(delays([0, 0, 0]), [0, 0, undefined]);
+  });
+});

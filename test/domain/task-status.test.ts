@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { TASK_STATUSES, canMove, isTerminal, observeTask } from '../../src/domain/task-status.ts';
+import type { TaskStatus, WorkflowCondition } from '../../src/domain/task-status.ts';
+
+const CONDITIONS: readonly WorkflowCondition[] = ['unknown', 'missing', 'running', 'completed', 'abnormal'];
+const OPEN: readonly TaskStatus[] = ['queued', 'handling', 'archiving'];
+
+describe('the states of a task', () => {
+  it('are those of the specification, in the order in which a task passes through them', () => {
+    assert.deepEqual(TASK_STATUSES, ['queued', 'handling', 'archiving', 'success', 'fail']);
+    assert.deepEqual(TASK_STATUSES.filter(isTerminal), ['success', 'fail']);
+  });
+
+  it('follow each other forward only, one step at a time, or go to fail from any that is not terminal', () => {
+    const moves = TASK_STATUSES.flatMap((from) =>
+      TASK_STATUSES.filter((to) => canMove(from, to)).map((to) => `${from} → ${to}`),
+    );
+
+    assert.deepEqual(moves, [
+      'queued → handling',
+      'queued → fail',
+      'handling → archiving',
+      'handling → fail',
+      'archiving → success',
+      'archiving → fail',
+    ]);
+  });
+});
+
+describe('what a reader sees of a task', () => {
+  it('is always the status of its row, whatever the workflow is doing', () => {
+    for (const status of TASK_STATUSES) {
+      for (const workflow of CONDITIONS) {
+        for (const hasOutboxRow of [true, false]) {
+          assert.equal(observeTask(status, workflow, hasOutboxRow).status, status);
+        }
+      }
+    }
+  });
+
+  it('needs no repair once it is terminal', () => {
+    for (const workflow of CONDITIONS) {
+      assert.equal(observeTask('success', workflow, false).repair, 'none');
+      assert.equal(observeTask('fail', workflow, false).repair, 'none');
+    }
+  });
+
+  it('needs no repair while the workflow runs, or where Temporal did not answer', () => {
+    for (const status of OPEN) {
+      assert.equal(observeTask(status, 'running', false).repair, 'none');
+      assert.equal(observeTask(status, 'unknown', false).repair, 'none');
+    }
+  });
+
+  it('is settled where the workflow ended without settling it', () => {
+    for (const status of OPEN) {
+      assert.equal(observeTask(status, 'abnormal', false).repair, 'settle');
+      assert.equal(observeTask(status, 'completed', false).repair, 'settle');
+    }
+  });
+
+  it('is started again where there is no workflow, and never while a start still waits to be delivered', () => {
+    for (const status of OPEN) {
+      assert.equal(observeTask(status, 'missing', false).repair, 'restart');
+      assert.equal(observeTask(status, 'missing', true).repair, 'none');
+    }
+  });
+});

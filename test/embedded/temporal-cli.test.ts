@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { TEMPORAL_CLI_VERSION, obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
+
+describe('the Temporal CLI', () => {
+  let folder: string;
+  const reported: string[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
+    reported.length = 0;
+  });
+
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** An executable that answers `--version` with this text. */
+  const program = async (file: string, version: string): Promise<string> => {
+    const target = path.join(folder, file);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, `#!/bin/sh\necho '${version}'\n`);
+    await chmod(target, 0o755);
+    return target;
+  };
+
+  /** Looks only where the test says; a search that has to get one ends at once. */
+  const obtain = (options: { cliPath?: string; searchPath?: string } = {}): Promise<string> =>
+    obtainTemporalCli({
+      cliPath: options.cliPath,
+      cacheDir: path.join(folder, 'cache'),
+      environment: { PATH: options.searchPath ?? '' },
+      report: (line) => reported.push(line),
+      signal: AbortSignal.abort(),
+    });
+
+  const CURRENT = 'temporal version 1.8.2 (Server 1.31.2, UI 2.50.1)';
+  const CACHED = `cache/temporal-${TEMPORAL_CLI_VERSION}/temporal`;
+
+  it('is the one that TEMPORAL_CLI_PATH names, before any other', async () => {
+    const named = await program('named/temporal', CURRENT);
+    await program('path/temporal', CURRENT);
+    assert.equal(await obtain({ cliPath: named, searchPath: path.join(folder, 'path') }), named);
+  });
+
+  it('is the one on the PATH, then the one in the cache', async () => {
+    const onPath = await program('path/temporal', CURRENT);
+    const cached = await program(CACHED, CURRENT);
+    assert.equal(await obtain({ searchPath: path.join(folder, 'path') }), onPath);
+    assert.equal(await obtain(), cached);
+    assert.deepEqual(reported, []);
+  });
+
+  it('passes over one on the PATH that is too old or something else', async () => {
+    const cached = await program(CACHED, CURRENT);
+    await program('old/temporal', 'temporal version 1.0.0 (Server 1.24.2, UI 2.30.0)');
+    await program('other/temporal', 'a calendar');
+    assert.equal(await obtain({ searchPath: `${folder}/old:${folder}/other:${folder}/none` }), cached);
+  });
+
+  it('refuses a TEMPORAL_CLI_PATH that is no usable CLI instead of looking elsewhere', async () => {
+    await program('path/temporal', CURRENT);
+    const searchPath = path.join(folder, 'path');
+    await assert.rejects(obtain({ cliPath: path.join(folder, 'none'), searchPath }), /no executable file/);
+    const old = await program('old', 'temporal version 1.0.0 (Server 1.24.2, UI 2.30.0)');
+    await assert.rejects(obtain({ cliPath: old, searchPath }), /too old/);
+    await assert.rejects(obtain({ cliPath: await program('other', 'hello'), searchPath }), /not the Temporal CLI/);
+  });
+});

@@ -1,0 +1,145 @@
+/**
+ * kill -9 with many tasks in flight: the worker, the api, the Temporal server, and an immediate stop of PostgreSQL.
+ * Afterwards nothing is lost, nothing was bought twice, and every micro-USD is accounted for.
+ */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { startCallbackReceiver } from '../support/callback-receiver-process.ts';
+import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { startTestProvider } from '../support/test-provider/process.ts';
+import type { TestProvider } from '../support/test-provider/process.ts';
+import { startKillableServices } from './killable-services.ts';
+import type { KillableServices } from './killable-services.ts';
+import { createMany, createOne, judge, writeModels } from './workload.ts';
+import type { Accepted } from './workload.ts';
+
+/** Some of every kind, more than run at once, so that each kill finds tasks in every stage. */
+const TASKS = 48;
+
+describe('kill -9 with many tasks in flight', () => {
+  let services: KillableServices;
+  let provider: TestProvider;
+  let receiver: CallbackReceiver;
+  let darkroom: Darkroom;
+  let modelsDir: string;
+  let api: Role;
+  let worker: Role;
+  let account: TestAccount;
+
+  before(async () => {
+    [services, provider, receiver] = await Promise.all([
+      startKillableServices(),
+      startTestProvider(),
+      startCallbackReceiver(),
+    ]);
+    modelsDir = await writeModels(provider.url);
+    darkroom = await startDarkroom({
+      databaseServer: services.databaseUrl,
+      temporalAddress: services.temporalAddress,
+      environment: {
+        MODELS_DIR: modelsDir,
+        UPSTREAM_TEST_KEY: 'test-key',
+        EGRESS_ALLOW: `${provider.url},${receiver.url}`,
+        CALLBACK_OFFSETS_SECONDS: '0,1,2,4,8,16',
+      },
+    });
+    [api, worker] = [darkroom.apis[0] ?? assert.fail(), darkroom.workers[0] ?? assert.fail()];
+    account = await darkroom.createAccount({ runningCap: 40 });
+  });
+  after(async () => {
+    await darkroom?.stop();
+    await Promise.all([provider?.stop(), receiver?.stop(), services?.stop()]);
+    await rm(modelsDir, { recursive: true, force: true });
+  });
+
+  /** Waits until some of the round's work is at the provider, so that a kill meets it. */
+  const untilProviderIsBusy = async (round: string): Promise<void> => {
+    const deadline = Date.now() + 30_000;
+    for (;;) {
+      const submits = (await provider.readLog()).filter(
+        (line) => line.kind === 'submit' && line.prompt?.includes(`marker-${round}-`),
+      );
+      if (submits.length >= 6) return;
+      assert.ok(Date.now() < deadline, 'the provider got nothing to do');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  /** Waits until the worker finishes tasks again. */
+  const untilSomeAreOver = async (accepted: readonly Accepted[]): Promise<void> => {
+    await Promise.any(accepted.map(({ taskId }) => account.client.untilTerminal(taskId)));
+  };
+
+  const untilApiAnswers = async (status: number): Promise<void> => {
+    const deadline = Date.now() + 20_000;
+    for (;;) {
+      const answer = await account.client.get('tk-svc-00000000000000000000000000');
+      if (answer.status === status) return;
+      assert.ok(Date.now() < deadline, `the api answered ${answer.status}`);
+    }
+  };
+
+  it('loses nothing when the worker is killed mid-generation, twice', async (t) => {
+    const accepted = await createMany(account, receiver, 'worker', TASKS);
+    await untilProviderIsBusy('worker');
+    await worker.kill();
+    await worker.start();
+    await untilSomeAreOver(accepted);
+    await worker.kill();
+    await worker.start();
+
+    t.diagnostic(JSON.stringify(await judge(darkroom, account, accepted, provider, receiver)));
+  });
+
+  it('loses nothing when the api is killed between commit and launch', async (t) => {
+    const creating = createMany(account, receiver, 'api', TASKS);
+    const waiting = await untilOutboxHolds(darkroom, 4);
+    await api.kill();
+    t.diagnostic(`${waiting} accepted tasks were not launched when the api was killed`);
+    await api.start();
+
+    const accepted = await creating;
+    t.diagnostic(JSON.stringify(await judge(darkroom, account, accepted, provider, receiver)));
+  });
+
+  it('accepts tasks while the Temporal server is down, and runs each once when it is back', async (t) => {
+    const before = await createMany(account, receiver, 'temporal', TASKS);
+    await untilProviderIsBusy('temporal');
+    await services.temporal.kill();
+
+    const created = await Promise.all(
+      Array.from({ length: 12 }, (_, place) => createOne(account, receiver, 'temporal-down', place)),
+    );
+    const first = created[0] ?? assert.fail();
+    assert.equal((await account.client.get(first.taskId)).body.data.status, 'queued');
+    await services.temporal.start();
+
+    t.diagnostic(JSON.stringify(await judge(darkroom, account, [...before, ...created], provider, receiver)));
+  });
+
+  it('loses nothing when PostgreSQL is stopped at once', async (t) => {
+    const creating = createMany(account, receiver, 'postgres', TASKS);
+    await untilProviderIsBusy('postgres');
+    await services.postgres.kill();
+    await untilApiAnswers(503);
+    await services.postgres.start();
+
+    t.diagnostic(JSON.stringify(await judge(darkroom, account, await creating, provider, receiver)));
+  });
+});
+
+/** Waits until accepted tasks stand in the outbox. @returns how many. */
+async function untilOutboxHolds(darkroom: Darkroom, wanted: number): Promise<number> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const [row] = await darkroom.testDatabase.database.query<{ waiting: number }>({
+      name: 'test_outbox',
+      text: `SELECT count(*)::integer AS waiting FROM outbox WHERE kind = 'start_task'`,
+    });
+    if (row !== undefined && row.waiting >= wanted) return row.waiting;
+    assert.ok(Date.now() < deadline, 'the outbox never held that many');
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * A PostgreSQL and a Temporal server of the test's own, which it may end as a power cut would and start again on the same
+ * data: durable, on files, as `npm start` runs them.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { launchProcess } from '../../src/embedded/launch.ts';
+import type { Launch } from '../../src/embedded/launch.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import {
+  clusterLaunch,
+  clusterUrl,
+  createCluster,
+  findClusterPid,
+  waitForCluster,
+} from '../../src/embedded/postgres.ts';
+import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
+import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+
+/** A server that can be ended without warning and started again. */
+export interface KillableServer {
+  start(): Promise<void>;
+  /** Ends it and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+export interface KillableServices {
+  readonly postgres: KillableServer;
+  readonly temporal: KillableServer;
+  readonly databaseUrl: string;
+  readonly temporalAddress: string;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+export async function startKillableServices(): Promise<KillableServices> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-kill-'));
+  await chmod(folder, 0o711);
+  const cluster = {
+    folder: path.join(folder, 'postgres'),
+    port: await findFreePort(),
+    password: 'only-for-tests',
+    isDurable: true,
+  };
+  await createCluster(cluster.folder, cluster.password);
+  const temporalPort = await findFreePort();
+  const temporalAddress = `127.0.0.1:${temporalPort}`;
+  const cliPath = await obtainTemporalCli({
+    cliPath: process.env['TEMPORAL_CLI_PATH'],
+    environment: process.env,
+    report: () => {},
+  });
+
+  const postgres = killable({
+    launch: () => clusterLaunch(cluster),
+    wait: (signal) => waitForCluster(cluster, signal),
+    // An immediate stop: every backend ends at once, nothing is written, the next start recovers from the log.
+    end: async () => {
+      const pid = await findClusterPid(cluster.folder);
+      if (pid !== undefined) process.kill(pid, 'SIGQUIT');
+    },
+  });
+  const temporal = killable({
+    launch: async () =>
+      temporalServerLaunch(
+        {
+          cliPath,
+          port: temporalPort,
+          databaseFile: path.join(folder, 'temporal.sqlite'),
+          searchAttributes: SEARCH_ATTRIBUTES,
+          dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
+        },
+        process.env,
+      ),
+    wait: (signal) => waitForTemporal(temporalAddress, signal),
+    end: async (child) => {
+      child.kill('SIGKILL');
+    },
+  });
+  await Promise.all([postgres.start(), temporal.start()]);
+  return {
+    postgres,
+    temporal,
+    databaseUrl: clusterUrl(cluster, 'postgres'),
+    temporalAddress,
+    async stop() {
+      await Promise.all([postgres.kill(), temporal.kill()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function killable(server: {
+  launch: () => Promise<Launch>;
+  wait: (signal: AbortSignal) => Promise<void>;
+  end: (child: ChildProcess) => Promise<void>;
+}): KillableServer {
+  let child: ChildProcess | undefined;
+  return {
+    async start() {
+      child = launchProcess(await server.launch());
+      child.stdout?.resume();
+      child.stderr?.resume();
+      await server.wait(AbortSignal.timeout(START_TIMEOUT_MS));
+    },
+    async kill() {
+      const ending = child;
+      if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+      const exited = new Promise<void>((resolve) => {
+        ending.once('exit', () => resolve());
+      });
+      await server.end(ending);
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * Many tasks of every kind at once, each marked in its prompt, and the judgement over them when all is quiet: by the
+ * provider's own log and the receiver's own log, not by our tables.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { ApiTask } from '../support/api-client.ts';
+import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import type { TestProvider } from '../support/test-provider/process.ts';
+
+/** The model of each kind, and whether a submit of it may be sent twice. */
+const KINDS = [
+  { model: 'darkroom/scene', isRepeatable: true },
+  { model: 'test/tasks', isRepeatable: true },
+  { model: 'test/replicate', isRepeatable: false },
+  { model: 'test/openai', isRepeatable: false },
+] as const;
+
+/** Writes the model files of the test's providers. @returns the folder, for MODELS_DIR. */
+export async function writeModels(providerUrl: string): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+  for (const protocol of ['tasks', 'replicate', 'openai']) {
+    const definition = {
+      name: `test/${protocol}`,
+      modality: 'image',
+      ownedBy: 'test',
+      created: 1_763_683_200,
+      description: 'the test provider',
+      routes: {
+        default: {
+          upstreams: [{ protocol, baseUrl: `${providerUrl}/${protocol}/v1`, secret: 'test', model: 'owner/model' }],
+        },
+      },
+      inputSchema: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['prompt'],
+        properties: { prompt: { type: 'string', minLength: 1, maxLength: 4000 } },
+      },
+      pricing: { unit: 'image', usd: '0.03' },
+      limits: { queuedSeconds: 86_400, handlingSeconds: 600, archivingSeconds: 600 },
+      typicalSeconds: 2,
+      examples: [{ prompt: 'anything' }],
+    };
+    await writeFile(path.join(folder, `${protocol}.json`), JSON.stringify(definition));
+  }
+  return folder;
+}
+
+export interface Accepted {
+  readonly taskId: string;
+  readonly model: string;
+  readonly isRepeatable: boolean;
+  /** Found in the prompt, and so in the provider's log. */
+  readonly marker: string;
+}
+
+/** One create as a careful client sends it: with a key, and again until it has an answer. */
+export async function createOne(
+  account: TestAccount,
+  receiver: CallbackReceiver,
+  round: string,
+  place: number,
+): Promise<Accepted> {
+  const kind = KINDS[place % KINDS.length] ?? KINDS[0];
+  const marker = `marker-${round}-${place}-`;
+  const body = {
+    model: kind.model,
+    input: { prompt: `${marker} a lake in the mountains [slow 1500]` },
+    callback: { url: `${receiver.url}/ok` },
+  };
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const answer = await account.client.create(body, `${round}-${place}`).catch(() => undefined);
+    if (answer?.status === 200) return { taskId: answer.body.data.taskId, ...kind, marker };
+    if (answer !== undefined) assert.ok(answer.status >= 500, `refused: ${JSON.stringify(answer.body)}`);
+    if (Date.now() > deadline) throw new Error('no answer to a create within a minute');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** Creates `count` tasks, 16 at once. */
+export async function createMany(
+  account: TestAccount,
+  receiver: CallbackReceiver,
+  round: string,
+  count: number,
+): Promise<readonly Accepted[]> {
+  const accepted: Accepted[] = [];
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      while (next < count) accepted.push(await createOne(account, receiver, round, next++));
+    }),
+  );
+  return accepted;
+}
+
+export interface Judgement {
+  readonly terminal: number;
+  readonly success: number;
+  readonly unknown: number;
+  readonly resubmitted: number;
+  readonly repeatedCallbacks: number;
+}
+
+/** Waits until every task is over and called back, then judges. */
+export async function judge(
+  darkroom: Darkroom,
+  account: TestAccount,
+  accepted: readonly Accepted[],
+  provider: TestProvider,
+  receiver: CallbackReceiver,
+): Promise<Judgement> {
+  const tasks: ApiTask[] = [];
+  for (const { taskId } of accepted) tasks.push(await account.client.untilTerminal(taskId, 120_000));
+
+  for (const [place, task] of tasks.entries()) {
+    const { isRepeatable, model } = accepted[place] ?? assert.fail();
+    if (isRepeatable) assert.equal(task.status, 'success', `${model}: ${JSON.stringify(task)}`);
+    else if (task.status === 'fail') assert.equal(task.error?.reason, 'outcome_unknown', JSON.stringify(task));
+  }
+
+  const submits = (await provider.readLog()).filter((line) => line.kind === 'submit');
+  const submitsOf = (marker: string): number => submits.filter((line) => line.prompt?.includes(marker)).length;
+  for (const { marker, model } of accepted) {
+    assert.ok(submitsOf(marker) <= 1, `${model} ${marker}: the provider took it ${submitsOf(marker)} times`);
+  }
+
+  const received = await callbacksOf(receiver, accepted);
+  const repeated = [...received.values()].filter((count) => count > 1).length;
+  for (const [taskId, count] of received) assert.ok(count <= 2, `${taskId} was called back ${count} times`);
+
+  const violations = await verifyLedger(darkroom.testDatabase.database);
+  assert.deepEqual(violations, []);
+  const [money] = await darkroom.testDatabase.database.query<{ held: bigint; running: number; queued: number }>(
+    {
+      name: 'test_counters',
+      text: 'SELECT held_micro_usd AS held, running, queued FROM account_counters WHERE account_id = $1',
+    },
+    [account.id],
+  );
+  assert.deepEqual(money, { held: 0n, running: 0, queued: 0 });
+
+  return {
+    terminal: tasks.length,
+    success: tasks.filter((task) => task.status === 'success').length,
+    unknown: tasks.filter((task) => task.error?.reason === 'outcome_unknown').length,
+    resubmitted: accepted.filter(({ marker }) => submitsOf(marker) > 1).length,
+    repeatedCallbacks: repeated,
+  };
+}
+
+/** How often each task was called back, once every one was. */
+async function callbacksOf(receiver: CallbackReceiver, accepted: readonly Accepted[]): Promise<Map<string, number>> {
+  const deadline = Date.now() + 120_000;
+  for (;;) {
+    const counts = new Map(accepted.map(({ taskId }) => [taskId, 0]));
+    for (const { body } of await receiver.readLog()) {
+      const { taskId } = JSON.parse(body) as { taskId: string };
+      const count = counts.get(taskId);
+      if (count !== undefined) counts.set(taskId, count + 1);
+    }
+    const missing = [...counts].filter(([, count]) => count === 0);
+    if (missing.length === 0) return counts;
+    if (Date.now() > deadline) assert.fail(`${missing.length} callbacks never arrived: ${JSON.stringify(missing[0])}`);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
