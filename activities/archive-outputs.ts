@@ -25,6 +25,8 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
   return async (input: MediaTaskInput) => {
     const task = await beginArchiving(context.database, input.taskId, input.archivingSeconds);
     if (isTerminal(task.status)) return { kind: 'over' };
+    // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
+    if (task.status === 'handling' && task.isCancelRequested) throw permanent('cancelled');
     const generation = await readGeneration(context.database, task.id);
     if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
     const { files } = generation;

@@ -3,7 +3,7 @@
  */
 import { DEFAULT_ROUTE } from '../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../src/catalogue/definition.ts';
-import type { GenerationRequest, Provider, UpstreamBinding } from '../src/providers/provider.ts';
+import type { GenerationRequest, Provider } from '../src/providers/provider.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
 import { permanent } from './failures.ts';
@@ -19,7 +19,7 @@ export interface TaskRoute {
 /** @throws {ApplicationFailure} `model_unavailable`: the protocol is not known to this release. */
 export async function routeOf(context: ActivityContext, task: WorkingTask): Promise<TaskRoute> {
   const definition = await context.definitions.read(task.definitionHash);
-  const upstream = definition.routes[task.route ?? DEFAULT_ROUTE]?.upstreams[0] as UpstreamBinding | undefined;
+  const upstream = definition.routes[task.route ?? DEFAULT_ROUTE]?.upstreams[0];
   const provider = upstream === undefined ? undefined : context.providers.get(upstream.protocol);
   if (upstream === undefined || provider === undefined) throw permanent('model_unavailable');
   const host = upstream.baseUrl === undefined ? '' : `:${new URL(upstream.baseUrl).host}`;

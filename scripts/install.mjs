@@ -16,10 +16,12 @@ export async function install(root, say) {
   const marker = path.join(root, MARKER);
   if ((await readFile(marker, 'utf8').catch(() => '')) === wanted) return;
   // Somebody's own `npm install` counts as well.
-  if (!(await isInstalled(root, JSON.parse(lockText)))) {
-    say('Installing the dependencies (npm ci). This takes about a minute, once.');
+  const lock = JSON.parse(lockText);
+  if (!(await isInstalled(root, lock))) {
+    const args = installArguments(lock);
+    say(`Installing the dependencies (npm ${args.join(' ')}). This takes about a minute, once.`);
     const startedAt = Date.now();
-    await runNpm(root);
+    await runNpm(root, args);
     say(`Installed the dependencies in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
   }
   await writeFile(marker, wanted);
@@ -44,11 +46,24 @@ function isOptional(entry) {
   return entry.optional === true || entry.devOptional === true || entry.peer === true;
 }
 
-async function runNpm(root) {
+/**
+ * `npm ci` refuses a lock file that does not list the optional packages of every platform, and a registry that is
+ * behind with them makes npm write such a one. `npm install` takes the locked versions all the same.
+ */
+function installArguments(lock) {
+  const entries = Object.entries(lock.packages);
+  const listed = new Set(entries.map(([folder]) => folder.split('node_modules/').at(-1)));
+  const isComplete = entries.every(([, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {}).every((name) => listed.has(name)),
+  );
+  return isComplete ? ['ci'] : ['install', '--no-save'];
+}
+
+async function runNpm(root, action) {
   // npm names itself to the scripts it runs; the one on the PATH may be another.
   const npm = process.env.npm_execpath;
   const [command, ...args] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
-  const child = spawn(command, [...args, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const child = spawn(command, [...args, ...action, '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     // What npm prints must not mix with the output of the command that follows.
     stdio: ['ignore', process.stderr, process.stderr],
@@ -58,6 +73,5 @@ async function runNpm(root) {
     child.once('exit', resolve);
   });
   if (code === -1) throw new Error('npm was not found: it comes with Node; put it on the PATH.');
-  if (code !== 0)
-    throw new Error('npm ci failed, for the reason above. Mend it and start again; nothing is half done.');
+  if (code !== 0) throw new Error('npm failed, for the reason above. Mend it and start again.');
 }

@@ -7,15 +7,21 @@ import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { ConfigurationError } from './config/environment.ts';
 
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
 /** What went wrong is the operator's to mend, and the message says how: no stack. */
 function isPlain(error: unknown): error is Error {
   const plain = [
+    'UsageError',
     'EmbeddedError',
     'PortInUseError',
     'ModelFileError',
     'StoreUrlError',
     'AdminError',
     'AccountNotFoundError',
+    'OutputNotFoundError',
   ];
   return error instanceof ConfigurationError || (error instanceof Error && plain.includes(error.name));
 }
@@ -59,6 +65,9 @@ async function main(): Promise<void> {
     .strict()
     .version(false)
     .help()
+    .fail((message, error) => {
+      throw error ?? new UsageError(`${message}\ndarkroom --help lists the commands`);
+    })
     .parseAsync();
 }
 

@@ -48,6 +48,9 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     showStatus('handling');
     let submitted = await submitGeneration(input);
     if (submitted.kind === 'job') submitted = await awaitGeneration(input);
+    // What was finished before the activity heard of the cancellation is not wanted any more: throws.
+    const scope = CancellationScope.current();
+    if (scope.consideredCancelled) await scope.cancelRequested;
     settlement = await CancellationScope.nonCancellable(async () => {
       // From archiving on, cancelling changes nothing (contract §4).
       if (submitted.kind === 'over') return failed(input, 'terminated');

@@ -1,20 +1,18 @@
 #!/bin/sh
-# Makes Temporal's two databases and brings their schema to that of the server's version. Run again after an upgrade of
-# the images, it only adds what is new. The tool reads SQL_PLUGIN, SQL_HOST, SQL_PORT, SQL_USER and SQL_PASSWORD.
+# Makes Temporal's two databases and brings their schema to that of this tool's version, which is the server's. Run
+# again, after an upgrade of the images for example, it only adds what is new. The tool reads its address and password
+# from SQL_PLUGIN, SQL_HOST, SQL_PORT, SQL_USER and SQL_PASSWORD.
 set -eu
-
-# The schema that the admin-tools image of this version brings along.
-schema="${TEMPORAL_SCHEMA_DIR:-/etc/temporal/schema/postgresql/v12}"
 
 set_up() {
   database="$1"
-  folder="$2"
+  schema="$2"
   # Succeeds where the database is there already.
   temporal-sql-tool --database "$database" create-database
-  # Versioning tables only; they are left alone where they are there already.
+  # The tables that tell the version; left alone where they are there already.
   temporal-sql-tool --database "$database" setup-schema --version 0.0
-  temporal-sql-tool --database "$database" update-schema --schema-dir "$schema/$folder/versioned"
+  temporal-sql-tool --database "$database" update-schema --schema-name "$schema"
 }
 
-set_up temporal temporal
-set_up temporal_visibility visibility
+set_up temporal postgresql/v12/temporal
+set_up temporal_visibility postgresql/v12/visibility

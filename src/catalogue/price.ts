@@ -12,7 +12,8 @@ const UNITS_PER_REQUEST = 1n;
 /** The price of one unit for this input, in micro-USD. */
 function unitPrice(pricing: Pricing, input: Readonly<Record<string, unknown>>): bigint {
   const value = pricing.by === undefined ? undefined : input[pricing.by.field];
-  const listed = typeof value === 'string' ? pricing.by?.usd[value] : undefined;
+  const prices = pricing.by?.usd ?? {};
+  const listed = typeof value === 'string' && Object.hasOwn(prices, value) ? prices[value] : undefined;
   const price = parseUsd(listed ?? pricing.usd);
   if (price === undefined) throw new Error('a price in a loaded definition is not a decimal amount');
   return price;

@@ -18,11 +18,13 @@ import { WEBHOOK_SECRET_LENGTH, createWebhookKeys } from '../accounts/webhook-ke
 import { topUp } from '../billing/ledger.ts';
 import { verifyLedger } from '../billing/verify.ts';
 import { newWebhookSecret, whsecSpelling } from '../callbacks/signing.ts';
-import { loadEncryptionKey } from '../config/config.ts';
+import { loadConfig, loadEncryptionKey } from '../config/config.ts';
 import { UniqueViolationError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
+import { openStore } from '../files/open-store.ts';
+import { markOutputDeleted } from '../outputs/outputs.ts';
 import { AdminError, openInstallation, presentAccount, presentKey, print } from './admin-output.ts';
 import type { AdminEnvironment } from './admin-output.ts';
 
@@ -66,6 +68,24 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
           }),
         )
         .demandCommand(1, 'name a command of ledger'),
+    )
+    .command('outputs', 'stored outputs', (group) =>
+      group
+        .command(
+          'delete <output>',
+          'take an output away from its readers and delete its bytes',
+          (y) => y.positional('output', { type: 'string', demandOption: true }),
+          withDatabase(async ({ output }, database, admin) => {
+            const store = openStore(loadConfig(admin.environment).store);
+            try {
+              await store.delete(await markOutputDeleted(database, output));
+            } finally {
+              await store.close();
+            }
+            return { output, deleted: true };
+          }),
+        )
+        .demandCommand(1, 'name a command of outputs'),
     )
     .demandCommand(1, 'name a group of commands')
     .recommendCommands()

@@ -180,18 +180,19 @@ function readHttp(read: EnvironmentReader): HttpConfig {
   const hasTls = certificateFile !== '' && keyFile !== '';
   if ((certificateFile === '') !== (keyFile === '')) read.report('TLS_CERT_FILE and TLS_KEY_FILE go together');
   const proxies = read.list('TRUSTED_PROXIES');
-  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (!isLoopback && !hasTls && proxies.length === 0) {
     read.report(
       `HOST is ${host}, which is not loopback: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES (spec §1.8: only HTTPS)`,
     );
   }
   const publicUrl = readPublicUrl(read);
-  if (read.integer('PORT') === 0 && publicUrl === undefined) read.report('PORT is 0, any free one: set PUBLIC_URL too');
+  const port = read.integer('PORT');
+  if (port === 0 && publicUrl === undefined) read.report('PORT is 0, any free one: set PUBLIC_URL too');
   if (!isLoopback && publicUrl === undefined) read.report(`PUBLIC_URL is required when HOST is not loopback`);
   return {
     host,
-    port: read.integer('PORT'),
+    port,
     publicUrl,
     tls: hasTls ? { certificateFile, keyFile } : undefined,
     trustedProxies: readProxies(read, proxies),
@@ -213,11 +214,11 @@ function readPublicUrl(read: EnvironmentReader): string | undefined {
 function readProxies(read: EnvironmentReader, entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/');
+    const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
     const version = isIP(address);
     const family = version === 6 ? 'ipv6' : 'ipv4';
     const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix);
-    if (version === 0 || !Number.isInteger(bits) || bits < 0 || bits > (version === 6 ? 128 : 32)) {
+    if (version === 0 || bits > (version === 6 ? 128 : 32)) {
       read.report(`TRUSTED_PROXIES: "${entry}" is not an address or CIDR`);
       continue;
     }

@@ -3,7 +3,9 @@
  * and decides nothing.
  */
 import Router from '@koa/router';
+import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
+import type { Context } from 'koa';
 import { NOT_FOUND, RequestError } from './errors.ts';
 import type { HttpContext } from './context.ts';
 import { registerHealthRoutes } from './health-routes.ts';
@@ -30,21 +32,24 @@ export function createApp(http: HttpContext): Koa<RequestState> {
   app.use(answerErrors(http));
   app.use(requireHttps(http.config.http));
   app.use(router.routes());
-  app.use(
-    router.allowedMethods({
-      throw: true,
-      methodNotAllowed: () => new RequestError(METHOD_NOT_ALLOWED),
-      notImplemented: () => new RequestError(METHOD_NOT_ALLOWED),
-    }),
-  );
-  app.use(() => {
-    throw new RequestError(NOT_FOUND);
-  });
+  app.use(answerUnrouted);
   return app;
 }
 
-const METHOD_NOT_ALLOWED = {
-  status: 405,
-  errorCode: 'METHOD_NOT_ALLOWED',
-  message: 'this path does not take this method; see the Allow header',
-};
+/** Reached where no route took the request: its path is unknown (404), or takes other methods only (405 with `Allow`). */
+function answerUnrouted(ctx: Context & Partial<Pick<RouterContext, 'matched'>>): void {
+  const methods = new Set((ctx.matched ?? []).flatMap((route) => route.methods));
+  if (methods.size === 0) throw new RequestError(NOT_FOUND);
+  const allow = [...methods].join(', ');
+  if (ctx.method === 'OPTIONS') {
+    ctx.status = 204;
+    ctx.set('Allow', allow);
+    return;
+  }
+  throw new RequestError({
+    status: 405,
+    errorCode: 'METHOD_NOT_ALLOWED',
+    message: 'this path does not take this method; see the Allow header',
+    headers: { Allow: allow },
+  });
+}

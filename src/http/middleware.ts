@@ -35,13 +35,19 @@ export function answerErrors(http: HttpContext): Middleware<RequestState> {
     } catch (error) {
       const problem = problemOf(error, http.config.isEmbedded ? topUpAdvice : undefined);
       if (problem === undefined) {
-        http.logger.error({ err: error, requestId, method: ctx.method, path: ctx.path }, 'a request failed');
+        http.logger.error({ err: error, requestId, method: ctx.method, route: routeOf(ctx) }, 'a request failed');
       } else if (problem.status >= 500) {
-        http.logger.warn({ err: error, requestId, method: ctx.method, path: ctx.path }, 'a request was not served');
+        http.logger.warn({ err: error, requestId, method: ctx.method, route: routeOf(ctx) }, 'a request was not served');
       }
       answerProblem(ctx, problem ?? INTERNAL);
     }
   };
+}
+
+/** The pattern and not the path, which can be a signed URL's. */
+function routeOf(ctx: Context): string {
+  const pattern: unknown = ctx['_matchedRoute'];
+  return typeof pattern === 'string' ? pattern : 'none';
 }
 
 const INTERNAL: HttpProblem = {

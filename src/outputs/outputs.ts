@@ -62,6 +62,10 @@ export interface ServableOutput {
 /** The output was deleted, its retention passed, or it never was: all the same to a reader. */
 export class OutputNotFoundError extends Error {
   override readonly name = 'OutputNotFoundError';
+
+  constructor() {
+    super('there is no such output, or it is gone already');
+  }
 }
 
 const selectServable: Statement = {

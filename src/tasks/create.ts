@@ -15,6 +15,7 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import { accept, findReplay } from './accept.ts';
 import type { Acceptance } from './accept.ts';
 import { fingerprint } from './fingerprint.ts';
+import { unstorableProblem } from './storable-text.ts';
 
 /** A request body that has the form of wire/create-task.ts. */
 export interface CreateRequest {
@@ -73,6 +74,8 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       requireModel(caller, model.definition.name);
       const inputProblem = model.checkInput(request.input);
       if (inputProblem !== undefined) throw new InvalidTaskError(inputProblem);
+      const textProblem = unstorableProblem(body);
+      if (textProblem !== undefined) throw new InvalidTaskError(textProblem);
       checkCallback(request, dependencies.egressPolicy);
       checkTimeout(request, model.definition.limits.handlingSeconds);
       const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);

@@ -88,7 +88,7 @@ const beginArchivingStatement: Statement = {
   text: `WITH begun AS (
            UPDATE tasks
               SET status = 'archiving', updated_at = now(), archiving_deadline_at = now() + make_interval(secs => $2)
-            WHERE id = $1 AND status = 'handling'
+            WHERE id = $1 AND status = 'handling' AND cancel_requested_at IS NULL
         RETURNING *),
          event AS (
            INSERT INTO task_events (task_id, seq, type)
@@ -97,7 +97,7 @@ const beginArchivingStatement: Statement = {
          SELECT ${WORKING_COLUMNS} FROM begun`,
 };
 
-/** Moves a handled task to `archiving`; one that is past that is only read. */
+/** Moves a handled task to `archiving`; one that is past that, or is to be cancelled, is only read. */
 export async function beginArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
   const [row] = await database.query<WorkingRow>(beginArchivingStatement, [taskId, limitSeconds]);
   return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);

@@ -22,11 +22,18 @@ export function createLogger(settings: LogSettings): Logger {
     level: settings.level,
     base: { role: settings.role, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describeError },
     redact: ['req.headers.authorization', '*.secret', '*.apiKey', '*.signature'],
     ...(settings.format === 'pretty'
       ? { transport: { target: 'pino-pretty', options: { ignore: 'pid', translateTime: 'HH:MM:ss.l' } } }
       : {}),
   });
+}
+
+/** Nothing else of an error: a database's names the very values that a statement was given. */
+function describeError(error: Error): object {
+  const { type, message, stack, ['code']: code } = pino.stdSerializers.err(error);
+  return { type, message, stack, ...(code === undefined ? {} : { code }) };
 }
 
 /** A logger that writes nothing, for callers that have none. */

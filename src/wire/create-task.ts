@@ -3,7 +3,6 @@
  * `storage` names its unnamed tier parameter; `metadata`, `maxCost` and `timeoutSeconds` are additive.
  */
 import { Type } from 'typebox';
-import type { Static } from 'typebox';
 
 export const CreateTaskSchema = Type.Object(
   {
@@ -21,8 +20,12 @@ export const CreateTaskSchema = Type.Object(
     route: Type.Optional(Type.String({ maxLength: 64 })),
     storage: Type.Optional(Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp', 'persistent'] })),
     metadata: Type.Optional(
-      Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 512 }), {
+      // Not Type.Record: it keeps nothing of the key's bounds and lets a name with a line end hold any value.
+      Type.Unsafe<Record<string, string>>({
+        type: 'object',
         maxProperties: 16,
+        propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
+        additionalProperties: { type: 'string', maxLength: 512 },
       }),
     ),
     maxCost: Type.Optional(Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$' })),
@@ -30,5 +33,3 @@ export const CreateTaskSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-
-export type CreateTaskBody = Static<typeof CreateTaskSchema>;

@@ -20,7 +20,10 @@ compares it): change src/config/variables.ts, then run node --import tsx test/co
 
 /** Read by docker-compose.yml alone; the test holds that it names no others. */
 export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
-  POSTGRES_PASSWORD: { kind: 'secret', help: "Password of PostgreSQL's superuser, used once, when the volume is made." },
+  POSTGRES_PASSWORD: {
+    kind: 'secret',
+    help: "Password of PostgreSQL's superuser, used once, when the volume is made.",
+  },
   DARKROOM_DB_PASSWORD: {
     kind: 'secret',
     help: 'Password of the database user darkroom. It becomes part of a URL: letters and digits only.',

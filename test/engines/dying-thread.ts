@@ -1,14 +1,15 @@
 /**
  * A thread for the tests of the pool that dies in the way that the job's engine name says: by exiting, by using up its
- * heap, or by an exception that nobody catches. Any other name lives.
+ * heap, or by an exception that nobody catches. Any other name lives and brings the thread's number.
  */
+import { threadId } from 'node:worker_threads';
 import type { EngineJob, RenderedFile } from '../../src/engines/engine.ts';
 
 export default async function liveOrDie({ engine }: EngineJob): Promise<readonly RenderedFile[]> {
   if (engine === 'exit') process.exit(3);
   if (engine === 'memory') {
-    const kept: string[][] = [];
-    for (;;) kept.push(Array.from({ length: 100_000 }, (_, index) => `${index}${kept.length}`));
+    const kept: number[][] = [];
+    for (;;) kept.push(Array.from({ length: 1_000_000 }).fill(0.5) as number[]);
   }
   if (engine === 'uncaught') {
     await new Promise(() => {
@@ -17,5 +18,5 @@ export default async function liveOrDie({ engine }: EngineJob): Promise<readonly
       });
     });
   }
-  return [{ bytes: new Uint8Array(1) }];
+  return [{ bytes: Uint8Array.of(threadId) }];
 }

@@ -61,19 +61,15 @@ describe('the engine pool', () => {
     assert.notEqual(await digest(pool, job({ prompt: 'x' }, 'swatch', 2)), named);
   });
 
-  it('keeps the event loop free while it renders', async () => {
-    let turns = 0;
-    let isDone = false;
-    const rendering = pool.render(job({ prompt: 'mountains', resolution: '2k' }, 'scene'), never()).finally(() => {
-      isDone = true;
-    });
-    while (!isDone) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turns += 1;
+  it('gives lettering the same bytes when several threads load the fonts at once', async () => {
+    const wide = createEnginePool({ threads: 2, logger });
+    try {
+      const what = job({ prompt: 'sea, minimal, "Ωμέγα Жук"', aspect_ratio: '21:9' }, 'scene');
+      const digests = await Promise.all(Array.from({ length: 4 }, () => digest(wide, what)));
+      assert.deepEqual(new Set(digests), new Set([await digest(pool, what)]));
+    } finally {
+      await wide.close();
     }
-    await rendering;
-
-    assert.ok(turns > 100, `only ${turns} turns of the event loop during a rendering`);
   });
 
   it('rejects an unknown engine and goes on', async () => {
@@ -95,6 +91,21 @@ describe('the engine pool', () => {
 
     // The job that waited behind the two is rendered all the same, by the thread's replacement.
     assert.equal((await third).length, 1);
+  });
+});
+
+describe('an engine pool with threads of another kind', () => {
+  it('never renders in the main thread, and uses no more threads than it was given', async () => {
+    const pool = createEnginePool({ threads: 2, logger, threadModule: DYING_THREAD });
+    try {
+      const all = await Promise.all(Array.from({ length: 12 }, () => pool.render(job({}, 'which'), never())));
+      const threads = new Set(all.map(([file]) => file?.bytes[0]));
+
+      assert.ok(threads.size >= 1 && threads.size <= 2, `${threads.size} threads`);
+      assert.ok(!threads.has(0), 'thread 0 is the main one');
+    } finally {
+      await pool.close();
+    }
   });
 });
 

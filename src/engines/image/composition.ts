@@ -11,7 +11,7 @@ import type { LightSource } from './stage.ts';
 import { SUBJECTS } from './subjects.ts';
 import type { Habitat } from './subjects.ts';
 
-export type Setting = 'land' | 'water' | 'space' | 'undersea';
+type Setting = 'land' | 'water' | 'space' | 'undersea';
 
 export interface Composition {
   readonly setting: Setting;
@@ -174,7 +174,7 @@ function chooseTime(reading: PromptReading, mentions: ReadonlyMap<Thing, Mention
   if (reading.style === 'pastel') return random.pick(['dawn', 'morning'] as const);
   if (mentions.has('rainbow')) return 'morning';
   if (mentions.has('sun')) return random.pick(['sunset', 'dawn', 'afternoon'] as const);
-  return random.pick(['dawn', 'morning', 'noon', 'afternoon', 'sunset', 'sunset', 'dusk'] as const);
+  return random.pick(['dawn', 'morning', 'noon', 'afternoon', 'sunset', 'sunset'] as const);
 }
 
 function chooseSeason(reading: PromptReading, mentions: ReadonlyMap<Thing, Mention>, random: Random): Season {

@@ -88,7 +88,7 @@ const THING_WORDS = {
   coral: 'coral reef seaweed underwater under-water under-the-sea deep-sea seabed',
   butterfly: 'butterfly moth',
   person:
-    'person man woman figure wanderer hiker traveller traveler girl boy child people wizard monk farmer fisherman knight samurai human hero king queen',
+    'person man woman figure wanderer hiker traveller traveler girl boy child kid lady guy people wizard monk farmer fisherman knight samurai human hero king queen',
   couple: 'couple lover pair-of-lovers family friend',
   astronaut: 'astronaut cosmonaut spaceman',
   robot: 'robot android mech',

@@ -142,7 +142,7 @@ export function placeInArea(
 }
 
 /** From far to near: what stands lower in the picture is in front. */
-export function farToNear(things: readonly Placed[]): Placed[] {
+function farToNear(things: readonly Placed[]): Placed[] {
   return things.toSorted((first, second) => first.place.y - second.place.y);
 }
 

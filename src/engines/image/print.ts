@@ -2,7 +2,6 @@
  * Printing: maps every pixel to one of a few inks. Between two inks of the ramp a screen of dots is printed, as by a
  * press with no more than those inks; the accent goes where the painted colour is closest to it.
  */
-import { lightness } from './colour.ts';
 import type { Colour } from './colour.ts';
 import { pixelsOf } from './finish/pixels.ts';
 import type { Inks } from './inks.ts';
@@ -75,9 +74,4 @@ export function printWith(context: Context, inks: Inks, scale: number): void {
     }
   }
   pixels.put();
-}
-
-/** Of two inks the one that can be read on a ground. */
-export function readableOn(ground: Colour, dark: Colour, light: Colour): Colour {
-  return lightness(ground) > 0.6 ? dark : light;
 }

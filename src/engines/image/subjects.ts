@@ -15,7 +15,7 @@ import type { Thing } from './lexicon.ts';
 import type { DrawThing } from './stage.ts';
 
 /** Where a thing belongs: on ground close by or further off, on water, in the air. */
-export type Place = 'near' | 'middle' | 'water' | 'air' | 'across';
+type Place = 'near' | 'middle' | 'water' | 'air' | 'across';
 
 /** The land around a thing for which the prompt names none. */
 export type Habitat = 'meadow' | 'forest' | 'desert' | 'sea' | 'lake' | 'undersea' | 'space' | 'snow' | 'road' | 'sky';

@@ -1,0 +1,30 @@
+/**
+ * Text that JSON can carry and PostgreSQL cannot keep: U+0000, and half of a surrogate pair. Such a request is told so
+ * (contract §1), instead of failing where it would be stored.
+ */
+
+/** @returns what is wrong with a body, naming the first offending field; undefined where all of it can be stored. */
+export function unstorableProblem(body: Readonly<Record<string, unknown>>): string | undefined {
+  const path = findUnstorable(body, []);
+  if (path === undefined) return undefined;
+  const isInput = path[0] === 'input';
+  const field = path.slice(isInput ? 1 : 0).join('.');
+  const problem = 'must not contain U+0000 or half of a surrogate pair';
+  return `${isInput ? 'invalid input' : 'invalid request'}: ${field === '' ? '' : `${field}: `}${problem}`;
+}
+
+/** The path of the first such text; the name of a field is told by the path of what holds it. */
+function findUnstorable(value: unknown, path: readonly string[]): readonly string[] | undefined {
+  if (typeof value === 'string') return isStorable(value) ? undefined : path;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    if (!isStorable(name)) return path;
+    const found = findUnstorable(member, [...path, name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  ContradictoryRouteError,
+  ModelUnavailableError,
+  UnknownRouteError,
+  createCatalogue,
+} from '../../src/catalogue/catalogue.ts';
+import { definitionHash } from '../../src/catalogue/definition.ts';
+import { definition, definitionWithRoutes } from './definitions.ts';
+
+const NAME = 'acme/pictures';
+const catalogue = createCatalogue([definitionWithRoutes('fast', 'eu.west')]);
+
+describe('a model and its route', () => {
+  it('are the default route where none is named, in every spelling of that', () => {
+    for (const [name, route] of [[NAME, undefined], [NAME, ''], [NAME, 'default'], [`${NAME}@default`, undefined], [`${NAME}@default`, '']] as const) {
+      const resolved = catalogue.resolve(name, route);
+      assert.equal(resolved.route, 'default');
+      assert.equal(resolved.fullName, NAME);
+    }
+  });
+
+  it('are the named route, whether beside the model or behind it', () => {
+    for (const [name, route] of [[NAME, 'fast'], [`${NAME}@fast`, undefined], [`${NAME}@fast`, ''], [`${NAME}@fast`, 'fast']] as const) {
+      const resolved = catalogue.resolve(name, route);
+      assert.equal(resolved.route, 'fast');
+      assert.equal(resolved.fullName, `${NAME}@fast`);
+    }
+  });
+
+  it('are refused where the two spellings say different things', () => {
+    assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'eu.west'), ContradictoryRouteError);
+    assert.throws(
+      () => catalogue.resolve(`${NAME}@fast`, 'default'),
+      new ContradictoryRouteError('fast', 'default'),
+    );
+  });
+
+  it('are refused with the list of routes where there is no such route', () => {
+    const list = 'want one of "default", "fast", "eu.west"';
+    assert.throws(() => catalogue.resolve(NAME, 'slow'), {
+      name: 'UnknownRouteError',
+      message: `invalid request: route: got "slow", ${list}`,
+    });
+    for (const route of ['Fast', 'fast ', ' ', '__proto__', 'constructor', 'toString']) {
+      assert.throws(() => catalogue.resolve(NAME, route), UnknownRouteError, route);
+      assert.throws(() => catalogue.resolve(`${NAME}@${route}`, undefined), UnknownRouteError, route);
+    }
+  });
+
+  it('are told apart by case, and no other name is near enough', () => {
+    for (const name of ['acme/Pictures', 'acme/pictures ', 'pictures', '', '@', '@fast', `${NAME}@fast@fast`]) {
+      assert.throws(() => catalogue.resolve(name, undefined), ModelUnavailableError, name);
+    }
+    for (const name of ['__proto__', 'constructor', 'toString', '__proto__@fast']) {
+      assert.throws(() => catalogue.resolve(name, undefined), ModelUnavailableError, name);
+    }
+  });
+
+  it('are said to have routes only where there are several', () => {
+    assert.equal(catalogue.resolve(NAME, undefined).hasRoutes, true);
+    assert.equal(createCatalogue([definition()]).resolve(NAME, undefined).hasRoutes, false);
+  });
+});
+
+describe('a catalogue', () => {
+  it('names each definition by a hash of its content, whatever the order of its fields', () => {
+    const one = definition();
+    const reordered = Object.fromEntries(Object.entries(one).toReversed()) as typeof one;
+
+    assert.equal(definitionHash(reordered), definitionHash(one));
+    assert.notEqual(definitionHash(definition({ typicalSeconds: 2 })), definitionHash(one));
+    assert.equal(createCatalogue([one]).resolve(NAME, undefined).hash, definitionHash(one));
+  });
+
+  it('refuses two models of one name', () => {
+    assert.throws(() => createCatalogue([definition(), definition({ created: 1 })]), /two models are called acme\/pictures/);
+  });
+
+  it('checks the input of each model by its own schema', () => {
+    const two = createCatalogue([
+      definition(),
+      definition({
+        name: 'acme/voice',
+        inputSchema: { type: 'object', additionalProperties: false, required: ['text'], properties: { text: { type: 'string' } } },
+      }),
+    ]);
+
+    assert.equal(two.resolve(NAME, undefined).checkInput({ prompt: 'a' }), undefined);
+    assert.equal(
+      two.resolve('acme/voice', undefined).checkInput({ text: 'a', prompt: 'a' }),
+      'additional properties not allowed: prompt',
+    );
+  });
+});

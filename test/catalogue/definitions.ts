@@ -1,0 +1,34 @@
+/** Model definitions for tests, as a model file would hold them. */
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+
+/** A definition that is valid in everything, with what a test wants different. */
+export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  return {
+    name: 'acme/pictures',
+    modality: 'image',
+    ownedBy: 'acme',
+    created: 1_763_683_200,
+    description: 'For tests.',
+    routes: { default: { upstreams: [{ protocol: 'embedded', model: 'scene' }] } },
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['prompt'],
+      properties: {
+        prompt: { type: 'string', minLength: 1, maxLength: 2000 },
+        resolution: { type: 'string', enum: ['1k', '2k'] },
+      },
+    },
+    pricing: { unit: 'image', usd: '0.01', by: { field: 'resolution', usd: { '2k': '0.025' } } },
+    limits: { queuedSeconds: 3600, handlingSeconds: 600, archivingSeconds: 600 },
+    typicalSeconds: 1,
+    examples: [{ prompt: 'a fox' }],
+    ...changes,
+  };
+}
+
+/** The same with more routes than the default one. */
+export function definitionWithRoutes(...names: string[]): ModelDefinition {
+  const route = { upstreams: [{ protocol: 'embedded', model: 'scene' }] };
+  return definition({ routes: Object.fromEntries(['default', ...names].map((name) => [name, route])) });
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createCatalogue } from '../../src/catalogue/catalogue.ts';
+import { ModelFileError, loadModels } from '../../src/catalogue/load-models.ts';
+import { worstCaseCost } from '../../src/catalogue/price.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import { definition } from './definitions.ts';
+
+describe('the models that come with the program', () => {
+  it('all load, and every example keeps to its own schema and has a price', async () => {
+    const folder = packageFile('models');
+    const models = await loadModels([folder]);
+
+    assert.equal(models.length, (await readdir(folder)).length);
+    const catalogue = createCatalogue(models);
+    for (const model of models) {
+      const { checkInput } = catalogue.resolve(model.name, undefined);
+      assert.ok(model.examples.length > 0, model.name);
+      for (const example of model.examples) {
+        assert.equal(checkInput(example), undefined, model.name);
+        assert.ok(worstCaseCost(model.pricing, example) > 0n, model.name);
+      }
+      assert.match(String(checkInput({ ...model.examples[0], no_such_field: 1 })), /^additional properties not allowed/);
+    }
+  });
+});
+
+describe("an operator's model file", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** Loads a folder with one file, and tells what is said of it. */
+  const messageOf = async (content: string): Promise<string> => {
+    const file = path.join(folder, 'bad.json');
+    await writeFile(file, content);
+    let message = '';
+    await assert.rejects(loadModels([folder]), (error: unknown) => {
+      assert.ok(error instanceof ModelFileError);
+      assert.equal(error.file, file);
+      assert.ok(error.message.startsWith(`${file}: `), error.message);
+      message = error.message.slice(file.length + 2);
+      return true;
+    });
+    return message;
+  };
+
+  it('is read beside the others, in the order of the names', async () => {
+    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ name: 'b' })));
+    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ name: 'a' })));
+    await writeFile(path.join(folder, 'notes.txt'), 'not a model');
+
+    assert.deepEqual((await loadModels([folder])).map((model) => model.name), ['a', 'b']);
+  });
+
+  it('is refused with its name, the place and the reason', async () => {
+    const changed = (changes: object): string => JSON.stringify({ ...definition(), ...changes });
+    const limits = definition().limits;
+    const cases: [string, RegExp][] = [
+      ['{"name":', /JSON/],
+      ['[]', /^invalid model file: type: got array, want object$/],
+      [changed({ nmae: 'x' }), /^additional properties not allowed: nmae$/],
+      [changed({ limits: undefined }), /^invalid model file: missing property: limits$/],
+      [changed({ name: 'has blanks' }), /^invalid model file: name: pattern: got "has blanks"/],
+      [changed({ name: 'a@b' }), /^invalid model file: name: pattern: got "a@b"/],
+      [changed({ limits: { ...limits, queuedSeconds: '1' } }), /^invalid model file: limits\.queuedSeconds: type: got string, want integer$/],
+      [changed({ limits: { ...limits, handlingSeconds: 0 } }), /^invalid model file: limits\.handlingSeconds: minimum: got 0, want 1$/],
+      [changed({ pricing: { unit: 'image', usd: '-1' } }), /^invalid model file: pricing\.usd: pattern/],
+      [changed({ pricing: { unit: 'image', usd: 0.01 } }), /^invalid model file: pricing\.usd: type: got number, want string$/],
+      [changed({ routes: { fast: definition().routes['default'] } }), /^routes: there is no default route$/],
+      [changed({ routes: { default: { upstreams: [] } } }), /^invalid model file: routes\.default\.upstreams: minItems: got 0, want 1$/],
+      [changed({ inputSchema: { type: 'object', propreties: {} } }), /^inputSchema: .*propreties/],
+      [changed({ inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }), /^inputSchema: .*properties\/a\/type/],
+      [changed({ examples: [] }), /^invalid model file: examples: minItems: got 0, want 1$/],
+      [changed({ examples: [{ prompt: 'a' }, { prompt: 'a', resolution: '3k' }] }), /^examples\.1: invalid input: resolution: enum/],
+    ];
+    for (const [content, expected] of cases) assert.match(await messageOf(content), expected);
+  });
+
+  it('is refused where a name in it is a member of every object', async () => {
+    const text = JSON.stringify(definition());
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      assert.equal(await messageOf(text.replace('{', `{"${name}":{},`)), `additional properties not allowed: ${name}`);
+    }
+    assert.match(await messageOf(text.replace('"default":', '"__proto__":')), /routes/);
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+
+/** Field families of spec §2.5, each as some model has it. */
+const INPUT = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['prompt'],
+  properties: {
+    prompt: { type: 'string', minLength: 1, maxLength: 10 },
+    image_urls: { type: 'array', minItems: 1, maxItems: 3, items: { type: 'string', maxLength: 20 } },
+    duration: { type: 'integer', minimum: 4, maximum: 30 },
+    length: { type: 'string', enum: ['6', '10'] },
+    resolution: { type: 'string', enum: ['1k', '2k'] },
+    draft: { type: 'boolean' },
+    pitch: { type: 'number', exclusiveMinimum: 0, multipleOf: 0.5 },
+    camera: { type: 'object', additionalProperties: false, properties: { zoom: { type: 'number' } } },
+  },
+};
+const check = compileCheck(INPUT, 'invalid input');
+
+/** Parsed, as what a client sends is: `__proto__` is then a field like any other. */
+const told = (json: string): string | undefined => check(JSON.parse(json));
+
+describe('a violation of an input schema', () => {
+  it('is told in the forms of the contract', () => {
+    const cases: [string, string][] = [
+      ['{"prompt":"a","size":1}', 'additional properties not allowed: size'],
+      ['{}', 'invalid input: missing property: prompt'],
+      ['{"prompt":"a","image_urls":["1","2","3","4"]}', 'invalid input: image_urls: maxItems: got 4, want 3'],
+      ['{"prompt":"a","image_urls":[]}', 'invalid input: image_urls: minItems: got 0, want 1'],
+      ['{"prompt":"a","duration":31}', 'invalid input: duration: maximum: got 31, want 30'],
+      ['{"prompt":"a","duration":3}', 'invalid input: duration: minimum: got 3, want 4'],
+      ['{"prompt":"a","duration":"6"}', 'invalid input: duration: type: got string, want integer'],
+      ['{"prompt":"a","length":6}', 'invalid input: length: type: got integer, want string'],
+      ['{"prompt":"a","resolution":"2K"}', 'invalid input: resolution: enum: got "2K", want one of "1k", "2k"'],
+      ['{"prompt":"a","image_urls":["1",2]}', 'invalid input: image_urls.1: type: got integer, want string'],
+      ['{"prompt":"a","image_urls":"1"}', 'invalid input: image_urls: type: got string, want array'],
+      ['{"prompt":"a","camera":{"zoom":"2"}}', 'invalid input: camera.zoom: type: got string, want number'],
+      ['{"prompt":"a","camera":{"pan":2}}', 'additional properties not allowed: camera.pan'],
+      ['{"prompt":""}', 'invalid input: prompt: minLength: got 0, want 1'],
+      ['{"prompt":"12345678901"}', 'invalid input: prompt: maxLength: got 11, want 10'],
+      ['{"prompt":null}', 'invalid input: prompt: type: got null, want string'],
+      ['{"prompt":["a"]}', 'invalid input: prompt: type: got array, want string'],
+      ['{"prompt":"a","draft":"true"}', 'invalid input: draft: type: got string, want boolean'],
+      ['{"prompt":"a","duration":5.5}', 'invalid input: duration: type: got number, want integer'],
+      ['{"prompt":"a","duration":1e400}', 'invalid input: duration: type: got number, want integer'],
+      ['{"prompt":"a","pitch":0.3}', 'invalid input: pitch: multipleOf: got 0.3, want a multiple of 0.5'],
+    ];
+    for (const [json, message] of cases) assert.equal(told(json), message, json);
+  });
+
+  it('is none where the input keeps to the schema', () => {
+    assert.equal(told('{"prompt":"a","image_urls":["1"],"duration":30,"resolution":"2k","draft":false}'), undefined);
+  });
+
+  it('counts characters as people do, not as code units', () => {
+    assert.equal(told(JSON.stringify({ prompt: '🦊'.repeat(10) })), undefined);
+    assert.equal(
+      told(JSON.stringify({ prompt: '🦊'.repeat(11) })),
+      'invalid input: prompt: maxLength: got 11, want 10',
+    );
+  });
+
+  it('is told also where a field is named like a member of every object', () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      assert.equal(told(`{"prompt":"a","${name}":{}}`), `additional properties not allowed: ${name}`);
+    }
+    assert.equal(told('{"__proto__":{"prompt":"a"}}'), 'invalid input: missing property: prompt');
+  });
+
+  it('never takes an inherited field for one that was sent', () => {
+    assert.equal(check(Object.create({ prompt: 'a' })), 'invalid input: missing property: prompt');
+  });
+
+  it('is told behind "invalid request" outside the input, but for additional properties', () => {
+    const outside = compileCheck(INPUT, 'invalid request');
+
+    assert.equal(outside({}), 'invalid request: missing property: prompt');
+    assert.equal(outside({ prompt: 'a', size: 1 }), 'additional properties not allowed: size');
+  });
+
+  it('quotes no more than the beginning of what was sent', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 100, maxLength: 300 }), (long) => {
+        const value = check({ prompt: 'a', resolution: long }) ?? '';
+        const field = check({ prompt: 'a', [`x${long}`]: 1 }) ?? '';
+        assert.ok(value.length < 150 && field.length < 150, `${value}\n${field}`);
+        for (const message of [value, field]) assert.doesNotMatch(message, /\p{Surrogate}/u);
+      }),
+    );
+  });
+
+  it('is told of a member behind a name with slashes and tildes by that name', () => {
+    const nested = compileCheck(
+      { type: 'object', additionalProperties: { type: 'object', additionalProperties: { type: 'string' } } },
+      'invalid input',
+    );
+
+    assert.equal(nested({ 'a/b~c': { d: 1 } }), 'invalid input: a/b~c.d: type: got integer, want string');
+  });
+});
+
+describe('a schema that cannot be compiled', () => {
+  it('is refused by strict mode rather than half enforced', () => {
+    assert.throws(() => compileCheck({ type: 'object', propreties: {} }, 'invalid input'), /unknown keyword: "propreties"/);
+    assert.throws(() => compileCheck({ type: 'strnig' }, 'invalid input'), /schema is invalid/);
+  });
+});

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadConfig, loadDatabaseConfig, loadEncryptionKey, loadLogConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
+import { ConfigurationError } from '../../src/config/environment.ts';
+
+const LEAST = {
+  DATABASE_URL: 'postgres://user:password@db:5432/darkroom',
+  TEMPORAL_ADDRESS: 'temporal:7233',
+  STORE_URL: 'file:///var/lib/darkroom',
+  URL_SIGNING_KEY: 's'.repeat(32),
+  ENCRYPTION_KEY: 'e'.repeat(32),
+};
+/** Any file that is there: what a PEM file holds is judged by whoever uses it. */
+const FILE = fileURLToPath(import.meta.url);
+
+function load(environment: NodeJS.ProcessEnv = {}): Config {
+  return loadConfig({ ...LEAST, ...environment });
+}
+
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    load(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.problems;
+  }
+}
+
+describe('the configuration', () => {
+  it('needs five variables and has a default for everything else', () => {
+    const config = load();
+
+    assert.equal(config.http.host, '127.0.0.1');
+    assert.equal(config.http.port, 8787);
+    assert.equal(config.http.requiresHttps, false);
+    assert.equal(config.temporal.namespace, 'default');
+    assert.equal(config.temporal.tls, undefined);
+    assert.equal(config.outputRetentionDays, 7);
+    assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 60, 300, 1200], headerPrefix: 'X-Darkroom' });
+    assert.deepEqual(config.egress, { allow: [], ports: [443] });
+    assert.deepEqual(config.worker.queues, ['media', 'generation', 'waiting', 'callbacks']);
+    assert.equal(config.modelsDir, undefined);
+    assert.equal(config.isEmbedded, false);
+  });
+
+  it('tells all its problems at once, each in a line of its own', () => {
+    assert.throws(
+      () => loadConfig({ HOST: '0.0.0.0', PORT: '99999', OUTPUT_RETENTION_DAYS: '0', URL_SIGNING_KEY: 'short' }),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigurationError);
+        const told = ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'STORE_URL', 'ENCRYPTION_KEY', 'URL_SIGNING_KEY', 'PORT'];
+        for (const name of [...told, 'OUTPUT_RETENTION_DAYS', 'HOST is 0.0.0.0', 'PUBLIC_URL is required']) {
+          assert.ok(error.problems.some((problem) => problem.startsWith(name)), name);
+        }
+        assert.equal(error.message.split('\n').length, error.problems.length + 1);
+        return true;
+      },
+    );
+  });
+
+  it('never tells a secret', () => {
+    const problems = problemsOf({ URL_SIGNING_KEY: 'hush hush', ENCRYPTION_KEY: 'hush hush', PORT: 'x' });
+
+    assert.equal(problems.length, 3);
+    assert.ok(!problems.join('\n').includes('hush'));
+  });
+
+  it('brings every variable to where it is used', () => {
+    const config = load({
+      HOST: '::1',
+      PORT: '1',
+      PUBLIC_URL: 'https://api.example.com/',
+      TLS_CERT_FILE: '/tls/cert',
+      TLS_KEY_FILE: '/tls/key',
+      DATABASE_POOL_SIZE: '3',
+      TEMPORAL_NAMESPACE: 'media',
+      TEMPORAL_API_KEY: 'cloud key',
+      TEMPORAL_TLS_CA_FILE: FILE,
+      STORE_URL: 's3://bucket/prefix',
+      S3_ENDPOINT: 'https://s3.example.com',
+      S3_REGION: 'eu-central-1',
+      S3_ACCESS_KEY_ID: 'id',
+      S3_SECRET_ACCESS_KEY: 'secret',
+      OUTPUT_RETENTION_DAYS: '30',
+      URL_LIFETIME_SECONDS: '600',
+      MODELS_DIR: '/models',
+      CALLBACK_OFFSETS_SECONDS: '0,5',
+      CALLBACK_HEADER_PREFIX: 'X-Acme',
+      EGRESS_ALLOW: '10.0.0.1:8080',
+      EGRESS_PORTS: '443,8443',
+      WORKER_QUEUES: 'callbacks,media,callbacks',
+      ENGINE_THREADS: '4',
+      SHUTDOWN_GRACE_SECONDS: '9',
+      DARKROOM_EMBEDDED: 'true',
+      UPSTREAM_ACME_KEY: 'acme key',
+    });
+
+    assert.deepEqual(config.database, { url: LEAST.DATABASE_URL, poolSize: 3 });
+    assert.equal(config.temporal.address, LEAST.TEMPORAL_ADDRESS);
+    assert.equal(config.temporal.namespace, 'media');
+    assert.equal(config.temporal.apiKey, 'cloud key');
+    assert.ok(config.temporal.tls?.ca instanceof Buffer);
+    assert.equal(config.http.publicUrl, 'https://api.example.com');
+    assert.deepEqual(config.http.tls, { certificateFile: '/tls/cert', keyFile: '/tls/key' });
+    assert.deepEqual(config.store, {
+      storeUrl: 's3://bucket/prefix',
+      s3: { endpoint: 'https://s3.example.com', region: 'eu-central-1', accessKeyId: 'id', secretAccessKey: 'secret' },
+    });
+    assert.deepEqual(config.urls, { signingKey: LEAST.URL_SIGNING_KEY, lifetimeSeconds: 600 });
+    assert.equal(config.encryptionKey, LEAST.ENCRYPTION_KEY);
+    assert.equal(config.outputRetentionDays, 30);
+    assert.equal(config.modelsDir, '/models');
+    assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme' });
+    assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], ports: [443, 8443] });
+    assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4 });
+    assert.equal(config.shutdownGraceMs, 9_000);
+    assert.equal(config.isEmbedded, true);
+    assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
+  });
+
+  it('refuses half of a pair, an unknown queue, and a schedule or header that cannot be used', () => {
+    const cases: [NodeJS.ProcessEnv, RegExp][] = [
+      [{ TLS_CERT_FILE: '/c' }, /^TLS_CERT_FILE and TLS_KEY_FILE go together$/],
+      [{ TEMPORAL_TLS_KEY_FILE: FILE }, /^TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE go together$/],
+      [{ TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' }, /^TEMPORAL_TLS_CA_FILE: the file cannot be read$/],
+      [{ WORKER_QUEUES: 'media,video' }, /^WORKER_QUEUES: "video" is not one of media, generation, waiting, callbacks$/],
+      [{ WORKER_QUEUES: 'constructor' }, /^WORKER_QUEUES: "constructor" is not one of/],
+      [{ WORKER_QUEUES: ',' }, /^WORKER_QUEUES is empty/],
+      [{ CALLBACK_OFFSETS_SECONDS: '5,60' }, /^CALLBACK_OFFSETS_SECONDS: starts with 0/],
+      [{ CALLBACK_OFFSETS_SECONDS: '0,60,30' }, /^CALLBACK_OFFSETS_SECONDS: starts with 0/],
+      [{ CALLBACK_HEADER_PREFIX: 'X Darkroom' }, /^CALLBACK_HEADER_PREFIX: "X Darkroom"/],
+      [{ PUBLIC_URL: 'api.example.com' }, /^PUBLIC_URL: "api.example.com" is not an http\(s\) address/],
+      [{ PUBLIC_URL: 'https://api.example.com/v1' }, /^PUBLIC_URL: /],
+      [{ PUBLIC_URL: 'ftp://api.example.com' }, /^PUBLIC_URL: /],
+      [{ PUBLIC_URL: 'https://api.example.com/?a=1' }, /^PUBLIC_URL: /],
+      [{ PORT: '0' }, /^PORT is 0, any free one: set PUBLIC_URL too$/],
+    ];
+    for (const [environment, expected] of cases) {
+      const problems = problemsOf(environment);
+      assert.equal(problems.length, 1, JSON.stringify([environment, problems]));
+      assert.match(problems[0] ?? '', expected);
+    }
+  });
+
+  it('reads the log settings, the database and the encryption key alone, whatever else is missing', () => {
+    assert.deepEqual(loadLogConfig({ LOG_LEVEL: 'debug', LOG_FORMAT: 'pretty' }), { level: 'debug', format: 'pretty' });
+    assert.deepEqual(loadDatabaseConfig({ DATABASE_URL: 'postgres://db/x' }), { url: 'postgres://db/x', poolSize: 10 });
+    assert.equal(loadEncryptionKey({ ENCRYPTION_KEY: LEAST.ENCRYPTION_KEY }), LEAST.ENCRYPTION_KEY);
+    assert.throws(() => loadLogConfig({ LOG_LEVEL: 'loud' }), ConfigurationError);
+  });
+});
+
+describe('listening beyond loopback', () => {
+  const publicUrl = { PUBLIC_URL: 'https://api.example.com' };
+
+  it('is refused without a certificate or trusted proxies', () => {
+    for (const host of ['0.0.0.0', '::', '192.168.1.10', 'api.example.com', '127.0.0.1.example.com']) {
+      const problems = problemsOf({ HOST: host, ...publicUrl });
+      assert.match(problems.join('\n'), new RegExp(`^HOST is ${host}, which is not loopback`), host);
+    }
+  });
+
+  it('is refused without a public URL, even with a certificate', () => {
+    const problems = problemsOf({ HOST: '0.0.0.0', TLS_CERT_FILE: '/c', TLS_KEY_FILE: '/k' });
+
+    assert.deepEqual(problems, ['PUBLIC_URL is required when HOST is not loopback']);
+  });
+
+  it('needs HTTPS of each request behind proxies, and speaks it itself with a certificate', () => {
+    assert.equal(load({ HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.0/8', ...publicUrl }).http.requiresHttps, true);
+    const own = load({ HOST: '0.0.0.0', TLS_CERT_FILE: '/c', TLS_KEY_FILE: '/k', ...publicUrl });
+    assert.equal(own.http.requiresHttps, false);
+  });
+
+  it('is not the case for any spelling of loopback', () => {
+    for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1']) {
+      assert.equal(load({ HOST: host }).http.requiresHttps, false);
+    }
+  });
+});
+
+describe('trusted proxies', () => {
+  it('are addresses and ranges of both families', () => {
+    const { trustedProxies } = load({ TRUSTED_PROXIES: '10.1.0.0/16, 192.0.2.7, fd00::/8, 2001:db8::1' }).http;
+
+    for (const address of ['10.1.255.255', '192.0.2.7']) assert.ok(trustedProxies.check(address, 'ipv4'), address);
+    for (const address of ['10.2.0.0', '192.0.2.8', '0.0.0.0']) assert.ok(!trustedProxies.check(address, 'ipv4'), address);
+    for (const address of ['fd12::1', '2001:db8::1']) assert.ok(trustedProxies.check(address, 'ipv6'), address);
+    for (const address of ['fe80::1', '2001:db8::2']) assert.ok(!trustedProxies.check(address, 'ipv6'), address);
+  });
+
+  it('are nobody by default', () => {
+    assert.equal(load().http.trustedProxies.check('127.0.0.1', 'ipv4'), false);
+  });
+
+  it('are refused where an entry could mean more than it says', () => {
+    const wrong = ['10.0.0.0/', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.0/0x8', '10.0.0.0/1e1', '10.0.0'];
+    for (const entry of [...wrong, '10.0.0.0/8.5', 'proxy.example.com', '::/129', '*', '/8', '1.2.3.4/']) {
+      assert.deepEqual(problemsOf({ TRUSTED_PROXIES: entry }), [
+        `TRUSTED_PROXIES: "${entry}" is not an address or CIDR`,
+      ]);
+    }
+  });
+});

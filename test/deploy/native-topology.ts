@@ -1,0 +1,265 @@
+/**
+ * The services of docker-compose.yml as plain processes: the same scripts, the same Temporal configuration and the same
+ * environment, but for addresses and ports, on the embedded PostgreSQL. What a container engine adds (images, volumes,
+ * the proxy) is not in it.
+ */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { packageFile, packageModule } from '../../src/config/package-root.ts';
+import { launchProcess } from '../../src/embedded/launch.ts';
+import { claimPort } from '../../src/embedded/ports.ts';
+import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
+import { Role } from '../support/darkroom.ts';
+import { composeEnvironment } from './compose-file.ts';
+
+const run = promisify(execFile);
+const START_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 20_000;
+const LOOPBACK = '127.0.0.1';
+
+/** The file that the compose service mounts. */
+export const DYNAMIC_CONFIG = packageFile('docker/temporal/dynamic-config.yaml');
+
+export interface Topology {
+  readonly apiUrl: string;
+  readonly temporalAddress: string;
+  readonly namespace: string;
+  /** Runs one of the scripts that compose runs once, again. */
+  setUpSchema(): Promise<void>;
+  /** Runs a subcommand of the program to its end, with a role's environment. */
+  runProgram(...args: readonly string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts everything; the caller stops it. `programs` is the folder of the Temporal programs. */
+export async function startTopology(programs: string): Promise<Topology> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-topology-'));
+  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const toStop: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const stopOne of toStop.toReversed()) await stopOne();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    return { ...(await startAll(folder, programs, toStop)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startAll(
+  folder: string,
+  programs: string,
+  toStop: (() => Promise<void>)[],
+): Promise<Omit<Topology, 'stop'>> {
+  const secrets = makeSecrets();
+  const environment = (path: readonly string[]) => composeEnvironment(path, secrets);
+  const ports = await findPorts(11);
+  const [postgresPort = 0, temporalPort = 0, apiPort = 0, ...internalPorts] = ports;
+
+  await startPostgres(path.join(folder, 'postgres'), postgresPort, secrets, toStop);
+
+  const setUpSchema = async (): Promise<void> => {
+    await run('sh', [packageFile('docker/temporal/setup-schema.sh')], {
+      env: {
+        PATH: `${programs}${path.delimiter}${process.env['PATH']}`,
+        ...environment(['services', 'temporal-schema', 'environment']),
+        SQL_HOST: LOOPBACK,
+        SQL_PORT: String(postgresPort),
+      },
+    });
+  };
+  await setUpSchema();
+
+  const temporalAddress = `${LOOPBACK}:${temporalPort}`;
+  const checkTemporal = await startTemporal(
+    path.join(programs, 'temporal-server'),
+    {
+      ...environment(['services', 'temporal', 'environment']),
+      POSTGRES_SEEDS: LOOPBACK,
+      DB_PORT: String(postgresPort),
+      BIND_ON_IP: LOOPBACK,
+      DYNAMIC_CONFIG_FILE_PATH: DYNAMIC_CONFIG,
+      ...temporalPorts(temporalPort, internalPorts),
+    },
+    toStop,
+  );
+
+  const apiUrl = `http://${LOOPBACK}:${apiPort}`;
+  const given = environment(['x-role-environment']);
+  const databaseUrl = new URL(given['DATABASE_URL'] ?? '');
+  databaseUrl.hostname = LOOPBACK;
+  databaseUrl.port = String(postgresPort);
+  const roleEnvironment: NodeJS.ProcessEnv = {
+    PATH: process.env['PATH'],
+    ...given,
+    DATABASE_URL: databaseUrl.href,
+    TEMPORAL_ADDRESS: temporalAddress,
+    STORE_URL: pathToFileURL(path.join(folder, 'objects')).href,
+    HOST: LOOPBACK,
+    PORT: String(apiPort),
+    PUBLIC_URL: apiUrl,
+  };
+  const runProgram = async (...args: readonly string[]): Promise<string> => {
+    const program = ['--import', 'tsx', packageModule('src/main.ts'), ...args];
+    return (await run(process.execPath, program, { env: roleEnvironment })).stdout;
+  };
+  await untilItSucceeds(() => runProgram('migrate'), checkTemporal);
+  const roles = (['api', 'worker'] as const).map(
+    (role) => new Role(role, roleEnvironment, path.join(folder, `${role}.log`)),
+  );
+  for (const role of roles) {
+    toStop.push(() => role.kill('SIGTERM'));
+    await role.start();
+  }
+  return { apiUrl, temporalAddress, namespace: given['TEMPORAL_NAMESPACE'] ?? '', setUpSchema, runProgram };
+}
+
+/** What a user puts into `.env`. */
+function makeSecrets(): Record<string, string> {
+  const names = [
+    'POSTGRES_PASSWORD',
+    'DARKROOM_DB_PASSWORD',
+    'TEMPORAL_DB_PASSWORD',
+    'URL_SIGNING_KEY',
+    'ENCRYPTION_KEY',
+  ];
+  return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
+}
+
+/** Temporal keeps the numbers of its own ports in a smallint. */
+const LOWEST_PORT = 20_000;
+const HIGHEST_PORT = 32_767;
+
+async function findPorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = await claimPort(randomInt(LOWEST_PORT, HIGHEST_PORT + 1), 'a test', 'nothing').catch(() => undefined);
+    if (port !== undefined) ports.add(port);
+  }
+  return [...ports];
+}
+
+/** Inside a container each of them has its usual number. */
+function temporalPorts(frontend: number, others: readonly number[]): Record<string, string> {
+  const names = [
+    'FRONTEND_HTTP_PORT',
+    'FRONTEND_MEMBERSHIP_PORT',
+    'MATCHING_GRPC_PORT',
+    'MATCHING_MEMBERSHIP_PORT',
+    'HISTORY_GRPC_PORT',
+    'HISTORY_MEMBERSHIP_PORT',
+    'WORKER_GRPC_PORT',
+    'WORKER_MEMBERSHIP_PORT',
+  ];
+  return {
+    FRONTEND_GRPC_PORT: String(frontend),
+    ...Object.fromEntries(names.map((name, place) => [name, String(others[place])])),
+  };
+}
+
+async function startPostgres(
+  folder: string,
+  port: number,
+  secrets: Readonly<Record<string, string>>,
+  toStop: (() => Promise<void>)[],
+): Promise<void> {
+  const cluster = { folder, port, password: secrets['POSTGRES_PASSWORD'] ?? '', isDurable: false };
+  await createCluster(cluster.folder, cluster.password);
+  const server = launchProcess(await clusterLaunch(cluster));
+  toStop.push(() => stopProcess(server, 'SIGINT'));
+  await waitForCluster(cluster, AbortSignal.timeout(START_TIMEOUT_MS));
+
+  // The image's superuser has another name than ours, whose name the script gives to an ordinary user.
+  const superuser = new URL(clusterUrl(cluster, 'postgres'));
+  const first = superuser.username;
+  await query(superuser, `CREATE ROLE postgres SUPERUSER LOGIN PASSWORD '${cluster.password}'`);
+  superuser.username = 'postgres';
+  await query(superuser, `ALTER ROLE ${first} RENAME TO first_superuser`);
+  await run('sh', [packageFile('docker/postgres/create-databases.sh')], {
+    env: {
+      PATH: process.env['PATH'],
+      PGHOST: LOOPBACK,
+      PGPORT: String(port),
+      PGPASSWORD: cluster.password,
+      POSTGRES_USER: 'postgres',
+      ...composeEnvironment(['services', 'postgres', 'environment'], secrets),
+    },
+  });
+}
+
+async function query(url: URL, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @returns throws, with its last words, where the server has ended. */
+async function startTemporal(
+  program: string,
+  environment: NodeJS.ProcessEnv,
+  toStop: (() => Promise<void>)[],
+): Promise<() => void> {
+  const server = spawn(program, ['start'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  toStop.push(() => stopProcess(server, 'SIGTERM'));
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4_000);
+    });
+  }
+  const check = (): void => {
+    if (server.exitCode !== null) throw new Error(`the Temporal server ended:\n${output}`);
+  };
+  // As the health check of compose does.
+  await untilItSucceeds(() => canConnect(Number(environment['FRONTEND_GRPC_PORT'])), check);
+  return check;
+}
+
+async function canConnect(port: number): Promise<void> {
+  const socket = connect(port, LOOPBACK);
+  try {
+    await once(socket, 'connect');
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Tries again as `restart: on-failure` and a health check do. */
+async function untilItSucceeds<T>(attempt: () => Promise<T>, check: () => void = () => {}): Promise<T> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      check();
+      if (Date.now() > deadline) throw error;
+      await delay(200);
+    }
+  }
+}
+
+async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}

@@ -1,0 +1,188 @@
+/**
+ * Every upstream protocol through the whole service: what becomes of a task, and, by the provider's own log, what the
+ * provider was asked for it.
+ */
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { ApiTask } from '../support/api-client.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
+import type { UpstreamProtocol } from '../support/model-files.ts';
+import type { LogLine } from '../support/test-provider/log.ts';
+
+/** Contract §7: what was held is released, unless the task succeeded. */
+const RELEASED = { currency: 'USD', held: MODEL_PRICE, captured: '0', released: MODEL_PRICE };
+const CAPTURED = { currency: 'USD', held: MODEL_PRICE, captured: MODEL_PRICE, released: '0' };
+
+describe('a task of an upstream', { concurrency: true }, () => {
+  let outside: DarkroomWithUpstreams;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+  });
+  after(() => outside.stop());
+
+  async function start(protocol: UpstreamProtocol, behaviour: string, more: object = {}): Promise<Started> {
+    const account = await outside.darkroom.createAccount();
+    const marker = `marker-${randomUUID()}`;
+    const taskId = await outside.create(account, {
+      model: `test/${protocol}`,
+      input: { prompt: `${marker} a harbour ${behaviour}` },
+      ...more,
+    });
+    return { account, marker, taskId };
+  }
+
+  /** Runs a task to its end. */
+  async function run(protocol: UpstreamProtocol, behaviour: string, more?: object): Promise<Finished> {
+    const { account, marker, taskId } = await start(protocol, behaviour, more);
+    const task = await account.client.untilTerminal(taskId, 90_000);
+    await outside.assertSettled(account);
+    return { task, log: await outside.providerLog(marker) };
+  }
+
+  const kindsOf = (log: readonly LogLine[]): readonly string[] => log.map(({ kind }) => kind);
+  const countOf = (log: readonly LogLine[], kind: LogLine['kind']): number =>
+    log.filter((line) => line.kind === kind).length;
+
+  for (const protocol of UPSTREAM_PROTOCOLS) {
+    it(`${protocol}: ends with a picture of its own to download, paid for, after one submit`, async () => {
+      const { task, log } = await run(protocol, '[slow 300]');
+
+      assert.equal(task.status, 'success', JSON.stringify(task));
+      assert.deepEqual(task.billing, CAPTURED);
+      assert.equal(task.output?.length, 1);
+      const [output] = task.output ?? [];
+      assert.ok(output?.url.startsWith(outside.darkroom.url), 'the address is the provider’s');
+      const response = await fetch(output.url);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      assert.equal(response.headers.get('content-type'), 'image/png');
+      assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
+      assert.equal(countOf(log, 'submit'), 1);
+    });
+
+    it(`${protocol}: fails as content_rejected, for nothing, when the provider refuses the content`, async () => {
+      const { task } = await run(protocol, '[content]');
+
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.code, 'TASK_FAILED');
+      assert.equal(task.error.reason, 'content_rejected');
+      assert.deepEqual(task.billing, RELEASED);
+    });
+
+    it(`${protocol}: tells nothing of the provider's own words when its work fails`, async () => {
+      const { task, log } = await run(protocol, '[fail]');
+
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.code, 'TASK_FAILED');
+      // A synchronous provider that answers 500 does not say whether it took the work.
+      assert.equal(task.error.reason, protocol === 'openai' ? 'outcome_unknown' : 'provider_error');
+      assert.doesNotMatch(JSON.stringify(task), /not to be passed on|nobody may pass on|CUDA|127\.0\.0\.1/);
+      assert.deepEqual(task.billing, RELEASED);
+      assert.equal(countOf(log, 'submit'), 1);
+    });
+
+    it(`${protocol}: submits again, once, when the provider took nothing at first`, async () => {
+      const { task, log } = await run(protocol, '[refuse-first 1]');
+
+      assert.equal(task.status, 'success', JSON.stringify(task));
+      assert.deepEqual(kindsOf(log).slice(0, 2), ['refused', 'submit']);
+      assert.equal(countOf(log, 'submit'), 1);
+    });
+
+    it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the caller gave it`, async () => {
+      const { account, marker, taskId } = await start(protocol, '[slow 60000]', { timeoutSeconds: 2 });
+
+      const task = await account.client.untilTerminal(taskId);
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.code, 'TASK_TIMEOUT');
+      assert.equal(task.error.reason, 'timed_out');
+      assert.deepEqual(task.billing, RELEASED);
+      await outside.assertSettled(account);
+      if (protocol !== 'openai') await outside.untilProvider(marker, 'cancel');
+    });
+
+    it(`${protocol}: fails as TASK_CANCELLED, for nothing, when it is cancelled while the provider works`, async () => {
+      const { account, marker, taskId } = await start(protocol, '[slow 60000]');
+      await outside.untilProvider(marker, 'submit');
+
+      const answer = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+      assert.equal(answer.status, 200);
+      const task = await account.client.untilTerminal(taskId);
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.code, 'TASK_CANCELLED');
+      assert.deepEqual(task.billing, RELEASED);
+      await outside.assertSettled(account);
+      // A synchronous interface has no call for it: there it ends with the connection.
+      if (protocol !== 'openai') await outside.untilProvider(marker, 'cancel');
+    });
+  }
+
+  for (const protocol of ['openai', 'replicate'] as const) {
+    it(`${protocol}: never submits twice when the connection is lost, and says that the outcome is unknown`, async () => {
+      const { task, log } = await run(protocol, '[drop]');
+
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.code, 'TASK_FAILED');
+      assert.equal(task.error.reason, 'outcome_unknown');
+      assert.deepEqual(task.billing, RELEASED);
+      assert.equal(countOf(log, 'submit'), 1);
+    });
+  }
+
+  it('tasks: recovers a lost connection by its idempotency key, which is our task’s id', async () => {
+    const { task, log } = await run('tasks', '[drop]');
+
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    assert.equal(countOf(log, 'submit'), 1);
+    assert.ok(countOf(log, 'replay') >= 1, kindsOf(log).join(', '));
+    for (const line of log.filter(({ kind }) => kind === 'submit' || kind === 'replay')) {
+      assert.equal(line.idempotencyKey, task.taskId);
+    }
+  });
+
+  it('fails as provider_unavailable when the provider keeps refusing, and was given nothing to do', async () => {
+    const { task, log } = await run('openai', '[refuse 429]');
+
+    assert.equal(task.status, 'fail');
+    assert.equal(task.error?.code, 'TASK_FAILED');
+    assert.equal(task.error.reason, 'provider_unavailable');
+    assert.deepEqual(task.billing, RELEASED);
+    assert.ok(countOf(log, 'refused') > 1, 'it was asked only once');
+    assert.equal(countOf(log, 'submit'), 0);
+  });
+
+  it('goes on asking for a job when the provider does not answer for a while', async () => {
+    const { task, log } = await run('replicate', '[poll-fail 2]');
+
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    assert.ok(countOf(log, 'poll') >= 3);
+    assert.equal(countOf(log, 'submit'), 1);
+  });
+
+  for (const [behaviour, protocol] of [
+    ['[no output]', 'replicate'],
+    ['[404 file]', 'tasks'],
+  ] as const) {
+    it(`fails as no_output when a finished job brings nothing to download: ${behaviour}`, async () => {
+      const { task } = await run(protocol, behaviour);
+
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.reason, 'no_output');
+      assert.deepEqual(task.billing, RELEASED);
+    });
+  }
+});
+
+interface Started {
+  readonly account: TestAccount;
+  readonly marker: string;
+  readonly taskId: string;
+}
+
+interface Finished {
+  readonly task: ApiTask;
+  readonly log: readonly LogLine[];
+}

@@ -1,0 +1,122 @@
+/**
+ * A whole Darkroom with the outside world that a task can meet: the test provider behind a model for each protocol, and
+ * a receiver of callbacks, each a process of its own with its own log.
+ */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { startCallbackReceiver } from './callback-receiver-process.ts';
+import type { CallbackReceiver } from './callback-receiver-process.ts';
+import type { ReceivedCallback } from './callback-receiver.ts';
+import { startDarkroom } from './darkroom.ts';
+import type { Darkroom, TestAccount } from './darkroom.ts';
+import { writeModelFiles } from './model-files.ts';
+import { startTestProvider } from './test-provider/process.ts';
+import type { LogLine } from './test-provider/log.ts';
+import type { TestProvider } from './test-provider/process.ts';
+
+const POLL_MS = 50;
+
+export class DarkroomWithUpstreams {
+  readonly darkroom: Darkroom;
+  readonly provider: TestProvider;
+  readonly receiver: CallbackReceiver;
+  readonly #modelsDir: string;
+
+  constructor(darkroom: Darkroom, provider: TestProvider, receiver: CallbackReceiver, modelsDir: string) {
+    this.darkroom = darkroom;
+    this.provider = provider;
+    this.receiver = receiver;
+    this.#modelsDir = modelsDir;
+  }
+
+  /** Creates a task that must be accepted. @returns its id. */
+  async create(account: TestAccount, body: { model: string; input: unknown; [more: string]: unknown }): Promise<string> {
+    const created = await account.client.create(body);
+    assert.equal(created.status, 200, JSON.stringify(created.body));
+    return created.body.data.taskId;
+  }
+
+  /** What reached the provider of tasks whose prompt contains this. */
+  async providerLog(marker: string): Promise<readonly LogLine[]> {
+    return (await this.provider.readLog()).filter((line) => line.prompt?.includes(marker));
+  }
+
+  /** Waits until the provider was asked for something. */
+  async untilProvider(marker: string, kind: LogLine['kind'], timeoutMs = 20_000): Promise<void> {
+    await until(timeoutMs, `no ${kind} of ${marker} at the provider`, async () => {
+      const log = await this.providerLog(marker);
+      return log.some((line) => line.kind === kind);
+    });
+  }
+
+  /** What reached the receiver for one task. */
+  async callbacksOf(taskId: string): Promise<readonly ReceivedCallback[]> {
+    const received = await this.receiver.readLog();
+    return received.filter(({ body }) => (JSON.parse(body) as { taskId?: string }).taskId === taskId);
+  }
+
+  /** Waits until a task was called back. @returns everything received for it so far. */
+  async untilCalledBack(taskId: string, timeoutMs = 20_000): Promise<readonly ReceivedCallback[]> {
+    await until(timeoutMs, `${taskId} was not called back`, async () => (await this.callbacksOf(taskId)).length > 0);
+    return this.callbacksOf(taskId);
+  }
+
+  /** That an account holds nothing and runs nothing any more, and that all money is accounted for. */
+  async assertSettled(account: TestAccount): Promise<void> {
+    const { database } = this.darkroom.testDatabase;
+    const counters = await database.query(
+      {
+        name: 'test_settled_counters',
+        text: 'SELECT held_micro_usd AS held, running, queued FROM account_counters WHERE account_id = $1',
+      },
+      [account.id],
+    );
+    assert.deepEqual(counters, [{ held: 0n, running: 0, queued: 0 }]);
+    assert.deepEqual(await verifyLedger(database), []);
+  }
+
+  async stop(): Promise<void> {
+    await this.darkroom.stop();
+    await Promise.all([this.provider.stop(), this.receiver.stop()]);
+    await rm(this.#modelsDir, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Starts all of it; whoever calls stops it.
+ *
+ * @param alsoAllowed more entries of EGRESS_ALLOW.
+ */
+export async function startDarkroomWithUpstreams(
+  environment: Readonly<Record<string, string>> = {},
+  alsoAllowed: readonly string[] = [],
+): Promise<DarkroomWithUpstreams> {
+  const [provider, receiver] = await Promise.all([startTestProvider(), startCallbackReceiver()]);
+  const modelsDir = await writeModelFiles(provider.url);
+  try {
+    const darkroom = await startDarkroom({
+      environment: {
+        MODELS_DIR: modelsDir,
+        UPSTREAM_TEST_KEY: 'test-key',
+        EGRESS_ALLOW: [provider.url, receiver.url, ...alsoAllowed].join(','),
+        CALLBACK_OFFSETS_SECONDS: '0,1,2',
+        ...environment,
+      },
+    });
+    return new DarkroomWithUpstreams(darkroom, provider, receiver, modelsDir);
+  } catch (error) {
+    await Promise.all([provider.stop(), receiver.stop()]);
+    await rm(modelsDir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Asks again and again until a condition holds. @throws {Error} it does not in time. */
+export async function until(timeoutMs: number, otherwise: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`in ${timeoutMs} ms: ${otherwise}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}

@@ -1,0 +1,291 @@
+/** Accepting: one task and one hold for one key, whatever comes at once, and nothing at all where it is refused. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { IdempotencyMismatchError, InsufficientBalanceError, QueueFullError } from '../../src/tasks/accept.ts';
+import type { Acceptance } from '../../src/tasks/accept.ts';
+import { readTask } from '../../src/tasks/read.ts';
+import { PRICE, body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+
+/** Sends the same request many times at once. */
+async function createAtOnce(caller: Caller, times: number, key = newId('req')): Promise<readonly Acceptance[]> {
+  return Promise.all(Array.from({ length: times }, () => room.creator.create(caller, body(), key)));
+}
+
+/** How many rows the account has in each table that a create writes to. */
+async function rowsOf(caller: Caller): Promise<Record<string, unknown> | undefined> {
+  const [row] = await room.rows(
+    `SELECT (SELECT count(*)::int FROM tasks WHERE account_id = $1) AS tasks,
+            (SELECT count(*)::int FROM ledger_entries WHERE account_id = $1 AND kind = 'hold') AS holds,
+            (SELECT count(*)::int FROM outbox WHERE account_id = $1) AS outbox,
+            (SELECT count(*)::int FROM callbacks WHERE account_id = $1) AS callbacks,
+            (SELECT count(*)::int FROM task_events e JOIN tasks t ON t.id = e.task_id WHERE t.account_id = $1) AS events`,
+    caller.accountId,
+  );
+  return row;
+}
+
+const NOTHING = { tasks: 0, holds: 0, outbox: 0, callbacks: 0, events: 0 };
+const ONE = { tasks: 1, holds: 1, outbox: 1, callbacks: 0, events: 1 };
+
+describe('64 creates at once with one Idempotency-Key', () => {
+  it('come to one task, one hold and 63 replays of it', async () => {
+    const caller = await room.newCaller();
+
+    const answers = await createAtOnce(caller, 64);
+
+    assert.equal(new Set(answers.map((answer) => answer.taskId)).size, 1);
+    assert.equal(answers.filter((answer) => answer.isReplay).length, 63);
+    assert.deepEqual(await rowsOf(caller), ONE);
+    const account = await room.account(caller);
+    assert.equal(account.heldMicroUsd, PRICE);
+    assert.equal(account.queued, 1);
+  });
+
+  it('come to one task and 63 replays where the balance covers exactly one', async () => {
+    const caller = await room.newCaller({ microUsd: PRICE });
+
+    const answers = await createAtOnce(caller, 64);
+
+    assert.equal(answers.filter((answer) => answer.isReplay).length, 63);
+    assert.deepEqual(await rowsOf(caller), ONE);
+    assert.equal((await room.account(caller)).availableMicroUsd, 0n);
+  });
+
+  it('come to one task and 63 replays where the queue has room for exactly one', async () => {
+    const caller = await room.newCaller({ runningCap: 1, queueCap: 0 });
+
+    const answers = await createAtOnce(caller, 64);
+
+    assert.equal(answers.filter((answer) => answer.isReplay).length, 63);
+    assert.deepEqual(await rowsOf(caller), ONE);
+  });
+
+  it('are all refused with both amounts where the balance is too small, and the key works after a top-up', async () => {
+    const caller = await room.newCaller({ microUsd: PRICE - 1n });
+    const key = newId('req');
+
+    const refused = await Promise.allSettled(
+      Array.from({ length: 64 }, () => room.creator.create(caller, body(), key)),
+    );
+
+    for (const answer of refused) {
+      assert.ok(answer.status === 'rejected' && answer.reason instanceof InsufficientBalanceError);
+      assert.equal(answer.reason.availableMicroUsd, PRICE - 1n);
+      assert.equal(answer.reason.neededMicroUsd, PRICE);
+    }
+    assert.deepEqual(await rowsOf(caller), NOTHING);
+
+    await topUp(room.database, caller.accountId, 1n, newId('topup'));
+    const answers = await createAtOnce(caller, 64, key);
+    assert.equal(answers.filter((answer) => answer.isReplay).length, 63);
+    assert.deepEqual(await rowsOf(caller), ONE);
+  });
+
+  it('of two bodies come to one task, and the other body is refused', async () => {
+    const caller = await room.newCaller();
+    const key = newId('req');
+
+    const answers = await Promise.allSettled(
+      Array.from({ length: 64 }, (_, place) =>
+        room.creator.create(caller, body({ input: { prompt: place % 2 === 0 ? 'a fox' : 'a hare' } }), key),
+      ),
+    );
+
+    const refused = answers.filter((answer) => answer.status === 'rejected');
+    assert.equal(refused.length, 32);
+    for (const { reason } of refused) assert.ok(reason instanceof IdempotencyMismatchError);
+    assert.deepEqual(await rowsOf(caller), ONE);
+  });
+});
+
+describe('creates without a key', () => {
+  it('make a task each, as many as the balance covers and never one more', async () => {
+    const caller = await room.newCaller({ microUsd: 5n * PRICE });
+
+    const answers = await Promise.allSettled(
+      Array.from({ length: 20 }, () => room.creator.create(caller, body(), undefined)),
+    );
+
+    assert.equal(answers.filter((answer) => answer.status === 'fulfilled').length, 5);
+    for (const answer of answers) {
+      if (answer.status === 'rejected') assert.ok(answer.reason instanceof InsufficientBalanceError);
+    }
+    const account = await room.account(caller);
+    assert.equal(account.availableMicroUsd, 0n);
+    assert.equal(account.heldMicroUsd, 5n * PRICE);
+  });
+
+  it('are refused beyond the queue behind the running cap', async () => {
+    const caller = await room.newCaller({ runningCap: 2, queueCap: 3 });
+
+    const answers = await Promise.allSettled(
+      Array.from({ length: 12 }, () => room.creator.create(caller, body(), undefined)),
+    );
+
+    assert.equal(answers.filter((answer) => answer.status === 'fulfilled').length, 5);
+    for (const answer of answers) {
+      if (answer.status === 'rejected') {
+        assert.ok(answer.reason instanceof QueueFullError);
+        assert.equal(answer.reason.queueCap, 3);
+      }
+    }
+    assert.equal((await room.account(caller)).heldMicroUsd, 5n * PRICE);
+  });
+
+  it('of a model that costs nothing hold nothing, and still leave their one entry', async () => {
+    const caller = await room.newCaller({ microUsd: 0n });
+
+    const { taskId } = await room.creator.create(caller, body({ model: 'acme/free' }), undefined);
+
+    const entries = await room.rows('SELECT kind, amount_micro_usd FROM ledger_entries WHERE reference = $1', taskId);
+    assert.deepEqual(entries, [{ kind: 'hold', amount_micro_usd: 0n }]);
+  });
+});
+
+describe('a replay', () => {
+  it('finds the task whatever the order of the fields and the spelling of the default route', async () => {
+    const caller = await room.newCaller();
+    const key = newId('req');
+    const sent = { model: 'acme/pictures', input: { prompt: 'a fox', resolution: '1k' }, metadata: { a: '1', b: '2' } };
+    const first = await room.creator.create(caller, sent, key);
+
+    const turned = { metadata: { b: '2', a: '1' }, input: { resolution: '1k', prompt: 'a fox' }, model: 'acme/pictures' };
+    for (const same of [turned, { ...sent, route: '' }, { ...sent, route: 'default' }]) {
+      assert.deepEqual(await room.creator.create(caller, same, key), { taskId: first.taskId, isReplay: true });
+    }
+  });
+
+  it('is a mismatch where anything else differs, a default written out or an explicit null included', async () => {
+    const caller = await room.newCaller();
+    const key = newId('req');
+    await room.creator.create(caller, body(), key);
+
+    const others = [{ storage: 'temp' }, { callback: null }, { route: null }, { route: 'fast' }, { metadata: {} }];
+    for (const changes of [...others, { input: { prompt: 'a fox', resolution: '1k' } }, { model: 'acme/nowhere' }]) {
+      await assert.rejects(room.creator.create(caller, body(changes), key), IdempotencyMismatchError);
+    }
+  });
+
+  it('finds its task although balance, queue and catalogue would refuse it by now, and with another key of the account', async () => {
+    const caller = await room.newCaller({ microUsd: PRICE, runningCap: 1, queueCap: 0 });
+    const key = newId('req');
+    const { taskId } = await room.creator.create(caller, body(), key);
+    await room.database.transaction((transaction) =>
+      transaction.query({ name: 'close_account_caps', text: 'UPDATE account_counters SET running_cap = 0 WHERE account_id = $1' }, [caller.accountId]),
+    );
+
+    const rotated: Caller = { ...caller, keyId: 'another', models: new Set() };
+    assert.deepEqual(await room.creator.create(rotated, body(), key), { taskId, isReplay: true });
+  });
+
+  it('is one account’s own: the same key of another account makes another task', async () => {
+    const [one, other] = [await room.newCaller(), await room.newCaller()];
+    const key = newId('req');
+
+    const first = await room.creator.create(one, body(), key);
+    const second = await room.creator.create(other, body(), key);
+
+    assert.equal(second.isReplay, false);
+    assert.notEqual(second.taskId, first.taskId);
+  });
+
+  it('is not what a refused request leaves: the key is still free', async () => {
+    const caller = await room.newCaller();
+    const key = newId('req');
+
+    for (const wrong of [body({ size: 1 }), body({ model: 'acme/nowhere' }), body({ input: {} }), body({ maxCost: '0' })]) {
+      await assert.rejects(room.creator.create(caller, wrong, key));
+    }
+    assert.equal((await room.creator.create(caller, body(), key)).isReplay, false);
+  });
+});
+
+describe('the round trips of a request', () => {
+  it('are two for a create with a key, one for its replay, and one without a key', async () => {
+    const caller = await room.newCaller();
+    const key = newId('req');
+
+    room.forgetStatements();
+    await room.creator.create(caller, body({ callback: { url: 'https://example.com/hook' } }), key);
+    assert.deepEqual(room.statements, ['select_task_by_idempotency_key', 'accept_task']);
+
+    room.forgetStatements();
+    await room.creator.create(caller, body({ callback: { url: 'https://example.com/hook' } }), key);
+    assert.deepEqual(room.statements, ['select_task_by_idempotency_key']);
+
+    room.forgetStatements();
+    await room.creator.create(caller, body(), undefined);
+    assert.deepEqual(room.statements, ['accept_task']);
+  });
+
+  it('are one for reading a task', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+
+    room.forgetStatements();
+    await readTask(room.database, taskId, caller.accountId);
+    assert.equal(room.statements.length, 1);
+  });
+
+  it('are none where the request is refused before it reaches the database', async () => {
+    const caller = await room.newCaller();
+
+    room.forgetStatements();
+    await assert.rejects(room.creator.create(caller, body({ size: 1 }), undefined));
+    assert.deepEqual(room.statements, []);
+  });
+});
+
+describe('a task just accepted', () => {
+  it('is stored as it was sent, with its callback waiting and a start that is not ready', async () => {
+    const caller = await room.newCaller();
+    const sent = body({
+      model: 'acme/routed',
+      route: 'fast',
+      metadata: { order: '7', __proto__: 'x' },
+      storage: 'persistent',
+      timeoutSeconds: 30,
+      callback: { url: 'https://example.com/hook', when: 'final' },
+    });
+
+    const { taskId } = await room.creator.create(caller, sent, 'order-7');
+
+    const [task] = await room.rows(
+      `SELECT status, model, route, input, metadata, storage, timeout_seconds, idempotency_key, key_id,
+              extract(epoch FROM queue_deadline_at - created_at)::int AS queued_seconds FROM tasks WHERE id = $1`,
+      taskId,
+    );
+    assert.deepEqual(task, {
+      status: 'queued',
+      model: 'acme/routed@fast',
+      route: 'fast',
+      input: { prompt: 'a fox' },
+      metadata: { order: '7' },
+      storage: 'persistent',
+      timeout_seconds: 30,
+      idempotency_key: 'order-7',
+      key_id: caller.keyId,
+      queued_seconds: 3600,
+    });
+    assert.deepEqual(await room.rows('SELECT url, state, attempts FROM callbacks WHERE task_id = $1', taskId), [
+      { url: 'https://example.com/hook', state: 'waiting', attempts: 0 },
+    ]);
+    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE task_id = $1', taskId), [
+      { kind: 'start_task', is_ready: false },
+    ]);
+  });
+});

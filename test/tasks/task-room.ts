@@ -1,0 +1,79 @@
+/**
+ * The task room on a real database, without HTTP and without Temporal: tasks are created, claimed, cancelled and settled
+ * by the functions that the processes call. Every statement is counted.
+ */
+import { createAccount, createKey, readAccount } from '../../src/accounts/accounts.ts';
+import type { Account } from '../../src/accounts/accounts.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { createCatalogue } from '../../src/catalogue/catalogue.ts';
+import type { Catalogue } from '../../src/catalogue/catalogue.ts';
+import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import type { Database } from '../../src/database/database.ts';
+import { readInstallationId } from '../../src/database/migrate.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { createTaskCreator } from '../../src/tasks/create.ts';
+import type { TaskCreator } from '../../src/tasks/create.ts';
+import { CreateTaskSchema } from '../../src/wire/create-task.ts';
+import { definition, definitionWithRoutes } from '../catalogue/definitions.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+
+/** What one task of the test model costs, in micro-USD. */
+export const PRICE = 10_000n;
+
+export interface TaskRoom {
+  readonly database: Database;
+  readonly creator: TaskCreator;
+  readonly catalogue: Catalogue;
+  /** The statements sent since the last call of `forgetStatements`. */
+  readonly statements: readonly string[];
+  forgetStatements(): void;
+  /** An account of its own for one test. */
+  newCaller(options?: { microUsd?: bigint; runningCap?: number; queueCap?: number }): Promise<Caller>;
+  account(caller: Caller): Promise<Account>;
+  /** Rows of a statement that only tests need. */
+  rows<Row = Record<string, unknown>>(text: string, ...values: unknown[]): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
+
+/** A body that the test model accepts. */
+export function body(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/pictures', input: { prompt: 'a fox' }, ...changes };
+}
+
+export async function openTaskRoom(): Promise<TaskRoom> {
+  const statements: string[] = [];
+  const testDatabase = await createTestDatabase((name) => statements.push(name));
+  const { database } = testDatabase;
+  const catalogue = createCatalogue([
+    definition(),
+    { ...definitionWithRoutes('fast'), name: 'acme/routed' },
+    definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
+  ]);
+  const creator = createTaskCreator({
+    database,
+    catalogue,
+    installationId: await readInstallationId(database),
+    egressPolicy: { allow: [], ports: [443] },
+    checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
+  });
+  let testStatements = 0;
+  return {
+    database,
+    creator,
+    catalogue,
+    statements,
+    forgetStatements: () => statements.splice(0),
+    newCaller: ({ microUsd = 1_000_000_000n, runningCap = 100, queueCap = 1_000 } = {}) =>
+      database.transaction(async (transaction) => {
+        const accountId = await createAccount(transaction, 'test', { runningCap, queueCap });
+        if (microUsd > 0n) await topUp(transaction, accountId, microUsd, newId('topup'));
+        const key = await createKey(transaction, accountId, { name: 'test', scopes: SCOPES });
+        return { accountId, keyId: key.id, scopes: new Set(SCOPES), models: undefined };
+      }),
+    account: (caller) => readAccount(database, caller.accountId),
+    rows: (text, ...values) => database.query({ name: `of_a_test_${testStatements++}`, text }, values),
+    close: () => testDatabase.close(),
+  };
+}

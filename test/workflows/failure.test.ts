@@ -1,0 +1,33 @@
+/** From what an activity threw to the reason of a failed task. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
+import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
+import { reasonOf } from '../../workflows/failure.ts';
+
+function ofActivity(cause: Error): ActivityFailure {
+  return new ActivityFailure('Activity task failed', 'submitGeneration', '1', 'NON_RETRYABLE_FAILURE', 'test', cause);
+}
+
+describe('reasonOf', () => {
+  for (const reason of FAILURE_REASONS) {
+    it(`is ${reason} when the activity failed with that type`, () => {
+      assert.equal(reasonOf(ofActivity(ApplicationFailure.nonRetryable('', reason))), reason);
+    });
+  }
+
+  it('is cancelled when the activity was cancelled, or the workflow before it', () => {
+    assert.equal(reasonOf(ofActivity(new CancelledFailure('cancelled'))), 'cancelled');
+    assert.equal(reasonOf(new CancelledFailure('cancelled')), 'cancelled');
+  });
+
+  it('is timed_out when Temporal gave the activity up', () => {
+    assert.equal(reasonOf(ofActivity(new TimeoutFailure('late', undefined, 'START_TO_CLOSE'))), 'timed_out');
+  });
+
+  it('is provider_error when the failure says nothing that we know', () => {
+    assert.equal(reasonOf(ofActivity(ApplicationFailure.nonRetryable('', 'TypeError'))), 'provider_error');
+    assert.equal(reasonOf(new Error('of no kind')), 'provider_error');
+    assert.equal(reasonOf(undefined), 'provider_error');
+  });
+});

@@ -1,0 +1,185 @@
+/** Cancelling and terminating a task's workflow, at every point where that can happen (contract §4). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { Milestone, ONE_OUTPUT, openLab, workUntilCancelled } from './workflow-lab.ts';
+import type { LabTask, WorkflowLab } from './workflow-lab.ts';
+
+async function assertCancelled(task: LabTask): Promise<void> {
+  assert.ok((await task.failure()) instanceof CancelledFailure);
+  assert.equal((await task.handle.describe()).status.name, 'CANCELLED');
+  assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'cancelled' }]);
+  assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_CANCELLED' });
+  // The settlement waits for no provider; the provider is told nevertheless.
+  assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
+}
+
+describe('a mediaTask that is cancelled', () => {
+  let lab: WorkflowLab;
+  before(async () => {
+    lab = await openLab();
+    await lab.startWorkers();
+  });
+  after(() => lab.close());
+
+  it('settles as cancelled when that happens while it submits, after the submit has really stopped', async () => {
+    const started = new Milestone();
+    let hasStopped = false;
+    const task = await lab.startTask({
+      submitGeneration: () =>
+        workUntilCancelled(started).finally(() => {
+          hasStopped = true;
+        }),
+      settleTask: (input) => {
+        assert.ok(hasStopped, 'settled while the submit was still under way');
+        return Promise.resolve({ status: 'fail', reason: input.status === 'fail' ? input.reason : null });
+      },
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    await assertCancelled(task);
+    assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask', 'cancelGeneration']);
+  });
+
+  it('settles as cancelled when that happens while it waits for the job', async () => {
+    const started = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => workUntilCancelled(started),
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    await assertCancelled(task);
+  });
+
+  for (const [what, result] of [
+    ['finished', { kind: 'produced' }],
+    ['took a job', { kind: 'job' }],
+  ] as const) {
+    it(`settles as cancelled although the submit ${what} before it heard of it`, async () => {
+      const started = new Milestone();
+      const mayFinish = new Milestone();
+      const task = await lab.startTask({
+        submitGeneration: async () => {
+          started.reach();
+          await mayFinish.reached;
+          return result;
+        },
+      });
+      await started.reached;
+      await task.handle.cancel();
+      await task.untilEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+      mayFinish.reach();
+
+      await assertCancelled(task);
+      assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask', 'cancelGeneration']);
+    });
+  }
+
+  it('succeeds all the same when that happens while it archives', async () => {
+    const started = new Milestone();
+    const mayFinish = new Milestone();
+    const task = await lab.startTask({
+      archiveOutputs: async () => {
+        started.reach();
+        await mayFinish.reached;
+        return { kind: 'archived', outputs: [ONE_OUTPUT] };
+      },
+    });
+    await started.reached;
+    await task.handle.cancel();
+    await task.untilEvent((event) => event.workflowExecutionCancelRequestedEventAttributes != null);
+    mayFinish.reach();
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames, ['submitGeneration', 'archiveOutputs', 'settleTask']);
+    assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
+  });
+
+  it('ends as cancelled although the provider cannot be told to stop', async () => {
+    const started = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => workUntilCancelled(started),
+      cancelGeneration: () => Promise.reject(ApplicationFailure.nonRetryable('away', 'ProviderUnreachable')),
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    await assertCancelled(task);
+  });
+
+  it('completes when the record says that the task had succeeded before', async () => {
+    const started = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => workUntilCancelled(started),
+      settleTask: () => Promise.resolve({ status: 'success', reason: null }),
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
+  });
+
+  it('fails with the reason of the record when the task had failed otherwise before', async () => {
+    const started = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => workUntilCancelled(started),
+      settleTask: () => Promise.resolve({ status: 'fail', reason: 'timed_out' }),
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    const failure = await task.failure();
+    assert.ok(failure instanceof ApplicationFailure);
+    assert.equal(failure.type, 'timed_out');
+  });
+
+  it('runs nothing of it any more when it is terminated', async () => {
+    const started = new Milestone();
+    const stopped = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => workUntilCancelled(started).finally(() => stopped.reach()),
+    });
+    await started.reached;
+    await task.handle.terminate('by an operator');
+
+    assert.ok((await task.failure()) instanceof TerminatedFailure);
+    // The activity under way learns of it by its next heartbeat; settling is the repair's.
+    await stopped.reached;
+    assert.deepEqual(task.callNames, ['submitGeneration']);
+  });
+});
+
+describe('a mediaTask that is cancelled before anything was done', () => {
+  it('settles as cancelled without a submit when no worker had taken it', async () => {
+    const lab = await openLab();
+    try {
+      const task = await lab.startTask();
+      await task.handle.cancel();
+      await lab.startWorkers();
+
+      await assertCancelled(task);
+      assert.deepEqual(task.callNames, ['settleTask', 'cancelGeneration']);
+    } finally {
+      await lab.close();
+    }
+  });
+
+  it('settles as cancelled without a submit while it waits for a generation slot', async () => {
+    const lab = await openLab();
+    try {
+      await lab.startWorkers(['media']);
+      const task = await lab.startTask();
+      await task.untilEvent((event) => event.activityTaskScheduledEventAttributes != null);
+      await task.handle.cancel();
+
+      await assertCancelled(task);
+      assert.deepEqual(task.callNames, ['settleTask', 'cancelGeneration']);
+    } finally {
+      await lab.close();
+    }
+  });
+});

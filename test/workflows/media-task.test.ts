@@ -1,0 +1,220 @@
+/** The order of things in a task's workflow: what is done, what follows from it, and what it ends as. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
+import type { FailureReason } from '../../src/domain/failure-reason.ts';
+import { ONE_OUTPUT, openLab, searchAttributesOf, verdictOf } from './workflow-lab.ts';
+import type { WorkflowLab } from './workflow-lab.ts';
+
+/** Contract §3, `error.code`. */
+const ERROR_CODES: Record<FailureReason, string> = {
+  content_rejected: 'TASK_FAILED',
+  input_unreachable: 'INVALID_REQUEST',
+  input_invalid: 'INVALID_REQUEST',
+  provider_unavailable: 'TASK_FAILED',
+  provider_error: 'TASK_FAILED',
+  no_output: 'TASK_FAILED',
+  outcome_unknown: 'TASK_FAILED',
+  timed_out: 'TASK_TIMEOUT',
+  cancelled: 'TASK_CANCELLED',
+  terminated: 'TASK_FAILED',
+  storage_unavailable: 'STORAGE_UNAVAILABLE',
+  model_unavailable: 'MODEL_UNAVAILABLE',
+};
+
+function permanent(type: string): Promise<never> {
+  return Promise.reject(ApplicationFailure.nonRetryable('scripted', type));
+}
+
+describe('mediaTask', () => {
+  let lab: WorkflowLab;
+  before(async () => {
+    lab = await openLab();
+    await lab.startWorkers();
+  });
+  after(() => lab.close());
+
+  it('submits, archives and settles, and waits for no job, when the provider produces at once', async () => {
+    const task = await lab.startTask();
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames, ['submitGeneration', 'archiveOutputs', 'settleTask']);
+    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'success', outputs: [ONE_OUTPUT] }]);
+    assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
+  });
+
+  it('waits for the job before it archives when the provider took one', async () => {
+    const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) });
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'archiveOutputs', 'settleTask']);
+  });
+
+  it('shows operators each status while it lasts', async () => {
+    const seen: unknown[] = [];
+    const look = async (): Promise<void> => {
+      const { workflowExecution } = Context.current().info;
+      const handle = lab.namespace.client.workflow.getHandle(workflowExecution?.workflowId ?? '');
+      seen.push(await searchAttributesOf(handle));
+    };
+    const task = await lab.startTask({
+      submitGeneration: async () => {
+        await look();
+        return { kind: 'produced' };
+      },
+      archiveOutputs: async () => {
+        await look();
+        return { kind: 'archived', outputs: [ONE_OUTPUT] };
+      },
+    });
+
+    await task.result();
+    assert.deepEqual(seen, [{ TaskStatus: 'handling' }, { TaskStatus: 'archiving' }]);
+  });
+
+  it('gives the activities the very facts it was started with', async () => {
+    const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) }, { route: 'fast' });
+
+    await task.result();
+    const facts = {
+      taskId: task.taskId,
+      accountId: 'acct_lab',
+      model: 'lab/picture',
+      route: 'fast',
+      handlingSeconds: 60,
+      archivingSeconds: 60,
+    };
+    assert.deepEqual(
+      task.calls.slice(0, 3).map((call) => call.input),
+      [facts, facts, facts],
+    );
+  });
+
+  for (const reason of FAILURE_REASONS) {
+    it(`settles and fails as ${reason} when submitting fails for good with that`, async () => {
+      const task = await lab.startTask({ submitGeneration: () => permanent(reason) });
+
+      const failure = await task.failure();
+      assert.ok(failure instanceof ApplicationFailure);
+      assert.equal(failure.type, reason);
+      assert.equal(failure.nonRetryable, true);
+      assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason }]);
+      assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: ERROR_CODES[reason] });
+      assert.ok(!task.callNames.includes('archiveOutputs'));
+      // Only then may the provider still be at work on something that nobody waits for.
+      assert.equal(task.callNames.includes('cancelGeneration'), reason === 'timed_out' || reason === 'cancelled');
+    });
+  }
+
+  it('fails as provider_error when an activity fails with something outside the list', async () => {
+    const task = await lab.startTask({ submitGeneration: () => permanent('SomethingElse') });
+
+    await task.failure();
+    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'provider_error' }]);
+  });
+
+  it('settles with the reason of the job when waiting for it fails', async () => {
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => permanent('content_rejected'),
+    });
+
+    await task.failure();
+    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'content_rejected' }]);
+    assert.ok(!task.callNames.includes('archiveOutputs'));
+  });
+
+  it('settles as failed when the outputs cannot be archived', async () => {
+    const task = await lab.startTask({ archiveOutputs: () => permanent('no_output') });
+
+    await task.failure();
+    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'no_output' }]);
+  });
+
+  it('tries each stage again after a passing failure, and never settles in between', async () => {
+    const failFirst = <T>(result: T) => {
+      const attempt = (): Promise<T> => {
+        if (Context.current().info.attempt > 1) return Promise.resolve(result);
+        return Promise.reject(ApplicationFailure.create({ type: 'provider_unavailable', nextRetryDelay: 1 }));
+      };
+      return attempt;
+    };
+    const task = await lab.startTask({
+      submitGeneration: failFirst({ kind: 'job' }),
+      awaitGeneration: failFirst({ kind: 'produced' }),
+      archiveOutputs: failFirst({ kind: 'archived', outputs: [ONE_OUTPUT] }),
+    });
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames, [
+      'submitGeneration',
+      'submitGeneration',
+      'awaitGeneration',
+      'awaitGeneration',
+      'archiveOutputs',
+      'archiveOutputs',
+      'settleTask',
+    ]);
+  });
+
+  for (const stage of ['submitGeneration', 'awaitGeneration', 'archiveOutputs'] as const) {
+    it(`does nothing more, and ends as the record says, when ${stage} finds the task over`, async () => {
+      const over = (): Promise<{ kind: 'over' }> => Promise.resolve({ kind: 'over' });
+      const task = await lab.startTask({
+        submitGeneration: () => Promise.resolve({ kind: 'job' }),
+        [stage]: over,
+        settleTask: () => Promise.resolve({ status: 'fail', reason: 'timed_out' }),
+      });
+
+      const failure = await task.failure();
+      assert.ok(failure instanceof ApplicationFailure);
+      assert.equal(failure.type, 'timed_out');
+      assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_TIMEOUT' });
+      const last = task.callNames.indexOf(stage);
+      assert.deepEqual(task.callNames.slice(last + 1), ['settleTask']);
+    });
+  }
+
+  it('follows the record when somebody else ended the task before its success', async () => {
+    const task = await lab.startTask({ settleTask: () => Promise.resolve({ status: 'fail', reason: 'terminated' }) });
+
+    const failure = await task.failure();
+    assert.ok(failure instanceof ApplicationFailure);
+    assert.equal(failure.type, 'terminated');
+    assert.equal(task.settlements[0]?.status, 'success');
+    assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_FAILED' });
+  });
+
+  it('follows the record when the task had succeeded before its failure', async () => {
+    const task = await lab.startTask({
+      submitGeneration: () => permanent('outcome_unknown'),
+      settleTask: () => Promise.resolve({ status: 'success', reason: null }),
+    });
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
+  });
+
+  it('settles by a regular activity, which is never given up, when the local one does not get through', async () => {
+    const task = await lab.startTask({
+      settleTask: (input) => {
+        const { isLocal, attempt } = Context.current().info;
+        if (isLocal) return Promise.reject(new Error('the database is away'));
+        if (attempt < 3) return Promise.reject(ApplicationFailure.create({ type: 'Away', nextRetryDelay: 1 }));
+        return Promise.resolve(verdictOf(input));
+      },
+    });
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    const settling = task.calls.filter((call) => call.activity === 'settleTask');
+    const regular = settling.filter((call) => !call.isLocal);
+    assert.ok(settling.length > regular.length, 'it was not tried locally first');
+    assert.deepEqual(
+      regular.map((call) => call.attempt),
+      [1, 2, 3],
+    );
+    assert.equal(new Set(task.settlements.map((input) => JSON.stringify(input))).size, 1);
+  });
+});

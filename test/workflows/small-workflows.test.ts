@@ -1,0 +1,71 @@
+/** The delivery of a callback and the pass of the repair, as workflows: what follows from what their activity says. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { Milestone, openLab, workUntilCancelled } from './workflow-lab.ts';
+import type { WorkflowLab } from './workflow-lab.ts';
+
+let lab: WorkflowLab;
+before(async () => {
+  lab = await openLab();
+  await lab.startWorkers(['media', 'callbacks']);
+});
+after(() => lab.close());
+
+describe('deliverCallback', () => {
+  for (const state of ['delivered', 'stopped', 'nothing_to_send'] as const) {
+    it(`completes as ${state} after one attempt when the activity says so`, async () => {
+      const delivery = await lab.startCallback({ sendCallback: () => Promise.resolve({ state }) });
+
+      assert.deepEqual(await delivery.result(), { state });
+      assert.deepEqual(
+        delivery.calls.map((call) => call.input),
+        [{ taskId: delivery.taskId }],
+      );
+    });
+  }
+
+  it('attempts again when an attempt failed that is not the last', async () => {
+    const delivery = await lab.startCallback({
+      sendCallback: () => {
+        if (Context.current().info.attempt === 3) return Promise.resolve({ state: 'delivered' });
+        return Promise.reject(ApplicationFailure.create({ type: 'CallbackAttemptFailed', nextRetryDelay: 1 }));
+      },
+    });
+
+    assert.deepEqual(await delivery.result(), { state: 'delivered' });
+    assert.deepEqual(
+      delivery.calls.map((call) => call.attempt),
+      [1, 2, 3],
+    );
+  });
+
+  it('fails as CallbackExhausted when the schedule is used up', async () => {
+    const delivery = await lab.startCallback({
+      sendCallback: () => Promise.reject(ApplicationFailure.nonRetryable('used up', 'CallbackExhausted')),
+    });
+
+    const failure = await delivery.failure();
+    assert.ok(failure instanceof ApplicationFailure);
+    assert.equal(failure.type, 'CallbackExhausted');
+    assert.equal(delivery.calls.length, 1);
+  });
+
+  it('ends as cancelled when an operator cancels it', async () => {
+    const started = new Milestone();
+    const delivery = await lab.startCallback({ sendCallback: () => workUntilCancelled(started) });
+    await started.reached;
+    await delivery.handle.cancel();
+
+    assert.ok((await delivery.failure()) instanceof CancelledFailure);
+  });
+});
+
+describe('reconcile', () => {
+  it('looks once, and tells what was done', async () => {
+    const pass = await lab.startReconcile();
+
+    assert.deepEqual(await pass.result(), { checked: 3, settled: 2, restarted: 1 });
+  });
+});
