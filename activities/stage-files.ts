@@ -9,6 +9,7 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { ProducedFile } from '../src/providers/provider.ts';
 import type { GeneratedFile } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
+import { keepAnswer } from './keep-answer.ts';
 
 /** A key below the task's own folder that no other attempt uses. */
 export function attemptKey(taskId: TaskId, stage: 'generated' | 'archived', position: number): string {
@@ -31,8 +32,10 @@ export async function stageFiles(
       continue;
     }
     const key = attemptKey(taskId, 'generated', position);
-    const body = file.from === 'bytes' ? file.bytes : createReadStream(file.path);
-    const put = await context.store.put(key, body, { mimeType: 'application/octet-stream', signal });
+    const put = await keepAnswer(signal, () => {
+      const body = file.from === 'bytes' ? file.bytes : createReadStream(file.path);
+      return context.store.put(key, body, { mimeType: 'application/octet-stream', signal });
+    });
     if (file.from === 'file') await unlink(file.path);
     staged.push({ key, sizeBytes: put.sizeBytes, sha256: put.sha256 });
   }

@@ -13,6 +13,7 @@ import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { passing, permanent } from './failures.ts';
 import { DeadlinePassedError, withHeartbeats } from './heartbeat.ts';
+import { keepAnswer } from './keep-answer.ts';
 import { stageFiles } from './stage-files.ts';
 import { routeOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
@@ -37,12 +38,13 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     return withHeartbeats(task.deadlineAt, async (signal) => {
       const submission = await submit(context, task, route, signal);
       if (submission.kind === 'job') {
-        await recordJob(context.database, task.id, route.upstreamName, submission.jobId);
+        const { jobId } = submission;
+        await keepAnswer(signal, () => recordJob(context.database, task.id, route.upstreamName, jobId));
         return { kind: 'job' };
       }
       if (submission.files.length === 0) throw permanent('no_output');
       const files = await stageFiles(context, task.id, submission.files, signal);
-      await recordFiles(context.database, task.id, route.upstreamName, files);
+      await keepAnswer(signal, () => recordFiles(context.database, task.id, route.upstreamName, files));
       return { kind: 'produced' };
     });
   };
@@ -59,7 +61,7 @@ async function submit(
   } catch (error) {
     // Nothing was accepted, so another attempt may submit again.
     if (error instanceof ProviderRefusal && !route.provider.isSubmitRepeatable) {
-      await clearIntent(context.database, task.id);
+      await keepAnswer(signal, () => clearIntent(context.database, task.id));
     }
     if (signal.aborted && isStop(signal.reason)) throw signal.reason;
     if (error instanceof ProviderRefusal) throw await refused(context, task, route, error);

@@ -23,8 +23,9 @@ const violationsStatement: Statement = {
          open AS (
            SELECT account_id, sum(held_micro_usd) AS held FROM tasks WHERE completed_at IS NULL GROUP BY account_id),
          settled AS (
-           SELECT reference, sum(amount_micro_usd) AS amount FROM ledger_entries
-            WHERE kind IN ('capture', 'release') GROUP BY reference)
+           SELECT reference, sum(amount_micro_usd) AS amount,
+                  coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captured
+             FROM ledger_entries WHERE kind IN ('capture', 'release') GROUP BY reference)
          SELECT 'topups + adjustments = available + held + captured' AS rule, c.account_id AS subject,
                 format('%s <> %s + %s + %s', coalesce(s.paid_in, 0), c.available_micro_usd, c.held_micro_usd,
                        coalesce(s.captures, 0)) AS detail
@@ -44,10 +45,12 @@ const violationsStatement: Statement = {
                              AND e.amount_micro_usd = t.held_micro_usd AND e.account_id = t.account_id)
          UNION ALL
          SELECT 'one settlement per task, of what was held', t.id,
-                format('held %s, settled %s, terminal: %s', t.held_micro_usd, coalesce(s.amount::text, 'nothing'),
+                format('held %s, settled %s, captured %s in the ledger and %s in the task, terminal: %s',
+                       t.held_micro_usd, coalesce(s.amount::text, 'nothing'), s.captured, t.captured_micro_usd,
                        t.completed_at IS NOT NULL)
            FROM tasks t LEFT JOIN settled s ON s.reference = t.id
           WHERE (t.completed_at IS NULL) <> (s.amount IS NULL) OR s.amount <> t.held_micro_usd
+             OR s.captured <> t.captured_micro_usd
          UNION ALL
          SELECT 'running slots are those of open tasks', c.account_id,
                 format('running %s, queued %s, open tasks %s', c.running, c.queued, coalesce(n.open, 0))

@@ -14,11 +14,16 @@ export function shortenLogLine(part: string, line: string): string | undefined {
     typeof record['level'] === 'number' ? record['level'] : (LEVELS[String(record['level']).toLowerCase()] ?? 0);
   // Temporal warns of much that it mends by itself.
   if (level < (part === 'temporal' ? WARN + 1 : WARN)) return undefined;
-  const error = record['err'];
-  const detail =
-    typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : record['error'];
-  const message = String(record['msg'] ?? '');
-  return `${part}: ${message}${detail === undefined || message.includes(String(detail)) ? '' : ` (${String(detail)})`}`;
+  const message = textOf(record['msg']);
+  const detail = textOf(record['err']) || textOf(record['error']);
+  return `${part}: ${message}${message.includes(detail) ? '' : ` (${detail})`}`;
+}
+
+/** The text of a field: itself, or an error's message. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const isError = typeof value === 'object' && value !== null && 'message' in value;
+  return isError && typeof value.message === 'string' ? value.message : '';
 }
 
 /** PostgreSQL's own lines: a client's mistake (ERROR) is told by the client, and the rest is routine. */

@@ -45,6 +45,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
 }
 
 /** Whether a variable is given, directly or by a file. */
-export function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
+function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
   return [environment[name], environment[`${name}_FILE`]].some((value) => value !== undefined && value !== '');
 }

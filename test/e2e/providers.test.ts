@@ -54,8 +54,9 @@ describe('a task of an upstream', { concurrency: true }, () => {
       assert.equal(task.status, 'success', JSON.stringify(task));
       assert.deepEqual(task.billing, CAPTURED);
       assert.equal(task.output?.length, 1);
-      const [output] = task.output ?? [];
-      assert.ok(output?.url.startsWith(outside.darkroom.url), 'the address is the provider’s');
+      const [output] = task.output;
+      assert.ok(output);
+      assert.ok(output.url.startsWith(outside.darkroom.url), 'the address is the provider’s');
       const response = await fetch(output.url);
       const bytes = Buffer.from(await response.arrayBuffer());
       assert.equal(response.headers.get('content-type'), 'image/png');
@@ -141,6 +142,23 @@ describe('a task of an upstream', { concurrency: true }, () => {
     for (const line of log.filter(({ kind }) => kind === 'submit' || kind === 'replay')) {
       assert.equal(line.idempotencyKey, task.taskId);
     }
+  });
+
+  it('ends as cancelled when the work is done before Temporal could be told of the accepted cancel', async () => {
+    const { account, marker, taskId } = await start('replicate', '[slow 1500]');
+    await outside.untilProvider(marker, 'submit');
+    // What accepting a cancel writes, without what tells Temporal of it: that is late, in this test for ever.
+    await outside.darkroom.testDatabase.database.query(
+      { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
+      [taskId],
+    );
+
+    const task = await account.client.untilTerminal(taskId);
+    assert.equal(task.status, 'fail');
+    assert.equal(task.error?.code, 'TASK_CANCELLED');
+    assert.deepEqual(task.billing, RELEASED);
+    await outside.assertSettled(account);
+    assert.ok((await outside.providerLog(marker)).some(({ kind }) => kind === 'finished'));
   });
 
   it('fails as provider_unavailable when the provider keeps refusing, and was given nothing to do', async () => {

@@ -31,7 +31,10 @@ export class DarkroomWithUpstreams {
   }
 
   /** Creates a task that must be accepted. @returns its id. */
-  async create(account: TestAccount, body: { model: string; input: unknown; [more: string]: unknown }): Promise<string> {
+  async create(
+    account: TestAccount,
+    body: { model: string; input: unknown; [more: string]: unknown },
+  ): Promise<string> {
     const created = await account.client.create(body);
     assert.equal(created.status, 200, JSON.stringify(created.body));
     return created.body.data.taskId;

@@ -28,9 +28,7 @@ export async function writeModelFiles(providerUrl: string): Promise<string> {
       description: `the test provider, by ${protocol}`,
       routes: {
         default: {
-          upstreams: [
-            { protocol, baseUrl: `${providerUrl}/${protocol}/v1`, secret: SECRET, model: 'owner/model' },
-          ],
+          upstreams: [{ protocol, baseUrl: `${providerUrl}/${protocol}/v1`, secret: SECRET, model: 'owner/model' }],
         },
       },
       inputSchema: {

@@ -184,15 +184,13 @@ describe('a replay', () => {
     const caller = await room.newCaller({ microUsd: PRICE, runningCap: 1, queueCap: 0 });
     const key = newId('req');
     const { taskId } = await room.creator.create(caller, body(), key);
-    await room.database.transaction((transaction) =>
-      transaction.query({ name: 'close_account_caps', text: 'UPDATE account_counters SET running_cap = 0 WHERE account_id = $1' }, [caller.accountId]),
-    );
+    await room.rows('UPDATE account_counters SET running_cap = 0 WHERE account_id = $1', caller.accountId);
 
     const rotated: Caller = { ...caller, keyId: 'another', models: new Set() };
     assert.deepEqual(await room.creator.create(rotated, body(), key), { taskId, isReplay: true });
   });
 
-  it('is one account’s own: the same key of another account makes another task', async () => {
+  it("is the account's own: the same key of another account makes another task", async () => {
     const [one, other] = [await room.newCaller(), await room.newCaller()];
     const key = newId('req');
 
@@ -256,7 +254,7 @@ describe('a task just accepted', () => {
     const sent = body({
       model: 'acme/routed',
       route: 'fast',
-      metadata: { order: '7', __proto__: 'x' },
+      metadata: { order: '7' },
       storage: 'persistent',
       timeoutSeconds: 30,
       callback: { url: 'https://example.com/hook', when: 'final' },

@@ -13,6 +13,7 @@ import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createTaskCreator } from '../../src/tasks/create.ts';
 import type { TaskCreator } from '../../src/tasks/create.ts';
 import { CreateTaskSchema } from '../../src/wire/create-task.ts';
@@ -42,7 +43,8 @@ export function body(changes: Record<string, unknown> = {}): Record<string, unkn
   return { model: 'acme/pictures', input: { prompt: 'a fox' }, ...changes };
 }
 
-export async function openTaskRoom(): Promise<TaskRoom> {
+/** @param creatorDatabase another database for the creator alone: one that cannot be reached. */
+export async function openTaskRoom(creatorDatabase?: Database): Promise<TaskRoom> {
   const statements: string[] = [];
   const testDatabase = await createTestDatabase((name) => statements.push(name));
   const { database } = testDatabase;
@@ -52,10 +54,10 @@ export async function openTaskRoom(): Promise<TaskRoom> {
     definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
   ]);
   const creator = createTaskCreator({
-    database,
+    database: creatorDatabase ?? database,
     catalogue,
     installationId: await readInstallationId(database),
-    egressPolicy: { allow: [], ports: [443] },
+    egressPolicy: { allow: parseAllowList([]), ports: [443] },
     checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
   });
   let testStatements = 0;

@@ -92,6 +92,30 @@ describe('mediaTask', () => {
     );
   });
 
+  for (const [isUpstream, queue] of [
+    [true, 'media-waiting'],
+    [false, 'media-generation'],
+    [undefined, 'media-generation'],
+  ] as const) {
+    it(`submits on ${queue} when the work is ${isUpstream === true ? 'an upstream’s' : `ours (${isUpstream})`}`, async () => {
+      const task = await lab.startTask(
+        { submitGeneration: () => Promise.resolve({ kind: 'job' }) },
+        isUpstream === undefined ? {} : { isUpstream },
+      );
+
+      await task.result();
+      assert.deepEqual(
+        task.calls.map(({ activity, taskQueue }) => [activity, taskQueue]),
+        [
+          ['submitGeneration', queue],
+          ['awaitGeneration', 'media-waiting'],
+          ['archiveOutputs', 'media'],
+          ['settleTask', 'media'],
+        ],
+      );
+    });
+  }
+
   for (const reason of FAILURE_REASONS) {
     it(`settles and fails as ${reason} when submitting fails for good with that`, async () => {
       const task = await lab.startTask({ submitGeneration: () => permanent(reason) });

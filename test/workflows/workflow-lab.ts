@@ -29,6 +29,7 @@ export interface Call {
   readonly activity: keyof Activities;
   readonly isLocal: boolean;
   readonly attempt: number;
+  readonly taskQueue: string;
   readonly input: unknown;
 }
 
@@ -84,7 +85,7 @@ export class WorkflowLab {
   }
 
   /** Starts a task's workflow as the launcher does. */
-  async startTask(script: Script = {}, options: { route?: string } = {}): Promise<LabTask> {
+  async startTask(script: Script = {}, facts: Pick<MediaTaskInput, 'route' | 'isUpstream'> = {}): Promise<LabTask> {
     const taskId = this.#enter(script);
     const input: MediaTaskInput = {
       taskId,
@@ -92,7 +93,7 @@ export class WorkflowLab {
       model: 'lab/picture',
       handlingSeconds: 60,
       archivingSeconds: 60,
-      ...options,
+      ...facts,
     };
     return this.#start('mediaTask', taskId, taskId, [input]);
   }
@@ -135,8 +136,8 @@ export class WorkflowLab {
     const scripted = <Name extends keyof Activities>(name: Name): Activities[Name] => {
       const run = async (input?: { readonly taskId: TaskId }): Promise<unknown> => {
         const entry = this.#scripts.get(input?.taskId ?? '');
-        const { info } = Context.current();
-        entry?.calls.push({ activity: name, isLocal: info.isLocal, attempt: info.attempt, input });
+        const { isLocal, attempt, taskQueue } = Context.current().info;
+        entry?.calls.push({ activity: name, isLocal, attempt, taskQueue, input });
         const activity = (entry?.script[name] ?? GOES_WELL[name]) as (input: unknown) => Promise<unknown>;
         return activity(input);
       };

@@ -1,0 +1,113 @@
+/**
+ * What an operator does with Temporal's own tools, and what the owner of the task sees of it (architecture: "Terminating
+ * is an accident we heal, cancelling is a feature").
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { startDarkroomWithUpstreams, until } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import { temporalAddress } from '../support/darkroom.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+
+/** What the issue allows between an operator's act and its being read. */
+const SEEN_WITHIN_MS = 10_000;
+
+const run = promisify(execFile);
+
+describe('an operator with the Temporal CLI', { concurrency: true }, () => {
+  let outside: DarkroomWithUpstreams;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+  });
+  after(() => outside.stop());
+
+  async function temporalCli(...command: readonly string[]): Promise<string> {
+    const cli = process.env['DARKROOM_TEST_TEMPORAL_CLI'] ?? 'temporal';
+    const where = ['--address', temporalAddress(), '--namespace', outside.darkroom.namespace];
+    const { stdout } = await run(cli, [...command, ...where], { timeout: 20_000 });
+    return stdout;
+  }
+
+  /** A task that is handled for as long as the test lasts, and wants to be called back. */
+  async function startHandling(): Promise<{ account: TestAccount; taskId: string }> {
+    const account = await outside.darkroom.createAccount();
+    const marker = `marker-${randomUUID()}`;
+    const taskId = await outside.create(account, {
+      model: 'test/replicate',
+      input: { prompt: `${marker} [slow 120000]` },
+      callback: { url: `${outside.receiver.url}/ok/operators` },
+    });
+    await outside.untilProvider(marker, 'poll');
+    assert.equal((await account.client.get(taskId)).body.data.status, 'handling');
+    return { account, taskId };
+  }
+
+  it('sees a task that was terminated while handling fail within 10 s of being read, settled and called back', async () => {
+    const { account, taskId } = await startHandling();
+    await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
+
+    const task = await account.client.untilTerminal(taskId, SEEN_WITHIN_MS);
+    assert.equal(task.status, 'fail');
+    assert.equal(task.error?.code, 'TASK_FAILED');
+    assert.equal(task.error.reason, 'terminated');
+    await outside.assertSettled(account);
+    const received = await outside.untilCalledBack(taskId);
+    assert.equal(received.length, 1);
+    assert.match(received[0]?.body ?? '', /"reason":"terminated"/);
+  });
+
+  it('sees a terminated task that nobody reads settled and called back by the repair', async () => {
+    const { account, taskId } = await startHandling();
+    await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
+
+    // The repair leaves a task alone that changed in the last seconds; its own schedule would come within a minute.
+    await until(30_000, 'the repair did not settle the task', async () => {
+      await temporalCli('schedule', 'trigger', '--schedule-id', 'darkroom-reconcile');
+      return (await outside.callbacksOf(taskId)).length > 0;
+    });
+    const { body } = await account.client.get(taskId);
+    assert.equal(body.data.error?.reason, 'terminated');
+    await outside.assertSettled(account);
+  });
+
+  it('sees a task that was cancelled while handling fail as TASK_CANCELLED within 10 s, settled and called back', async () => {
+    const { account, taskId } = await startHandling();
+    await temporalCli('workflow', 'cancel', '--workflow-id', taskId);
+
+    const task = await account.client.untilTerminal(taskId, SEEN_WITHIN_MS);
+    assert.equal(task.status, 'fail');
+    assert.equal(task.error?.code, 'TASK_CANCELLED');
+    assert.equal(task.error.reason, 'cancelled');
+    await outside.assertSettled(account);
+    const received = await outside.untilCalledBack(taskId);
+    assert.equal(received.length, 1);
+    assert.match(received[0]?.body ?? '', /"code":"TASK_CANCELLED"/);
+  });
+
+  it('lists tasks by status, account, model and error code', async () => {
+    const account = await outside.darkroom.createAccount();
+    const succeeding = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat' } });
+    const failing = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat [content]' } });
+    await account.client.untilTerminal(succeeding);
+    await account.client.untilTerminal(failing);
+
+    const list = async (query: string): Promise<readonly string[]> => {
+      const listed: unknown = JSON.parse(await temporalCli('workflow', 'list', '--query', query, '-o', 'json'));
+      return (listed as { execution: { workflowId: string } }[]).map(({ execution }) => execution.workflowId);
+    };
+    // Lists lag a little behind (Temporal's visibility is eventual).
+    const untilListed = (query: string, taskId: string): Promise<void> =>
+      until(SEEN_WITHIN_MS, `${query} does not list the task alone`, async () => {
+        const ids = await list(query);
+        return ids.length === 1 && ids[0] === taskId;
+      });
+
+    await untilListed(`TaskStatus="success" AND AccountId="${account.id}"`, succeeding);
+    await untilListed(`TaskStatus="fail" AND AccountId="${account.id}" AND Model="test/openai"`, failing);
+    await untilListed(`ErrorCode="TASK_FAILED" AND AccountId="${account.id}"`, failing);
+    assert.deepEqual(await list('AccountId="acct_nobody"'), []);
+  });
+});

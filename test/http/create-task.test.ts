@@ -1,0 +1,222 @@
+/** `POST /v1/tasks`: what is accepted, what is refused, and in which words (spec §2.1, §2.5; contract §1, §2). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { body } from '../tasks/task-room.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp();
+  account = await served.newAccount();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(served.room.database), []);
+  await served.close();
+});
+
+/** Sends a body that must be refused by 400, and returns its message. */
+async function refusal(changes: Record<string, unknown>, errorCode = 'INVALID_REQUEST'): Promise<string> {
+  const answer: ApiAnswer = await account.client.create(body(changes));
+  assert.equal(answer.status, 400, JSON.stringify(answer.body));
+  assert.equal(answer.body.error_code, errorCode);
+  return answer.body.message;
+}
+
+describe('a task that is created', () => {
+  it('is answered by its id alone, in the envelope, and the launcher is woken once', async () => {
+    const { wakes } = served.told;
+
+    const answer = await account.client.create(body());
+
+    assert.equal(answer.status, 200);
+    assert.match(answer.body.data.taskId, /^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/);
+    assert.deepEqual(answer.body, {
+      code: 200,
+      message: 'success',
+      data: { taskId: answer.body.data.taskId },
+      error_code: '',
+    });
+    assert.equal(answer.headers.get('idempotent-replay'), null);
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.equal(served.told.wakes, wakes + 1);
+  });
+
+  it('is another one each time where there is no key', async () => {
+    const [one, two] = [await account.client.create(body()), await account.client.create(body())];
+
+    assert.notEqual(one.body.data.taskId, two.body.data.taskId);
+  });
+
+  it('may use every field of the contract', async () => {
+    const answer = await account.client.create({
+      model: 'acme/routed',
+      input: { prompt: 'a fox', resolution: '2k' },
+      callback: { url: 'https://example.com/hook', when: 'final' },
+      route: 'fast',
+      storage: 'persistent',
+      metadata: { order: '7' },
+      maxCost: '0.025',
+      timeoutSeconds: 600,
+    });
+
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const { data } = (await account.client.get(answer.body.data.taskId)).body;
+    assert.equal(data.model, 'acme/routed@fast');
+    assert.equal(data.billing.held, '0.025');
+  });
+});
+
+describe('a wrong field', () => {
+  it('is named in the form of the contract', async () => {
+    const cases: [Record<string, unknown>, string][] = [
+      [{ size: 1 }, 'additional properties not allowed: size'],
+      [{ model: undefined }, 'invalid request: missing property: model'],
+      [{ input: undefined }, 'invalid request: missing property: input'],
+      [{ input: {} }, 'invalid input: missing property: prompt'],
+      [{ input: { prompt: 'a', n: 1 } }, 'additional properties not allowed: n'],
+      [{ input: { prompt: 'a', resolution: '2K' } }, 'invalid input: resolution: enum: got "2K", want one of "1k", "2k"'],
+      [{ input: { prompt: 7 } }, 'invalid input: prompt: type: got integer, want string'],
+      [{ input: 'a fox' }, 'invalid request: input: type: got string, want object'],
+      [{ model: 7 }, 'invalid request: model: type: got integer, want string'],
+      [{ storage: 'forever' }, 'invalid request: storage: enum: got "forever", want one of "temp", "persistent"'],
+      [{ route: null }, 'invalid request: route: type: got null, want string'],
+      [{ metadata: { a: 1 } }, 'invalid request: metadata.a: type: got integer, want string'],
+      [{ timeoutSeconds: 0 }, 'invalid request: timeoutSeconds: minimum: got 0, want 1'],
+      [{ timeoutSeconds: 601 }, 'invalid request: timeoutSeconds: maximum: got 601, want 600'],
+      [{ timeoutSeconds: 1.5 }, 'invalid request: timeoutSeconds: type: got number, want integer'],
+      [{ callback: {} }, 'invalid request: missing property: callback.url'],
+      [{ callback: null }, 'invalid request: callback: type: got null, want object'],
+      [{ callback: { url: 'https://a.com', secret: 'x' } }, 'additional properties not allowed: callback.secret'],
+      [
+        { callback: { url: 'https://a.com', when: 'always' } },
+        'invalid request: callback.when: enum: got "always", want one of "final"',
+      ],
+    ];
+    for (const [changes, message] of cases) assert.equal(await refusal(changes), message);
+  });
+
+  it('of the metadata is found whatever its name: an empty or long one, one with a line end, one too many', async () => {
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
+    assert.match(await refusal({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
+    assert.match(await refusal({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
+    assert.match(await refusal({ metadata: { ['k'.repeat(65)]: 'x' } }), /^invalid request: metadata: maxLength/);
+    assert.match(await refusal({ metadata: { 'a\nb': { deep: 1 } } }), /type: got object, want string$/);
+    assert.match(await refusal({ metadata: { a: 'x'.repeat(513) } }), /^invalid request: metadata\.a: maxLength/);
+  });
+
+  it('that the database could not store is named as well', async () => {
+    const problem = 'must not contain U+0000 or half of a surrogate pair';
+    assert.equal(await refusal({ input: { prompt: 'a\0b' } }), `invalid input: prompt: ${problem}`);
+    assert.equal(await refusal({ input: { prompt: '\ud83e' } }), `invalid input: prompt: ${problem}`);
+    assert.equal(await refusal({ metadata: { a: '\udd8a' } }), `invalid request: metadata.a: ${problem}`);
+    assert.equal(await refusal({ metadata: { 'a\0': 'x' } }), `invalid request: metadata: ${problem}`);
+  });
+
+  it('is a cost limit below the worst case', async () => {
+    assert.equal(
+      await refusal({ maxCost: '0.009999' }),
+      'invalid request: maxCost: the task can cost up to 0.01 USD, above 0.009999',
+    );
+    for (const maxCost of ['', '-1', '1e3', '0.0000001', 'free', 1]) {
+      assert.match(await refusal({ maxCost }), /^invalid request: maxCost: (pattern|type)/);
+    }
+    assert.equal((await account.client.create(body({ maxCost: '0.01' }))).status, 200);
+  });
+});
+
+describe('a model or a route that is not there', () => {
+  it('is refused as MODEL_UNAVAILABLE, or with the list of routes', async () => {
+    for (const model of ['acme/none', 'Acme/pictures', '', '__proto__', 'constructor', 'acme/none@fast']) {
+      if (model === '') assert.match(await refusal({ model }), /^invalid request: model: minLength/);
+      else assert.match(await refusal({ model }, 'MODEL_UNAVAILABLE'), /^the model ".*" does not exist/);
+    }
+    const list = 'want one of "default", "fast"';
+    const routed = { model: 'acme/routed' };
+    assert.equal(await refusal({ ...routed, route: 'slow' }), `invalid request: route: got "slow", ${list}`);
+    assert.equal(await refusal({ model: 'acme/routed@slow' }), `invalid request: route: got "slow", ${list}`);
+    assert.match(await refusal({ model: 'acme/routed@fast', route: 'default' }), /^invalid request: route: the model name says/);
+    assert.match(await refusal({ ...routed, route: 'x'.repeat(65) }), /^invalid request: route: maxLength: got 65, want 64$/);
+  });
+
+  it('is not meant where the default route is spelled out', async () => {
+    for (const route of ['', 'default']) {
+      const { body: created } = await account.client.create(body({ model: 'acme/routed', route }));
+      const { data } = (await account.client.get(created.data.taskId)).body;
+      assert.equal(data.model, 'acme/routed');
+      assert.equal((data as { route?: string }).route, 'default');
+    }
+  });
+});
+
+describe('a callback URL', () => {
+  it('is refused where nobody could or should be called', async () => {
+    const cases: [string, RegExp][] = [
+      ['http://example.com/hook', /must be https/],
+      ['ftp://example.com/hook', /must be an absolute https URL/],
+      ['/hook', /must be an absolute https URL/],
+      ['https://', /must be an absolute https URL/],
+      ['https://user:password@example.com/', /must not contain user information/],
+      ['https://example.com/#part', /must not contain a fragment/],
+      ['https://example.com:8443/', /port 8443 is not allowed; want 443/],
+      ['https://exa mple.com/', /must not contain blanks/],
+      ['https://127.0.0.1/', /127\.0\.0\.1 is not a public address; the operator can allow it with EGRESS_ALLOW$/],
+      ['https://0x7f.1/', /127\.0\.0\.1 is not a public address/],
+      ['https://[::1]/', /::1 is not a public address/],
+      ['https://10.0.0.1/', /10\.0\.0\.1 is not a public address/],
+      ['https://169.254.169.254/latest', /169\.254\.169\.254 is not a public address/],
+      ['https://localhost/', /localhost is not a public address/],
+      [`https://example.com/${'x'.repeat(2_049)}`, /maxLength/],
+      ['', /minLength/],
+    ];
+    for (const [url, expected] of cases) {
+      const message = await refusal({ callback: { url } });
+      assert.match(message, /^invalid request: callback\.url: /);
+      assert.match(message, expected, url);
+    }
+  });
+
+  it('is taken where it is public and https', async () => {
+    for (const url of ['https://example.com/hook?a=1', 'https://example.com:443/', 'HTTPS://EXAMPLE.COM/', 'https://1.1.1.1/']) {
+      assert.equal((await account.client.create(body({ callback: { url } }))).status, 200, url);
+    }
+  });
+});
+
+describe('a request that the account cannot afford or queue', () => {
+  it('is refused by 402 with both amounts', async () => {
+    const poor = await served.newAccount({ microUsd: 9_999n });
+
+    const answer = await poor.client.create(body());
+
+    assert.equal(answer.status, 402);
+    assert.equal(answer.body.error_code, 'INSUFFICIENT_BALANCE');
+    assert.match(answer.body.message, /0\.01 USD and 0\.009999 USD is available/);
+  });
+
+  it('is refused by 402 with the command that tops up where the operator sits at the keyboard', async () => {
+    const embedded = await serveApp({ environment: { DARKROOM_EMBEDDED: 'true' } });
+    try {
+      const poor = await embedded.newAccount({ microUsd: 0n });
+      const { message } = (await poor.client.create(body())).body;
+      assert.match(message, new RegExp(`npm run admin -- accounts top-up ${poor.id}`));
+    } finally {
+      await embedded.close();
+    }
+  });
+
+  it('is refused by 429 with Retry-After where the queue is full', async () => {
+    const narrow = await served.newAccount({ runningCap: 1, queueCap: 1 });
+    await narrow.client.create(body());
+    await narrow.client.create(body());
+
+    const answer = await narrow.client.create(body());
+
+    assert.equal(answer.status, 429);
+    assert.equal(answer.body.error_code, 'RATE_LIMITED');
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  });
+});

@@ -1,0 +1,322 @@
+/** Every refusal that needs no task: status, code, one body where the contract wants one, and the headers beside it. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { revokeKey, setSuspended } from '../../src/accounts/accounts.ts';
+import { newApiKey } from '../../src/accounts/api-key.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { body } from '../tasks/task-room.ts';
+import { serveApp, unreachableDatabase } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp();
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** A request as it is written, header by header: `fetch` would tidy it up. */
+async function raw(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string | string[]> = {},
+  sent?: string | Buffer,
+): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, method, path, headers, agent: false }, (incoming) => {
+      let text = '';
+      incoming.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text }));
+    });
+    outgoing.on('error', reject);
+    outgoing.end(sent);
+  });
+}
+
+function bearer(): Record<string, string> {
+  return { Authorization: `Bearer ${account.client.key}` };
+}
+
+function errorOf(answer: RawAnswer): { status: number; code: string } {
+  const envelope = JSON.parse(answer.text) as { code: number; data: unknown; error_code: string; message: string };
+  assert.equal(envelope.code, answer.status);
+  assert.equal(envelope.data, null);
+  assert.ok(envelope.message.length > 0);
+  assert.match(String(answer.headers['content-type']), /^application\/json/);
+  return { status: answer.status, code: envelope.error_code };
+}
+
+describe('a request without a usable key', () => {
+  it('is answered by one and the same 401, whatever is wrong with it', async () => {
+    const revoked = await account.newKey();
+    await revokeKey(served.room.database, revoked.id);
+    const expired = await account.newKey({ expiresAt: new Date(Date.now() - 1_000) });
+    const good = account.client.key;
+    const headers = [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${good}`,
+      good,
+      'Bearer nonsense',
+      `Bearer ${good}x`,
+      `Bearer ${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`,
+      `Bearer ${newApiKey().text}`,
+      `Bearer ${revoked.client.key}`,
+      `Bearer ${expired.client.key}`,
+      `Bearer ${'x'.repeat(4_000)}`,
+    ];
+    const answers = await Promise.all(
+      headers.map((authorization) =>
+        raw(served.url, 'GET', `/v1/tasks/${newTaskId()}`, authorization === undefined ? {} : { authorization }),
+      ),
+    );
+
+    for (const answer of answers) {
+      assert.deepEqual(errorOf(answer), { status: 401, code: 'UNAUTHORIZED' });
+      assert.match(String(answer.headers['www-authenticate']), /^Bearer/);
+    }
+    assert.equal(new Set(answers.map((answer) => answer.text)).size, 1);
+  });
+
+  it('is told so before anything else is looked at', async () => {
+    const answer = await raw(served.url, 'POST', '/v1/tasks', { 'Content-Type': 'text/plain' }, 'not JSON');
+
+    assert.deepEqual(errorOf(answer), { status: 401, code: 'UNAUTHORIZED' });
+  });
+});
+
+describe('a key without the right', () => {
+  it('is answered by 403 that names the scope or the model', async () => {
+    const reader = await account.newKey({ scopes: ['tasks:read'] });
+    const writer = await account.newKey({ scopes: ['tasks:write'] });
+    const other = await account.newKey({ models: ['acme/routed'] });
+
+    const created = await reader.client.create(body());
+    assert.equal(created.status, 403);
+    assert.equal(created.body.error_code, 'FORBIDDEN');
+    assert.match(created.body.message, /tasks:write/);
+    assert.equal((await reader.client.send('POST', `/v1/tasks/${newTaskId()}/cancel`)).status, 403);
+    assert.equal((await writer.client.get(newTaskId())).status, 403);
+    const model = await other.client.create(body());
+    assert.equal(model.body.error_code, 'FORBIDDEN');
+    assert.match(model.body.message, /acme\/pictures/);
+    assert.equal((await other.client.create(body({ model: 'acme/routed@fast' }))).status, 200);
+  });
+
+  it('of a suspended account is answered by 403 ACCOUNT_SUSPENDED', async () => {
+    const suspended = await served.newAccount();
+    await setSuspended(served.room.database, suspended.id, true);
+
+    for (const answer of [await suspended.client.create(body()), await suspended.client.get(newTaskId())]) {
+      assert.equal(answer.status, 403);
+      assert.equal(answer.body.error_code, 'ACCOUNT_SUSPENDED');
+    }
+  });
+});
+
+describe('what is not there', () => {
+  it('is answered by one and the same 404: a path, a task, a task of somebody else', async () => {
+    const other = await served.newAccount();
+    const { body: theirs } = await other.client.create(body());
+    const paths = [
+      `/v1/tasks/${newTaskId()}`,
+      `/v1/tasks/${theirs.data.taskId}`,
+      `/v1/tasks/${theirs.data.taskId.toLowerCase()}`,
+      '/v1/tasks/tk-svc-short',
+      '/v1/tasks/__proto__',
+      '/v1/tasks/%00',
+      '/v1/tasks/%',
+      '/v1/tasks/a%2Fb',
+      '/v1/nothing',
+      '/v1',
+      '/v2/tasks',
+      '/nothing',
+      '//',
+      '/v1/tasks/../../healthz/x',
+    ];
+    const answers = await Promise.all(paths.map((path) => raw(served.url, 'GET', path, bearer())));
+    answers.push(await raw(served.url, 'POST', `/v1/tasks/${theirs.data.taskId}/cancel`, bearer()));
+    answers.push(await raw(served.url, 'POST', `/v1/tasks/${newTaskId()}/cancel`, bearer()));
+    answers.push(await raw(served.url, 'DELETE', '/nothing', bearer()));
+    answers.push(await raw(served.url, 'PROPFIND', '/nothing', bearer()));
+
+    for (const [place, answer] of answers.entries()) {
+      assert.deepEqual(errorOf(answer), { status: 404, code: 'NOT_FOUND' }, paths[place]);
+    }
+    assert.equal(new Set(answers.map((answer) => answer.text)).size, 1);
+  });
+});
+
+describe('a method that a path does not take', () => {
+  it('is answered by 405 with the methods that it does', async () => {
+    const cases = [
+      ['DELETE', `/v1/tasks/${newTaskId()}`, ['GET', 'HEAD']],
+      ['PUT', '/v1/tasks', ['POST']],
+      ['GET', `/v1/tasks/${newTaskId()}/cancel`, ['POST']],
+      ['POST', '/healthz', ['GET', 'HEAD']],
+      ['POST', '/media/token/name.png', ['GET', 'HEAD']],
+      ['PROPFIND', '/healthz', ['GET', 'HEAD']],
+    ] as const;
+    for (const [method, path, allowed] of cases) {
+      const answer = await raw(served.url, method, path, bearer());
+      assert.deepEqual(errorOf(answer), { status: 405, code: 'METHOD_NOT_ALLOWED' }, `${method} ${path}`);
+      const allow = String(answer.headers['allow']).split(', ');
+      for (const each of allowed) assert.ok(allow.includes(each), `${method} ${path}: ${allow.join()}`);
+      assert.ok(!allow.includes(method));
+    }
+  });
+});
+
+describe('a body that cannot be read', () => {
+  const send = (sent: string | Buffer, headers: Record<string, string> = {}): Promise<RawAnswer> =>
+    raw(served.url, 'POST', '/v1/tasks', { ...bearer(), 'Content-Type': 'application/json', ...headers }, sent);
+
+  it('is refused by 415 where it is not plain JSON', async () => {
+    const text = JSON.stringify(body());
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', '', 'json']) {
+      assert.deepEqual(errorOf(await send(text, { 'Content-Type': type })), {
+        status: 415,
+        code: 'UNSUPPORTED_MEDIA_TYPE',
+      });
+    }
+    assert.equal((await send(text, { 'Content-Encoding': 'gzip' })).status, 415);
+    assert.equal((await raw(served.url, 'POST', '/v1/tasks', bearer(), text)).status, 415);
+  });
+
+  it('is taken with a charset, in any case, and behind a byte order mark', async () => {
+    const text = JSON.stringify(body());
+    assert.equal((await send(text, { 'Content-Type': 'Application/JSON; charset=utf-8' })).status, 200);
+    assert.equal((await send(`\uFEFF${text}`)).status, 200);
+  });
+
+  it('is refused by 400 where it is no JSON object, with a message of our own', async () => {
+    const bodies = ['', '{', '[]', 'null', '"text"', '7', '{"a":1}x', "{'model':1}", 'undefined', '{"a":NaN}', '[{}]'];
+    for (const text of bodies) {
+      const answer = await send(text);
+      assert.deepEqual(errorOf(answer), { status: 400, code: 'INVALID_REQUEST' }, text);
+      assert.match(answer.text, /"invalid request: the body is not (JSON|a JSON object)"/);
+    }
+    assert.equal((await send(Buffer.from('{"model":"\xff"}', 'latin1'))).status, 400);
+  });
+
+  it('is refused where it is nested deeper than 32 levels, and read up to there', async () => {
+    const nested = (levels: number): string => `{"model":"m","input":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
+    assert.match((await send(nested(33))).text, /nested deeper than 32 levels/);
+    assert.match((await send(nested(32))).text, /invalid request: input: type: got array, want object/);
+    assert.match((await send(`${'['.repeat(2_000_000)}`)).text, /nested deeper than 32 levels/);
+    const brackets = JSON.stringify(body({ input: { prompt: '[{'.repeat(100) } }));
+    assert.equal((await send(brackets)).status, 200);
+  });
+
+  it('is refused by 413 above 10 MB, whether it says its length or not', async () => {
+    const large = Buffer.alloc(10_000_001, ' ');
+    for (const headers of [{ 'Content-Length': String(large.length) }, { 'Transfer-Encoding': 'chunked' }]) {
+      assert.deepEqual(errorOf(await send(large, headers as Record<string, string>)), {
+        status: 413,
+        code: 'PAYLOAD_TOO_LARGE',
+      });
+    }
+    const fits = Buffer.concat([Buffer.from(JSON.stringify(body())), Buffer.alloc(9_000_000, ' ')]);
+    assert.equal((await send(fits)).status, 200);
+  });
+});
+
+describe('the request id', () => {
+  it('is ours, another one each time, where the client sent none or an unusable one', async () => {
+    const seen = new Set<unknown>();
+    for (const sent of [undefined, '', 'has blanks', 'x'.repeat(65), 'semi;colon', 'ümlaut']) {
+      const headers = sent === undefined ? {} : { 'X-Request-Id': Buffer.from(sent).toString('latin1') };
+      const answer = await raw(served.url, 'GET', '/healthz', headers);
+      assert.match(String(answer.headers['x-request-id']), /^req_[0-9A-Z]{26}$/);
+      seen.add(answer.headers['x-request-id']);
+    }
+    assert.equal(seen.size, 6);
+  });
+
+  it("is the client's own where that has the right form, on errors as well", async () => {
+    for (const sent of ['a', 'trace-7_B', 'x'.repeat(64)]) {
+      const ok = await raw(served.url, 'GET', '/healthz', { 'X-Request-Id': sent });
+      const missing = await raw(served.url, 'GET', '/nothing', { 'X-Request-Id': sent });
+      assert.deepEqual([ok.headers['x-request-id'], missing.headers['x-request-id']], [sent, sent]);
+    }
+  });
+
+  it('comes with nosniff on every answer', async () => {
+    for (const path of ['/healthz', '/nothing', '/v1/tasks/x', '/media/x/y']) {
+      const answer = await raw(served.url, 'GET', path);
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+    }
+  });
+});
+
+describe('while the database is away', () => {
+  it('every route that needs it answers 503 with Retry-After, and says nothing of why', async () => {
+    const away = await serveApp({ appDatabase: unreachableDatabase() });
+    try {
+      const headers = { ...bearer(), 'Content-Type': 'application/json' };
+      const token = new URL(await signedUrl()).pathname;
+      const answers = [
+        await raw(away.url, 'POST', '/v1/tasks', headers, JSON.stringify(body())),
+        await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`, headers),
+        await raw(away.url, 'POST', `/v1/tasks/${newTaskId()}/cancel`, headers),
+        await raw(away.url, 'GET', token),
+      ];
+
+      for (const answer of answers) {
+        assert.deepEqual(errorOf(answer), { status: 503, code: 'SERVICE_UNAVAILABLE' });
+        assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
+        assert.doesNotMatch(answer.text, /127\.0\.0\.1|ECONNREFUSED|postgres|nobody/i);
+      }
+      assert.equal((await raw(away.url, 'GET', '/healthz')).status, 200);
+      const ready = await raw(away.url, 'GET', '/readyz');
+      assert.equal(ready.status, 503);
+      assert.equal((JSON.parse(ready.text) as { database: boolean }).database, false);
+      // What cannot be a key is refused without asking.
+      assert.equal((await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`)).status, 401);
+    } finally {
+      await away.close();
+    }
+  });
+});
+
+async function signedUrl(): Promise<string> {
+  const { body: created } = await account.client.create(body());
+  await served.succeed(created.data.taskId, Buffer.from('bytes'));
+  const task = await account.client.get(created.data.taskId);
+  return task.body.data.output?.[0]?.url ?? '';
+}
+
+describe('where only HTTPS is served', () => {
+  const forwarded = async (trusted: string, headers: Record<string, string>): Promise<number> => {
+    const https = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
+    try {
+      return (await raw(https.url, 'GET', '/healthz', headers)).status;
+    } finally {
+      await https.close();
+    }
+  };
+
+  it('a request is taken by the word of a trusted proxy alone, and of the nearest one', async () => {
+    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }), 200);
+    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'http, https' }), 200);
+    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'https, http' }), 400);
+    assert.equal(await forwarded('127.0.0.0/8', {}), 400);
+    assert.equal(await forwarded('10.0.0.0/8', { 'X-Forwarded-Proto': 'https' }), 400);
+  });
+});

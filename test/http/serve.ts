@@ -1,0 +1,140 @@
+/**
+ * The public application on a random port, in this process: the real app, database and store, without Temporal. What
+ * the launcher would be told is counted.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { createAccount, createKey } from '../../src/accounts/accounts.ts';
+import type { KeyRights } from '../../src/accounts/accounts.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { createAuthenticator } from '../../src/accounts/authenticate.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { newId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { openStore } from '../../src/files/open-store.ts';
+import type { ObjectStore } from '../../src/files/object-store.ts';
+import { createUrlSigner } from '../../src/files/signed-url.ts';
+import { createApp } from '../../src/http/app.ts';
+import { listen } from '../../src/http/server.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+export const SIGNING_KEY = 'a signing key of at least 32 characters';
+
+export interface ServedAccount {
+  readonly id: string;
+  readonly client: ApiClient;
+  /** Another key of the same account. */
+  newKey(rights?: Partial<KeyRights>): Promise<{ readonly id: string; readonly client: ApiClient }>;
+}
+
+export interface ServedApp {
+  readonly url: string;
+  readonly room: TaskRoom;
+  readonly store: ObjectStore;
+  /** How often the launcher was woken, and which tasks were offered for repair. */
+  readonly told: { wakes: number; readonly considered: string[] };
+  newAccount(options?: { microUsd?: bigint; runningCap?: number; queueCap?: number }): Promise<ServedAccount>;
+  /** Ends a task as a worker would, with these bytes as its one output. */
+  succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** More of the environment that the configuration is read from. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Another database for the app alone. */
+  readonly appDatabase?: Database;
+  /** Whether only HTTPS by a trusted proxy is taken. */
+  readonly requiresHttps?: boolean;
+}
+
+/** A database behind a port that nobody listens on. */
+export function unreachableDatabase(): Database {
+  return openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 2 }, silentLogger());
+}
+
+export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
+  const room = await openTaskRoom(options.appDatabase);
+  const { database } = room;
+  const loaded = loadConfig({
+    DATABASE_URL: 'postgres://not-used',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    STORE_URL: `file://${folder}`,
+    URL_SIGNING_KEY: SIGNING_KEY,
+    ENCRYPTION_KEY: SIGNING_KEY,
+    PORT: '0',
+    PUBLIC_URL: 'http://127.0.0.1',
+    ...options.environment,
+  });
+  const config = { ...loaded, http: { ...loaded.http, requiresHttps: options.requiresHttps ?? false } };
+  const store = openStore(config.store);
+  const told = { wakes: 0, considered: [] as string[] };
+
+  let handle: RequestListener = () => {};
+  const server = await listen(config.http, (request, response) => handle(request, response));
+  const appDatabase = options.appDatabase ?? database;
+  const app = createApp({
+    config,
+    logger: silentLogger(),
+    database: appDatabase,
+    store,
+    urlSigner: createUrlSigner({ publicUrl: server.url, signingKey: SIGNING_KEY, lifetimeSeconds: 1800 }),
+    authenticator: createAuthenticator(appDatabase),
+    catalogue: room.catalogue,
+    taskCreator: room.creator,
+    wakeLauncher: () => {
+      told.wakes += 1;
+    },
+    considerRepair: (task) => {
+      told.considered.push(task.id);
+    },
+    isReady: () => true,
+  });
+  const callback = app.callback();
+  handle = (request, response) => void callback(request, response);
+
+  return {
+    url: server.url,
+    room,
+    store,
+    told,
+    async newAccount({ microUsd = 1_000_000_000n, runningCap = 1_000, queueCap = 10_000 } = {}) {
+      const id = await database.transaction(async (transaction) => {
+        const accountId = await createAccount(transaction, 'test', { runningCap, queueCap });
+        if (microUsd > 0n) await topUp(transaction, accountId, microUsd, newId('topup'));
+        return accountId;
+      });
+      const newKey: ServedAccount['newKey'] = async (rights = {}) => {
+        const key = await createKey(database, id, { name: 'test', scopes: SCOPES, ...rights });
+        return { id: key.id, client: new ApiClient([server.url], key.text) };
+      };
+      return { id, client: (await newKey()).client, newKey };
+    },
+    async succeed(taskId, bytes, mimeType = 'image/png') {
+      const objectKey = `outputs/${taskId}/1`;
+      const stored = await store.put(objectKey, bytes, { mimeType });
+      await claimOutbox(database, 1_000);
+      const output = { type: 'image', objectKey, mimeType, ...stored, width: 2, height: 1 };
+      const verdict = { status: 'success', outputs: [output], capturedMicroUsd: 10_000n } as const;
+      await settleTask(database, taskId as TaskId, verdict, { retentionDays: 7 });
+    },
+    async close() {
+      await server.close(1_000);
+      await store.close();
+      await options.appDatabase?.close();
+      await room.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { TaskStatus } from '../../src/domain/task-status.ts';
+import { cancelTask } from '../../src/tasks/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { TaskNotFoundError, readTask } from '../../src/tasks/read.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+const RETENTION_DAYS = 7;
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+
+describe('cancelling a task that was not launched', () => {
+  it('ends it in that very transaction: settled, off the queue, nothing for Temporal but its callback', async () => {
+    const caller = await room.newCaller();
+    const sent = body({ callback: { url: 'https://example.com/hook' } });
+    const { taskId } = await room.creator.create(caller, sent, undefined);
+
+    await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS);
+
+    const task = await readTask(room.database, taskId);
+    assert.equal(task.status, 'fail');
+    assert.equal(task.errorReason, 'cancelled');
+    assert.equal(task.capturedMicroUsd, 0n);
+    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE task_id = $1', taskId), [
+      { kind: 'deliver_callback' },
+    ]);
+    const account = await room.account(caller);
+    assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
+    const events = await room.rows('SELECT type FROM task_events WHERE task_id = $1 ORDER BY seq', taskId);
+    assert.deepEqual(events.map((event) => event['type']), ['accepted', 'cancel_requested', 'settled']);
+  });
+
+  it('ends it once where sixteen ask at once', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+
+    await Promise.all(
+      Array.from({ length: 16 }, () => cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS)),
+    );
+
+    const releases = await room.rows(`SELECT 1 FROM ledger_entries WHERE kind = 'release' AND reference = $1`, taskId);
+    assert.equal(releases.length, 1);
+    const events = await room.rows('SELECT 1 FROM task_events WHERE task_id = $1', taskId);
+    assert.equal(events.length, 3);
+  });
+});
+
+describe('cancelling a task that was launched', () => {
+  it('leaves it as it is and tells Temporal once, however often it is asked', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await claimOutbox(room.database, 1_000);
+
+    const asked = [];
+    for (let time = 0; time < 3; time++) {
+      asked.push(await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS));
+    }
+
+    assert.deepEqual(asked, [true, false, false]);
+    assert.equal((await readTask(room.database, taskId)).status, 'queued');
+    const rows = await room.rows('SELECT kind FROM outbox WHERE task_id = $1 ORDER BY kind', taskId);
+    assert.deepEqual(rows.map((row) => row['kind']), ['cancel_task', 'start_task']);
+    assert.equal((await room.account(caller)).running, 1);
+  });
+
+  it('changes nothing from archiving on', async () => {
+    const caller = await room.newCaller();
+    for (const status of ['archiving', 'success', 'fail'] as readonly TaskStatus[]) {
+      const { taskId } = await room.creator.create(caller, body(), undefined);
+      await claimOutbox(room.database, 1_000);
+      if (status === 'archiving') await room.rows(`UPDATE tasks SET status = 'archiving' WHERE id = $1`, taskId);
+      if (status === 'success') {
+        const verdict = { status, outputs: [], capturedMicroUsd: 0n } as const;
+        await settleTask(room.database, taskId, verdict, { retentionDays: RETENTION_DAYS });
+      }
+      if (status === 'fail') {
+        const verdict = { status, reason: 'no_output' } as const;
+        await settleTask(room.database, taskId, verdict, { retentionDays: RETENTION_DAYS });
+      }
+      const before = await room.rows('SELECT * FROM tasks WHERE id = $1', taskId);
+
+      assert.equal(await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS), false);
+
+      assert.deepEqual(await room.rows('SELECT * FROM tasks WHERE id = $1', taskId), before);
+    }
+  });
+});
+
+describe('cancelling a task of somebody else', () => {
+  it('is the same as cancelling one that never was, and changes nothing', async () => {
+    const [owner, other] = [await room.newCaller(), await room.newCaller()];
+    const { taskId } = await room.creator.create(owner, body(), undefined);
+
+    for (const id of [taskId, newTaskId()]) {
+      await assert.rejects(cancelTask(room.database, other.accountId, id, RETENTION_DAYS), TaskNotFoundError);
+    }
+
+    assert.equal((await readTask(room.database, taskId)).status, 'queued');
+  });
+});

@@ -1,0 +1,220 @@
+/** The outbox: nothing is claimed twice, nothing is lost, and no account runs more than it may. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setSuspended } from '../../src/accounts/accounts.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import {
+  OUTBOX_LEASE_SECONDS,
+  claimOutbox,
+  hasStart,
+  removeOutbox,
+  requestRestart,
+} from '../../src/tasks/outbox.ts';
+import type { OutboxItem } from '../../src/tasks/outbox.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+// A claim takes whatever is due: rows of the test before are out of its way.
+beforeEach(async () => {
+  await room.rows('UPDATE account_counters SET is_suspended = true');
+  await room.rows('DELETE FROM outbox WHERE is_ready');
+});
+
+async function createTasks(caller: Caller, count: number): Promise<readonly TaskId[]> {
+  const taskIds: TaskId[] = [];
+  for (let place = 0; place < count; place++) {
+    taskIds.push((await room.creator.create(caller, body(), undefined)).taskId);
+  }
+  return taskIds;
+}
+
+/** Claims with several claimers at once until none gets anything. */
+async function claimAll(claimers: number, limit: number): Promise<readonly OutboxItem[]> {
+  const claimed: OutboxItem[] = [];
+  await Promise.all(
+    Array.from({ length: claimers }, async () => {
+      for (;;) {
+        const items = await claimOutbox(room.database, limit);
+        if (items.length === 0) return;
+        claimed.push(...items);
+      }
+    }),
+  );
+  return claimed;
+}
+
+/** As if the time of a lease had passed. */
+async function expireLeases(): Promise<void> {
+  await room.rows(`UPDATE outbox SET due_at = due_at - make_interval(secs => 3600)`);
+}
+
+describe('four claimers at once', () => {
+  it('claim every row of several accounts, and none twice', async () => {
+    const callers = await Promise.all(Array.from({ length: 3 }, () => room.newCaller()));
+    const created = (await Promise.all(callers.map((caller) => createTasks(caller, 30)))).flat();
+
+    const claimed = await claimAll(4, 7);
+
+    assert.equal(claimed.length, 90);
+    assert.deepEqual(new Set(claimed.map((item) => item.taskId)), new Set(created));
+    for (const caller of callers) assert.equal((await room.account(caller)).running, 30);
+  });
+
+  it('let no account run more than its cap, and leave the others theirs', async () => {
+    const narrow = await room.newCaller({ runningCap: 3 });
+    const wide = await room.newCaller({ runningCap: 50 });
+    await Promise.all([createTasks(narrow, 12), createTasks(wide, 20)]);
+
+    const claimed = await claimAll(4, 5);
+
+    const countOf = (caller: Caller): number => claimed.filter((item) => item.accountId === caller.accountId).length;
+    assert.equal(countOf(narrow), 3);
+    assert.equal(countOf(wide), 20);
+    const account = await room.account(narrow);
+    assert.deepEqual([account.running, account.queued], [3, 9]);
+  });
+});
+
+describe('a claim', () => {
+  it('takes an account in the order of its queue', async () => {
+    const caller = await room.newCaller({ runningCap: 4 });
+    const created = await createTasks(caller, 6);
+
+    const claimed = await claimOutbox(room.database, 100);
+
+    assert.deepEqual(claimed.map((item) => item.taskId), created.slice(0, 4));
+  });
+
+  it('admits the next where a task has ended', async () => {
+    const caller = await room.newCaller({ runningCap: 1 });
+    const [first, second] = await createTasks(caller, 2);
+    assert.ok(first && second);
+    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [first]);
+    assert.deepEqual(await claimOutbox(room.database, 10), []);
+
+    await settleTask(room.database, first, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
+
+    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [second]);
+  });
+
+  it('passes a suspended account by until that is lifted', async () => {
+    const caller = await room.newCaller();
+    const [taskId] = await createTasks(caller, 1);
+    await setSuspended(room.database, caller.accountId, true);
+    assert.deepEqual(await claimOutbox(room.database, 10), []);
+
+    await setSuspended(room.database, caller.accountId, false);
+
+    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [taskId]);
+  });
+
+  it('brings what starting the workflow needs', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body({ model: 'acme/routed@fast' }), undefined);
+
+    const [item] = await claimOutbox(room.database, 10);
+
+    const { hash } = room.catalogue.resolve('acme/routed', 'fast');
+    assert.deepEqual(
+      { ...item, id: undefined },
+      {
+        id: undefined,
+        kind: 'start_task',
+        taskId,
+        accountId: caller.accountId,
+        deliveries: 0,
+        model: 'acme/routed@fast',
+        route: 'fast',
+        definitionHash: hash,
+      },
+    );
+  });
+
+  it('never takes more than it was asked for, of each kind', async () => {
+    await createTasks(await room.newCaller(), 5);
+
+    assert.equal((await claimOutbox(room.database, 2)).length, 2);
+  });
+});
+
+describe('a lease', () => {
+  it('keeps a row from everyone else for its time', async () => {
+    await createTasks(await room.newCaller(), 1);
+    await claimOutbox(room.database, 10);
+
+    assert.deepEqual(await claimOutbox(room.database, 10), []);
+    const [row] = await room.rows<{ seconds: number }>(
+      'SELECT extract(epoch FROM due_at - now())::float8 AS seconds FROM outbox WHERE is_ready',
+    );
+    assert.ok(row && row.seconds > 0 && row.seconds <= OUTBOX_LEASE_SECONDS, String(row?.seconds));
+  });
+
+  it('that runs out gives the row again, and takes no second running slot', async () => {
+    const caller = await room.newCaller({ runningCap: 1 });
+    const [taskId] = await createTasks(caller, 1);
+    await claimOutbox(room.database, 10);
+
+    await expireLeases();
+    const [again] = await claimOutbox(room.database, 10);
+
+    assert.equal(again?.taskId, taskId);
+    assert.equal(again?.deliveries, 1);
+    assert.equal((await room.account(caller)).running, 1);
+  });
+
+  it('grows with each delivery up to a minute', async () => {
+    await createTasks(await room.newCaller(), 1);
+    const seconds: number[] = [];
+    for (let delivery = 0; delivery < 12; delivery++) {
+      await claimOutbox(room.database, 10);
+      const [row] = await room.rows<{ seconds: number }>(
+        'SELECT round(extract(epoch FROM due_at - now()))::int AS seconds FROM outbox WHERE is_ready',
+      );
+      seconds.push(row?.seconds ?? 0);
+      await expireLeases();
+    }
+
+    assert.deepEqual(seconds, [15, 30, ...Array.from({ length: 10 }, () => 60)]);
+  });
+});
+
+describe('a row that was delivered', () => {
+  it('is gone for good, and its task has no start any more', async () => {
+    const [taskId] = await createTasks(await room.newCaller(), 1);
+    assert.ok(taskId);
+    assert.equal(await hasStart(room.database, taskId), true);
+    const items = await claimOutbox(room.database, 10);
+
+    await removeOutbox(room.database, items.map((item) => item.id));
+
+    assert.equal(await hasStart(room.database, taskId), false);
+    await expireLeases();
+    assert.deepEqual(await claimOutbox(room.database, 10), []);
+  });
+
+  it('can be asked for again where the workflow is missing: once, and only while the task is open', async () => {
+    const caller = await room.newCaller({ runningCap: 1 });
+    const [taskId] = await createTasks(caller, 1);
+    assert.ok(taskId);
+    await removeOutbox(room.database, (await claimOutbox(room.database, 10)).map((item) => item.id));
+
+    assert.equal(await requestRestart(room.database, taskId), true);
+    assert.equal(await requestRestart(room.database, taskId), false);
+    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [taskId]);
+    assert.equal((await room.account(caller)).running, 1);
+
+    await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });
+    assert.equal(await requestRestart(room.database, taskId), false);
+  });
+});
