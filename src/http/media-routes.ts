@@ -31,6 +31,8 @@ export function registerMediaRoutes(router: Router<RequestState>, http: HttpCont
     ctx.status = status;
     ctx.set(headers);
     if (body !== undefined) ctx.body = body;
+    // Koa writes the status as text into an error that has no body.
+    else if (status >= 400) ctx.body = '';
     // Koa must not guess a type or a length of its own.
     ctx.set(headers);
   });

@@ -1,7 +1,8 @@
 /**
- * Accepting a task: one statement that is one transaction, in which the hold, the task, its idempotency key, its first
+ * Accepting tasks: one statement that is one transaction, in which the hold, the task, its idempotency key, its first
  * event, its callback and its outbox row come into being together or not at all (architecture, "The way of one task").
  * It crosses rooms on purpose: a create may cost two round trips beside authentication's, the key's look-up and this.
+ * Requests reach it through `accept-queue.ts`, which brings those of one account together.
  */
 import type { Database, Statement } from '../database/database.ts';
 import { UniqueViolationError } from '../database/database.ts';
@@ -86,34 +87,60 @@ export async function findReplay(
   return row.id;
 }
 
-const acceptTask: Statement = {
-  name: 'accept_task',
-  text: `WITH hold AS (
-           UPDATE account_counters
-              SET available_micro_usd = available_micro_usd - $15::bigint,
-                  held_micro_usd = held_micro_usd + $15::bigint,
-                  queued = queued + 1
-            WHERE account_id = $2 AND available_micro_usd >= $15::bigint AND queued + running < queue_cap + running_cap
-        RETURNING account_id),
+/**
+ * Looks the keys up and accepts what is new. The look-up is a plain read before the account's row is locked: a replay
+ * must wait neither for its account nor for a settlement of its task, which takes these two locks the other way round.
+ * LATERAL with a limit keeps it on the index, whatever the planner believes of the table's size.
+ */
+const acceptTasks: Statement = {
+  name: 'accept_tasks',
+  text: `WITH wanted AS (
+           SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
+                                $9::text[], $10::jsonb[], $11::jsonb[], $12::text[], $13::integer[], $14::float8[],
+                                $15::bigint[], $16::text[])
+             AS w (id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route, definition_hash, input,
+                   metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url)),
+         used AS (
+           SELECT t.id, t.idempotency_key, t.fingerprint
+             FROM wanted w
+            CROSS JOIN LATERAL (
+                  SELECT id, idempotency_key, fingerprint FROM tasks
+                   WHERE account_id = $1 AND idempotency_key = w.idempotency_key LIMIT 1) t),
+         fresh AS (
+           SELECT * FROM wanted w WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
+         total AS (
+           SELECT count(*)::integer AS tasks, sum(held_micro_usd)::bigint AS micro_usd FROM fresh),
+         hold AS (
+           UPDATE account_counters c
+              SET available_micro_usd = c.available_micro_usd - t.micro_usd,
+                  held_micro_usd = c.held_micro_usd + t.micro_usd,
+                  queued = c.queued + t.tasks
+             FROM total t
+            WHERE c.account_id = $1 AND t.tasks > 0 AND c.available_micro_usd >= t.micro_usd
+              AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap
+        RETURNING c.account_id),
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
                               held_micro_usd)
-           SELECT $1, account_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-                  now() + make_interval(secs => $14), $15::bigint
-             FROM hold
-        RETURNING id, account_id),
+           SELECT f.id, h.account_id, f.key_id, f.idempotency_key, f.fingerprint, f.fingerprint_version, f.model, f.route,
+                  f.definition_hash, f.input, f.metadata, f.storage, f.timeout_seconds,
+                  now() + make_interval(secs => f.queued_seconds), f.held_micro_usd
+             FROM hold h, fresh f
+        RETURNING id, account_id, key_id, held_micro_usd),
          entry AS (
            INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id)
-           SELECT account_id, 'hold', id, $15::bigint, $3 FROM task),
+           SELECT account_id, 'hold', id, held_micro_usd, key_id FROM task),
          event AS (
            INSERT INTO task_events (task_id, seq, type) SELECT id, 1, 'accepted' FROM task),
          callback AS (
            INSERT INTO callbacks (task_id, account_id, url)
-           SELECT id, account_id, $16 FROM task WHERE $16::text IS NOT NULL),
+           SELECT f.id, h.account_id, f.callback_url FROM hold h, fresh f WHERE f.callback_url IS NOT NULL),
          start AS (
            INSERT INTO outbox (kind, account_id, task_id, is_ready) SELECT 'start_task', account_id, id, false FROM task)
-         SELECT id FROM task`,
+         SELECT id, NULL::text AS "usedKey", NULL::bytea AS fingerprint FROM task
+         UNION ALL
+         SELECT id, idempotency_key, fingerprint FROM used`,
 };
 
 const selectCounters: Statement = {
@@ -128,16 +155,21 @@ export interface Acceptance {
   readonly isReplay: boolean;
 }
 
+/** What became of a request among others: `refused` has its reason asked for by `acceptOne`. */
+export type AcceptOutcome = Acceptance | 'mismatch' | 'refused';
+
 /**
- * Accepts a task, holding its worst-case cost.
+ * Accepts a task by itself, holding its worst-case cost.
  *
  * @throws {InsufficientBalanceError} @throws {QueueFullError} nothing was accepted, and the key is not used up.
- * @throws {IdempotencyMismatchError} another body won the key a moment before.
+ * @throws {IdempotencyMismatchError} another body used the key.
  */
-export async function accept(database: Database, task: NewTask): Promise<Acceptance> {
+export async function acceptOne(database: Database, task: NewTask): Promise<Acceptance> {
   // Twice: between a refusal and reading why, a top-up or a settlement may have made room.
   for (let attempt = 0; attempt < 2; attempt++) {
-    if (await tryAccept(database, task)) return { taskId: task.id, isReplay: false };
+    const [outcome = 'refused'] = await acceptTogether(database, task.accountId, [task]);
+    if (outcome === 'mismatch') throw new IdempotencyMismatchError();
+    if (outcome !== 'refused') return outcome;
     // Contract §2: too little money or a conflict, and the key is looked up once more before that is answered.
     if (task.idempotencyKey !== undefined) {
       const replayed = await findReplay(database, task.accountId, task.idempotencyKey, task.fingerprint);
@@ -148,31 +180,63 @@ export async function accept(database: Database, task: NewTask): Promise<Accepta
   throw new QueueFullError(0);
 }
 
-/** @returns whether the task was inserted. */
-async function tryAccept(database: Database, task: NewTask): Promise<boolean> {
+/**
+ * Accepts tasks of one account in one statement. Those whose key was used before are replays; of the others all are
+ * accepted or none, which is so where the balance or the queue cannot take all, or a key was used in this very moment.
+ *
+ * @returns what became of each, in their order.
+ */
+export async function acceptTogether(
+  database: Database,
+  accountId: string,
+  tasks: readonly NewTask[],
+): Promise<readonly AcceptOutcome[]> {
+  const rows = await tryAccept(database, accountId, tasks);
+  const accepted = new Set(rows.filter(({ usedKey }) => usedKey === null).map(({ id }) => id));
+  const used = new Map(rows.filter(({ usedKey }) => usedKey !== null).map((row) => [row.usedKey, row]));
+  return tasks.map(({ id, idempotencyKey, fingerprint }) => {
+    const first = idempotencyKey === undefined ? undefined : used.get(idempotencyKey);
+    if (first !== undefined) {
+      return first.fingerprint?.equals(fingerprint.hash) === true ? { taskId: first.id, isReplay: true } : 'mismatch';
+    }
+    return accepted.has(id) ? { taskId: id, isReplay: false } : 'refused';
+  });
+}
+
+interface AcceptRow {
+  readonly id: TaskId;
+  /** The key that this task used before now; null for a task that was accepted. */
+  readonly usedKey: string | null;
+  readonly fingerprint: Buffer | null;
+}
+
+async function tryAccept(
+  database: Database,
+  accountId: string,
+  tasks: readonly NewTask[],
+): Promise<readonly AcceptRow[]> {
   try {
-    const rows = await database.query(acceptTask, [
-      task.id,
-      task.accountId,
-      task.keyId,
-      task.idempotencyKey ?? null,
-      task.fingerprint.hash,
-      task.fingerprint.version,
-      task.model,
-      task.route ?? null,
-      task.definitionHash,
-      JSON.stringify(task.input),
-      task.metadata === undefined ? null : JSON.stringify(task.metadata),
-      task.storage,
-      task.timeoutSeconds ?? null,
-      task.queuedSeconds,
-      task.holdMicroUsd,
-      task.callbackUrl ?? null,
+    return await database.query<AcceptRow>(acceptTasks, [
+      accountId,
+      tasks.map((task) => task.id),
+      tasks.map((task) => task.keyId),
+      tasks.map((task) => task.idempotencyKey ?? null),
+      tasks.map((task) => task.fingerprint.hash),
+      tasks.map((task) => task.fingerprint.version),
+      tasks.map((task) => task.model),
+      tasks.map((task) => task.route ?? null),
+      tasks.map((task) => task.definitionHash),
+      tasks.map((task) => JSON.stringify(task.input)),
+      tasks.map((task) => (task.metadata === undefined ? null : JSON.stringify(task.metadata))),
+      tasks.map((task) => task.storage),
+      tasks.map((task) => task.timeoutSeconds ?? null),
+      tasks.map((task) => task.queuedSeconds),
+      tasks.map((task) => task.holdMicroUsd),
+      tasks.map((task) => task.callbackUrl ?? null),
     ]);
-    return rows.length === 1;
   } catch (error) {
-    // The same key won meanwhile: the whole statement, hold included, was rolled back.
-    if (error instanceof UniqueViolationError) return false;
+    // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.
+    if (error instanceof UniqueViolationError) return [];
     throw error;
   }
 }

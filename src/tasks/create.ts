@@ -1,6 +1,6 @@
 /**
- * The use case behind `POST /tasks`: in the order that contract §2 gives, from the key's look-up (where a replay ends) to
- * the one transaction that accepts.
+ * The use case behind `POST /tasks`: answering in the order that contract §2 gives, from the key (where a replay ends) to the
+ * one transaction that accepts.
  */
 import { requireModel } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
@@ -12,9 +12,11 @@ import { newTaskId, taskIdForKey } from '../domain/ids.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import { checkUrl } from '../egress/policy.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { accept, findReplay } from './accept.ts';
-import type { Acceptance } from './accept.ts';
+import { createAcceptor } from './accept-queue.ts';
+import { findReplay } from './accept.ts';
+import type { Acceptance, NewTask } from './accept.ts';
 import { fingerprint } from './fingerprint.ts';
+import type { Fingerprint } from './fingerprint.ts';
 import { unstorableProblem } from './storable-text.ts';
 
 /** A request body that has the form of wire/create-task.ts. */
@@ -59,47 +61,63 @@ export interface TaskCreator {
 
 export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
   const { database, catalogue, installationId, checkBody } = dependencies;
+  const acceptor = createAcceptor(database);
   return {
     async create(caller, body, idempotencyKey) {
       const print = fingerprint(body);
-      if (idempotencyKey !== undefined) {
+      let task: NewTask;
+      try {
+        task = judge(caller, body, idempotencyKey, print);
+      } catch (problem) {
+        // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
+        // statement that accepts.
+        if (idempotencyKey === undefined) throw problem;
         const replayed = await findReplay(database, caller.accountId, idempotencyKey, print);
-        if (replayed !== undefined) return { taskId: replayed, isReplay: true };
+        if (replayed === undefined) throw problem;
+        return { taskId: replayed, isReplay: true };
       }
-
-      const problem = checkBody(body);
-      if (problem !== undefined) throw new InvalidTaskError(problem);
-      const request = body as unknown as CreateRequest;
-      const model = catalogue.resolve(request.model, request.route);
-      requireModel(caller, model.definition.name);
-      const inputProblem = model.checkInput(request.input);
-      if (inputProblem !== undefined) throw new InvalidTaskError(inputProblem);
-      const textProblem = unstorableProblem(body);
-      if (textProblem !== undefined) throw new InvalidTaskError(textProblem);
-      checkCallback(request, dependencies.egressPolicy);
-      checkTimeout(request, model.definition.limits.handlingSeconds);
-      const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
-      checkMaxCost(request, holdMicroUsd);
-
-      return accept(database, {
-        id: idempotencyKey === undefined ? newTaskId() : taskIdForKey(installationId, caller.accountId, idempotencyKey),
-        accountId: caller.accountId,
-        keyId: caller.keyId,
-        idempotencyKey,
-        fingerprint: print,
-        model: model.fullName,
-        route: model.hasRoutes ? model.route : undefined,
-        definitionHash: model.hash,
-        input: request.input,
-        metadata: request.metadata,
-        storage: request.storage ?? 'temp',
-        timeoutSeconds: request.timeoutSeconds,
-        queuedSeconds: model.definition.limits.queuedSeconds,
-        callbackUrl: request.callback?.url,
-        holdMicroUsd,
-      });
+      return acceptor.accept(task);
     },
   };
+
+  /** Everything that can be said about a request without asking anyone. */
+  function judge(
+    caller: Caller,
+    body: Readonly<Record<string, unknown>>,
+    idempotencyKey: string | undefined,
+    print: Fingerprint,
+  ): NewTask {
+    const problem = checkBody(body);
+    if (problem !== undefined) throw new InvalidTaskError(problem);
+    const request = body as unknown as CreateRequest;
+    const model = catalogue.resolve(request.model, request.route);
+    requireModel(caller, model.definition.name);
+    const inputProblem = model.checkInput(request.input);
+    if (inputProblem !== undefined) throw new InvalidTaskError(inputProblem);
+    const textProblem = unstorableProblem(body);
+    if (textProblem !== undefined) throw new InvalidTaskError(textProblem);
+    checkCallback(request, dependencies.egressPolicy);
+    checkTimeout(request, model.definition.limits.handlingSeconds);
+    const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
+    checkMaxCost(request, holdMicroUsd);
+    return {
+      id: idempotencyKey === undefined ? newTaskId() : taskIdForKey(installationId, caller.accountId, idempotencyKey),
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      idempotencyKey,
+      fingerprint: print,
+      model: model.fullName,
+      route: model.hasRoutes ? model.route : undefined,
+      definitionHash: model.hash,
+      input: request.input,
+      metadata: request.metadata,
+      storage: request.storage ?? 'temp',
+      timeoutSeconds: request.timeoutSeconds,
+      queuedSeconds: model.definition.limits.queuedSeconds,
+      callbackUrl: request.callback?.url,
+      holdMicroUsd,
+    };
+  }
 }
 
 function checkCallback(request: CreateRequest, policy: EgressPolicy): void {

@@ -26,6 +26,13 @@ export const OUTBOX_LEASE_SECONDS = 15;
 const MAX_BACKOFF_SECONDS = 60;
 
 /**
+ * Commits this statement without waiting until it is on disk. A claim or a removal that a crash takes back is made again,
+ * and what was delivered meanwhile is delivered twice, which the workflow id makes harmless; waiting would hold the
+ * account's row, and with it every create of that account, for a disk write each time.
+ */
+const WITHOUT_WAITING_FOR_DISK = `(SELECT set_config('synchronous_commit', 'off', true)) = 'off'`;
+
+/**
  * Admits waiting starts to the running slots of their accounts, and claims them with whatever else is due. Only accounts
  * with a free slot are looked at (by index), each in the order of its own queue.
  *
@@ -54,7 +61,7 @@ const claim: Statement = {
            UPDATE outbox o
               SET is_ready = true, deliveries = o.deliveries + 1,
                   due_at = now() + make_interval(secs => least($2 * power(2, least(o.deliveries, 8)), $3))
-            WHERE o.id IN (SELECT id FROM admitted UNION ALL SELECT id FROM due)
+            WHERE o.id IN (SELECT id FROM admitted UNION ALL SELECT id FROM due) AND ${WITHOUT_WAITING_FOR_DISK}
         RETURNING o.id, o.kind, o.task_id, o.account_id, o.deliveries - 1 AS deliveries)
          SELECT c.id, c.kind, c.task_id AS "taskId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
                 t.definition_hash AS "definitionHash"
@@ -67,7 +74,10 @@ export async function claimOutbox(database: Queryable, limit: number): Promise<r
   return database.query<OutboxItem>(claim, [limit, OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS]);
 }
 
-const remove: Statement = { name: 'remove_outbox', text: 'DELETE FROM outbox WHERE id = ANY ($1)' };
+const remove: Statement = {
+  name: 'remove_outbox',
+  text: `DELETE FROM outbox WHERE id = ANY ($1) AND ${WITHOUT_WAITING_FOR_DISK}`,
+};
 
 /** Temporal knows: the rows are done with. */
 export async function removeOutbox(database: Queryable, ids: readonly bigint[]): Promise<void> {

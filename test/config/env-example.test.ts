@@ -39,7 +39,7 @@ describe('.env.example', () => {
         assert.ok(error instanceof ConfigurationError);
         const required = Object.entries(VARIABLES).filter(([, variable]) => !('fallback' in variable));
         assert.deepEqual(
-          error.problems.map((problem) => problem.split(' ')[0]).toSorted(),
+          error.problems.map((problem) => problem.split(' ')[0] ?? '').toSorted(),
           required.map(([name]) => name).toSorted(),
         );
         return true;

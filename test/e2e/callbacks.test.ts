@@ -196,6 +196,23 @@ describe('callbacks', { concurrency: true }, () => {
     );
   });
 
+  it('signs with both keys after one was replaced, so that a receiver may know either', async () => {
+    const rotating = await createSigningAccount();
+    const replacement = 'the secret that came after it';
+    await outside.darkroom.testDatabase.database.transaction((transaction) =>
+      createWebhookKeys(ENCRYPTION_KEY).replace(transaction, rotating.id, replacement),
+    );
+    const { taskId, received } = await deliver('/ok/rotated', rotating);
+
+    const [callback] = received;
+    assert.ok(callback);
+    const signed = `msg_${taskId}.${String(callback.headers['webhook-timestamp'])}.${callback.body}`;
+    assert.deepEqual(
+      String(callback.headers['webhook-signature']).split(' '),
+      [replacement, SECRET].map((secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`),
+    );
+  });
+
   it('sends no signature where the account has no signing key', async () => {
     const { received } = await deliver('/ok/unsigned', await outside.darkroom.createAccount());
 

@@ -84,7 +84,8 @@ export class Role {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
+      // Not 'exit': what it said last is still to be read then.
+      child.once('close', () => resolve());
     });
     child.kill(signal);
     await exited;
@@ -150,7 +151,7 @@ export class Darkroom {
     await Promise.all([...this.apis, ...this.workers].map((role) => role.kill('SIGTERM')));
     await this.#connection.close();
     await this.testDatabase.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    if (process.env['DARKROOM_TEST_KEEP'] === undefined) await rm(this.#folder, { recursive: true, force: true });
   }
 }
 

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import type { Statement } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { InsufficientBalanceError, QueueFullError } from '../../src/tasks/accept.ts';
 import { cancelTask } from '../../src/tasks/cancel.ts';
@@ -20,6 +21,13 @@ before(async () => {
   room = await openTaskRoom();
 });
 after(() => room.close());
+
+/** Time does this to no lock of anyone, and so neither may the test. */
+const EXPIRE_LEASES: Statement = {
+  name: 'expire_leases',
+  text: `UPDATE outbox SET due_at = now()
+          WHERE id IN (SELECT id FROM outbox WHERE is_ready FOR UPDATE SKIP LOCKED)`,
+};
 
 /** What one of many at once does. `pick` chooses an account, and a task among those known by then. */
 interface Step {
@@ -69,7 +77,7 @@ async function take(run: Run, { action, pick }: Step): Promise<void> {
       await removeOutbox(room.database, (await claimOutbox(room.database, 20)).map((item) => item.id));
       return;
     case 'time out':
-      await room.database.query({ name: 'expire_leases', text: 'UPDATE outbox SET due_at = now() WHERE is_ready' });
+      await room.database.query(EXPIRE_LEASES);
       return;
     case 'cancel':
       if (known) await cancelTask(room.database, known.caller.accountId, known.id, RETENTION.retentionDays);

@@ -1,0 +1,81 @@
+/**
+ * Brings the creates of one account together. They all change that account's one row of counters, and a commit holds the
+ * row until it is on disk, so that one after the other they take a disk write each. Whatever arrives while one statement
+ * of an account runs therefore goes with its next: a lone create waits for nothing, and many share one commit. Accounts
+ * never wait for each other.
+ */
+import type { Database } from '../database/database.ts';
+import { IdempotencyMismatchError, acceptOne, acceptTogether } from './accept.ts';
+import type { Acceptance, NewTask } from './accept.ts';
+
+/** Beyond this a statement only gets longer: a commit's cost is shared well enough by then. */
+const MAX_TOGETHER = 50;
+
+export interface Acceptor {
+  /**
+   * Accepts a task, holding its worst-case cost.
+   *
+   * @throws {InsufficientBalanceError} @throws {QueueFullError} nothing was accepted, and the key is not used up.
+   * @throws {IdempotencyMismatchError} another body used the key.
+   */
+  accept(task: NewTask): Promise<Acceptance>;
+}
+
+interface Request {
+  readonly task: NewTask;
+  readonly resolve: (acceptance: Acceptance) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createAcceptor(database: Database): Acceptor {
+  /** Of each account that has a statement under way: what waits for the next. */
+  const waiting = new Map<string, Request[]>();
+
+  const drain = async (accountId: string, requests: Request[]): Promise<void> => {
+    while (requests.length > 0) await answer(database, accountId, requests.splice(0, MAX_TOGETHER));
+    waiting.delete(accountId);
+  };
+
+  return {
+    accept(task) {
+      return new Promise((resolve, reject) => {
+        const request: Request = { task, resolve, reject };
+        const requests = waiting.get(task.accountId);
+        if (requests !== undefined) {
+          requests.push(request);
+          return;
+        }
+        const first = [request];
+        waiting.set(task.accountId, first);
+        void drain(task.accountId, first);
+      });
+    },
+  };
+}
+
+/** Answers every request; never throws. */
+async function answer(database: Database, accountId: string, requests: readonly Request[]): Promise<void> {
+  const alone = requests.length === 1 ? requests : await answerTogether(database, accountId, requests);
+  for (const { task, resolve, reject } of alone) await acceptOne(database, task).then(resolve, reject);
+}
+
+/** @returns those that were refused together: each gets its own answer, in the order in which they came. */
+async function answerTogether(
+  database: Database,
+  accountId: string,
+  requests: readonly Request[],
+): Promise<readonly Request[]> {
+  try {
+    const tasks = requests.map(({ task }) => task);
+    const outcomes = await acceptTogether(database, accountId, tasks);
+    return requests.filter(({ resolve, reject }, place) => {
+      const outcome = outcomes[place] ?? 'refused';
+      if (outcome === 'mismatch') reject(new IdempotencyMismatchError());
+      else if (outcome !== 'refused') resolve(outcome);
+      return outcome === 'refused';
+    });
+  } catch (error) {
+    for (const { reject } of requests) reject(error);
+    return [];
+  }
+}

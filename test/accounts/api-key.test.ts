@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { newApiKey, parseApiKey, secretsMatch } from '../../src/accounts/api-key.ts';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+describe('an API key', () => {
+  it('has the form of the contract, and is read back as what is stored of it', () => {
+    for (let time = 0; time < 200; time++) {
+      const key = newApiKey();
+
+      assert.match(key.text, /^dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
+      assert.deepEqual(parseApiKey(key.text), { id: key.id, secretSha256: key.secretSha256 });
+    }
+  });
+
+  it('keeps only the hash of its secret', () => {
+    const { text, secretSha256 } = newApiKey();
+    const secret = text.split('_')[3]?.slice(0, 43) ?? '';
+
+    assert.deepEqual(secretSha256, createHash('sha256').update(secret).digest());
+  });
+
+  it('is another one each time', () => {
+    const texts = Array.from({ length: 1_000 }, () => newApiKey());
+
+    assert.equal(new Set(texts.map((key) => key.id)).size, 1_000);
+    assert.equal(new Set(texts.map((key) => key.text)).size, 1_000);
+  });
+
+  it('is refused with any one character changed', () => {
+    const { text } = newApiKey();
+    const change = fc.tuple(fc.integer({ min: 8, max: text.length - 1 }), fc.constantFrom(...ALPHABET));
+    fc.assert(
+      fc.property(change, ([place, character]) => {
+        fc.pre(text[place] !== character);
+        assert.equal(parseApiKey(text.slice(0, place) + character + text.slice(place + 1)), undefined);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is refused with two neighbours swapped, cut short, or with anything around it', () => {
+    const { text } = newApiKey();
+    for (let place = 8; place < text.length - 1; place++) {
+      const swapped = text.slice(0, place) + text[place + 1] + text[place] + text.slice(place + 2);
+      if (swapped !== text) assert.equal(parseApiKey(swapped), undefined);
+    }
+    for (let length = 0; length < text.length; length++) assert.equal(parseApiKey(text.slice(0, length)), undefined);
+    for (const wrong of [`${text}0`, ` ${text}`, `${text}\n`, text.toUpperCase(), text.replace('live', 'test')]) {
+      assert.equal(parseApiKey(wrong), undefined);
+    }
+  });
+
+  it('matches the stored hash of the same secret and no other', () => {
+    const [one, other] = [newApiKey(), newApiKey()];
+
+    assert.equal(secretsMatch(one.secretSha256, Buffer.from(one.secretSha256)), true);
+    assert.equal(secretsMatch(one.secretSha256, other.secretSha256), false);
+    assert.equal(secretsMatch(one.secretSha256, Buffer.alloc(0)), false);
+  });
+});

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
+import { createAccount, createKey, revokeKey, setSuspended } from '../../src/accounts/accounts.ts';
+import type { KeyRights } from '../../src/accounts/accounts.ts';
+import { newApiKey } from '../../src/accounts/api-key.ts';
+import {
+  AccountSuspendedError,
+  ForbiddenError,
+  UnauthenticatedError,
+  createAuthenticator,
+  requireModel,
+  requireScope,
+} from '../../src/accounts/authenticate.ts';
+import type { Authenticator } from '../../src/accounts/authenticate.ts';
+import { DatabaseUnavailableError, openDatabase } from '../../src/database/database.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+const statements: string[] = [];
+let testDatabase: TestDatabase;
+let accountId: string;
+let authenticator: Authenticator;
+/** How far the clock that the cache looks at was put ahead. */
+let aheadMs: number;
+
+before(async () => {
+  testDatabase = await createTestDatabase((name) => statements.push(name));
+});
+after(() => testDatabase.close());
+beforeEach(async () => {
+  statements.length = 0;
+  aheadMs = 0;
+  const now = performance.now.bind(performance);
+  mock.method(performance, 'now', () => now() + aheadMs);
+  accountId = await createAccount(testDatabase.database, 'test');
+  authenticator = createAuthenticator(testDatabase.database);
+});
+afterEach(() => mock.restoreAll());
+
+async function newKey(rights: Partial<KeyRights> = {}): Promise<{ id: string; header: string; text: string }> {
+  const key = await createKey(testDatabase.database, accountId, { name: 'test', scopes: ['tasks:read'], ...rights });
+  return { id: key.id, text: key.text, header: `Bearer ${key.text}` };
+}
+
+function lookUps(): number {
+  return statements.filter((name) => name === 'select_key').length;
+}
+
+describe('authenticating', () => {
+  it('tells the account, the key and its rights', async () => {
+    const key = await newKey({ scopes: ['tasks:read', 'tasks:write'], models: ['a', 'b'] });
+
+    assert.deepEqual(await authenticator.authenticate(key.header), {
+      accountId,
+      keyId: key.id,
+      scopes: new Set(['tasks:read', 'tasks:write']),
+      models: new Set(['a', 'b']),
+    });
+  });
+
+  it('takes the scheme in any case, as RFC 9110 has it', async () => {
+    const { text } = await newKey();
+
+    for (const header of [`bearer ${text}`, `BEARER  ${text}`]) {
+      assert.equal((await authenticator.authenticate(header)).accountId, accountId);
+    }
+  });
+
+  it('refuses what cannot be a key without asking the database', async () => {
+    const { text } = await newKey();
+    const flipped = `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
+
+    const headers = [undefined, '', 'Bearer', text, `Basic ${text}`, `Bearer ${flipped}`, `Bearer ${text} x`];
+    for (const header of headers) await assert.rejects(authenticator.authenticate(header), UnauthenticatedError);
+
+    assert.equal(lookUps(), 0);
+  });
+
+  it('refuses a key that nobody has, and one with the id of another and a secret of its own', async () => {
+    const { id } = await newKey();
+    const stranger = newApiKey();
+    await testDatabase.database.query(
+      { name: 'change_key_id', text: 'UPDATE api_keys SET id = $2 WHERE id = $1' },
+      [id, stranger.id],
+    );
+
+    for (const text of [stranger.text, newApiKey().text]) {
+      await assert.rejects(authenticator.authenticate(`Bearer ${text}`), UnauthenticatedError);
+    }
+  });
+
+  it('refuses a revoked key, an expired one, and that of a suspended account', async () => {
+    const [revoked, good] = [await newKey(), await newKey()];
+    await revokeKey(testDatabase.database, revoked.id);
+    const expired = await newKey({ expiresAt: new Date(Date.now() - 1) });
+
+    await assert.rejects(authenticator.authenticate(revoked.header), UnauthenticatedError);
+    await assert.rejects(authenticator.authenticate(expired.header), UnauthenticatedError);
+    await setSuspended(testDatabase.database, accountId, true);
+    await assert.rejects(authenticator.authenticate(good.header), AccountSuspendedError);
+  });
+
+  it('says of a revoked key of a suspended account only that it is not valid', async () => {
+    const key = await newKey();
+    await revokeKey(testDatabase.database, key.id);
+    await setSuspended(testDatabase.database, accountId, true);
+
+    await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
+  });
+
+  it('refuses a key from the millisecond on in which it expires, remembered or not', async () => {
+    const expiresAt = new Date('2027-01-01T00:00:00.000Z');
+    const key = await newKey({ expiresAt });
+    let nowMs = expiresAt.getTime() - 1;
+    const watched = createAuthenticator(testDatabase.database, () => nowMs);
+
+    await watched.authenticate(key.header);
+    nowMs += 1;
+
+    await assert.rejects(watched.authenticate(key.header), UnauthenticatedError);
+  });
+});
+
+describe('a key that was looked up', () => {
+  it('is not looked up again within a second, however many ask at once', async () => {
+    const { header } = await newKey();
+
+    await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
+    aheadMs = 500;
+    await authenticator.authenticate(header);
+
+    assert.equal(lookUps(), 1);
+  });
+
+  it('is refused a second after another process revoked it, at the latest', async () => {
+    const key = await newKey();
+    await authenticator.authenticate(key.header);
+    await revokeKey(testDatabase.database, key.id);
+
+    aheadMs = 1_001;
+
+    await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
+  });
+
+  it('is refused at once by the process that revoked it', async () => {
+    const key = await newKey();
+    await authenticator.authenticate(key.header);
+    await revokeKey(testDatabase.database, key.id);
+
+    authenticator.forget(key.id);
+
+    await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
+  });
+
+  it('is looked up again after a failure of the database, which says nothing about the key', async () => {
+    const unreachable = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 2 }, silentLogger());
+    try {
+      const { header } = await newKey();
+      const cutOff = createAuthenticator({
+        ...unreachable,
+        query: (statement, values) =>
+          lookUps() === 0
+            ? (statements.push('select_key'), unreachable.query(statement, values))
+            : testDatabase.database.query(statement, values),
+      });
+
+      await assert.rejects(cutOff.authenticate(header), DatabaseUnavailableError);
+      assert.equal((await cutOff.authenticate(header)).accountId, accountId);
+    } finally {
+      await unreachable.close();
+    }
+  });
+});
+
+describe('a right', () => {
+  const caller = {
+    accountId: 'acc',
+    keyId: 'key',
+    scopes: new Set(['tasks:read'] as const),
+    models: new Set(['acme/pictures']),
+  };
+
+  it('that the key lacks is refused by its name', () => {
+    requireScope(caller, 'tasks:read');
+    assert.throws(() => requireScope(caller, 'tasks:write'), { name: 'ForbiddenError', message: /tasks:write/ });
+    requireModel(caller, 'acme/pictures');
+    assert.throws(() => requireModel(caller, 'acme/other'), ForbiddenError);
+  });
+
+  it('to any model is what a key without a list has, and an empty list is none', () => {
+    requireModel({ ...caller, models: undefined }, 'acme/other');
+    assert.throws(() => requireModel({ ...caller, models: new Set() }, 'acme/pictures'), ForbiddenError);
+  });
+});

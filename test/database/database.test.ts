@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { DatabaseUnavailableError, UniqueViolationError, openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { migrate, readInstallationId } from '../../src/database/migrate.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+before(async () => {
+  testDatabase = await createTestDatabase();
+  ({ database } = testDatabase);
+  await database.query({ name: 'create_notes', text: 'CREATE TABLE notes (id int PRIMARY KEY, amount bigint)' });
+});
+after(() => testDatabase.close());
+
+const insert = { name: 'insert_note', text: 'INSERT INTO notes (id, amount) VALUES ($1, $2)' };
+const select = { name: 'select_notes', text: 'SELECT id, amount FROM notes WHERE id = $1' };
+
+describe('a statement', () => {
+  it('brings bigint as bigint, beyond what a number can hold, in both directions', async () => {
+    await database.query(insert, [1, 9_007_199_254_740_993n]);
+
+    assert.deepEqual(await database.query(select, [1]), [{ id: 1, amount: 9_007_199_254_740_993n }]);
+  });
+
+  it('that breaks a unique constraint says which', async () => {
+    await database.query(insert, [2, 0n]);
+
+    await assert.rejects(database.query(insert, [2, 0n]), (error: unknown) => {
+      assert.ok(error instanceof UniqueViolationError);
+      assert.equal(error.constraint, 'notes_pkey');
+      return true;
+    });
+  });
+});
+
+describe('a transaction', () => {
+  it('is undone by whatever its work throws, and its connection is used again', async () => {
+    class Stop extends Error {}
+    for (let time = 0; time < 25; time++) {
+      const work = database.transaction(async (transaction) => {
+        await transaction.query(insert, [100 + time, 0n]);
+        throw new Stop();
+      });
+      await assert.rejects(work, Stop);
+    }
+
+    assert.deepEqual(await database.query(select, [100]), []);
+  });
+
+  it('translates the errors of its statements too', async () => {
+    await database.query(insert, [3, 0n]);
+
+    await assert.rejects(
+      database.transaction((transaction) => transaction.query(insert, [3, 0n])),
+      UniqueViolationError,
+    );
+  });
+
+  it('brings what its work returns, once it is committed', async () => {
+    const id = await database.transaction(async (transaction) => {
+      await transaction.query(insert, [4, 0n]);
+      return 4;
+    });
+
+    assert.equal((await database.query(select, [id])).length, 1);
+  });
+});
+
+describe('a database that is away', () => {
+  it('is told as unavailable: never reached, of a name that does not resolve, or cut off in the middle', async () => {
+    const urls = ['postgres://nobody@127.0.0.1:1/none', 'postgres://nobody@no-such-host.invalid/none'];
+    for (const url of urls) {
+      const away = openDatabase({ url, poolSize: 2 }, silentLogger());
+      await assert.rejects(away.check(), DatabaseUnavailableError);
+      await assert.rejects(
+        away.transaction(async () => {}),
+        DatabaseUnavailableError,
+      );
+      await away.close();
+    }
+    await assert.rejects(
+      database.transaction(async (transaction) => {
+        const [row] = await transaction.query<{ pid: number }>({ name: 'own_pid', text: 'SELECT pg_backend_pid() AS pid' });
+        await database.query({ name: 'cut_off', text: 'SELECT pg_terminate_backend($1)' }, [row?.pid]);
+        await transaction.query(select, [1]);
+      }),
+      DatabaseUnavailableError,
+    );
+  });
+
+  it('is used again once it is back', async () => {
+    await database.query({
+      name: 'cut_all_off',
+      text: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    });
+
+    const answers = await Promise.allSettled(Array.from({ length: 20 }, () => database.check()));
+
+    for (const answer of answers) {
+      if (answer.status === 'rejected') assert.ok(answer.reason instanceof DatabaseUnavailableError);
+    }
+    await database.check();
+  });
+});
+
+describe('migrating', () => {
+  it('an empty database from several processes at once is the same as once', async () => {
+    const empty = await createTestDatabase();
+    try {
+      await empty.database.query({ name: 'drop_all', text: 'DROP SCHEMA public CASCADE' });
+      await empty.database.query({ name: 'create_public', text: 'CREATE SCHEMA public' });
+
+      const runs = await Promise.all(
+        Array.from({ length: 3 }, () => migrate(empty.url, empty.database, silentLogger())),
+      );
+
+      assert.equal(runs.filter((applied) => applied.length > 0).length, 1);
+      assert.equal(new Set(runs.flat()).size, runs.flat().length);
+      assert.match(await readInstallationId(empty.database), /^inst_/);
+    } finally {
+      await empty.close();
+    }
+  });
+
+  it('once more changes nothing: the installation keeps its id', async () => {
+    const installationId = await readInstallationId(database);
+
+    assert.deepEqual(await migrate(testDatabase.url, database, silentLogger()), []);
+
+    assert.equal(await readInstallationId(database), installationId);
+  });
+
+  it('never makes a second installation of one database', async () => {
+    const other = await createTestDatabase();
+    try {
+      assert.notEqual(await readInstallationId(other.database), await readInstallationId(database));
+      await assert.rejects(
+        other.database.query({ name: 'second', text: `INSERT INTO installation (id) VALUES ('inst_2')` }),
+        UniqueViolationError,
+      );
+    } finally {
+      await other.close();
+    }
+  });
+});

@@ -1,0 +1,169 @@
+/** `GET /v1/tasks/{id}` and `POST /v1/tasks/{id}/cancel` (spec §2.4, contract §3, §4). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { body } from '../tasks/task-room.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp();
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+async function createTask(changes: Record<string, unknown> = {}): Promise<TaskId> {
+  const { body: created } = await account.client.create(body(changes));
+  return created.data.taskId as TaskId;
+}
+
+describe('reading a task', () => {
+  it('that waits tells what is known, in Unix seconds and decimal USD, and when to ask again', async () => {
+    const startedAt = Math.floor(Date.now() / 1000);
+    const taskId = await createTask({ metadata: { order: '7' }, callback: { url: 'https://example.com/hook' } });
+
+    const { status, headers, body: answer } = await account.client.get(taskId);
+
+    assert.equal(status, 200);
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.equal(headers.get('cache-control'), 'private, no-cache');
+    const { created, keyId, ...data } = answer.data as typeof answer.data & { keyId: string };
+    assert.ok(Number.isInteger(created) && created >= startedAt - 1 && created <= startedAt + 60);
+    assert.match(keyId, /^[0-9A-Za-z]{10}$/);
+    assert.deepEqual(data, {
+      taskId,
+      model: 'acme/pictures',
+      status: 'queued',
+      started: 0,
+      completed: 0,
+      storage: 'temp',
+      metadata: { order: '7' },
+      billing: { currency: 'USD', held: '0.01', captured: '0', released: '0' },
+      callback: { state: 'waiting', attempts: 0, nextAttempt: 0 },
+    });
+    assert.ok(served.told.considered.includes(taskId));
+  });
+
+  it('that failed tells why, and that nothing was taken', async () => {
+    const taskId = await createTask();
+    await claimOutbox(served.room.database, 100);
+    await settleTask(served.room.database, taskId, { status: 'fail', reason: 'timed_out' }, { retentionDays: 7 });
+
+    const { headers, body: answer } = await account.client.get(taskId);
+
+    assert.equal(headers.get('retry-after'), null);
+    assert.equal(answer.data.status, 'fail');
+    assert.ok(answer.data.completed >= answer.data.created);
+    assert.deepEqual(answer.data.error, {
+      code: 'TASK_TIMEOUT',
+      message: 'the task did not finish in time; nothing was charged',
+      reason: 'timed_out',
+      retryable: true,
+    });
+    assert.deepEqual(answer.data.billing, { currency: 'USD', held: '0.01', captured: '0', released: '0.01' });
+    assert.equal(answer.data.output, undefined);
+    assert.ok(!served.told.considered.includes(taskId));
+  });
+
+  it('that succeeded tells its outputs and no error', async () => {
+    const taskId = await createTask({ storage: 'persistent' });
+    await served.succeed(taskId, Buffer.from('bytes'));
+
+    const { data } = (await account.client.get(taskId)).body;
+
+    assert.equal(data.status, 'success');
+    assert.equal(data.error, undefined);
+    const [output, ...others] = data.output ?? [];
+    assert.deepEqual(others, []);
+    const { id, url, expireAt, sha256, ...facts } = output ?? assert.fail('no output');
+    assert.match(id, /^out_/);
+    assert.ok(URL.canParse(url) && Number.isInteger(expireAt));
+    assert.match(sha256, /^[0-9a-f]{64}$/);
+    assert.deepEqual(facts, {
+      type: 'image',
+      mimeType: 'image/png',
+      sizeBytes: 5,
+      width: 2,
+      height: 1,
+      storage: 'persistent',
+      retainUntil: 0,
+    });
+  });
+
+  it('tells a reason of ours by its code alone', async () => {
+    for (const [reason, code] of [['storage_unavailable', 'STORAGE_UNAVAILABLE'], ['model_unavailable', 'MODEL_UNAVAILABLE']] as const) {
+      const taskId = await createTask();
+      await settleTask(served.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
+
+      const { error } = (await account.client.get(taskId)).body.data;
+      assert.equal(error?.code, code);
+      assert.equal(error?.reason, undefined);
+    }
+  });
+
+  it('takes one statement beside authentication, which is remembered', async () => {
+    const taskId = await createTask();
+    await account.client.get(taskId);
+
+    served.room.forgetStatements();
+    await account.client.get(taskId);
+
+    assert.deepEqual(served.room.statements.filter((name) => name !== 'select_key'), ['select_task_detail']);
+  });
+
+  it('by HEAD is answered as by GET, without the body', async () => {
+    const taskId = await createTask();
+
+    const response = await fetch(`${served.url}/v1/tasks/${taskId}`, {
+      method: 'HEAD',
+      headers: { Authorization: `Bearer ${account.client.key}` },
+    });
+
+    assert.equal(response.status, 200);
+    assert.equal(await response.text(), '');
+  });
+});
+
+describe('cancelling over HTTP', () => {
+  it('a task that waits answers at once with its end, and wakes the launcher for the callback', async () => {
+    const taskId = await createTask({ callback: { url: 'https://example.com/hook' } });
+    const { wakes } = served.told;
+
+    const { status, body: answer } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+
+    assert.equal(status, 200);
+    assert.equal(answer.data.status, 'fail');
+    assert.equal(answer.data.error?.code, 'TASK_CANCELLED');
+    assert.equal(answer.data.error?.reason, 'cancelled');
+    assert.equal(answer.data.callback?.state, 'pending');
+    assert.deepEqual(answer.data.billing, { currency: 'USD', held: '0.01', captured: '0', released: '0.01' });
+    assert.equal(served.told.wakes, wakes + 1);
+  });
+
+  it('a task that runs answers with the task as it is', async () => {
+    const taskId = await createTask();
+    await claimOutbox(served.room.database, 100);
+
+    const { status, body: answer } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+
+    assert.equal(status, 200);
+    assert.equal(answer.data.status, 'queued');
+    const rows = await served.room.rows(`SELECT 1 FROM outbox WHERE kind = 'cancel_task' AND task_id = $1`, taskId);
+    assert.equal(rows.length, 1);
+  });
+
+  it('a task that is over changes nothing and still answers 200, twice as well', async () => {
+    const taskId = await createTask();
+    await served.succeed(taskId, Buffer.from('bytes'));
+
+    for (let time = 0; time < 2; time++) {
+      const { status, body: answer } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+      assert.equal(status, 200);
+      assert.equal(answer.data.status, 'success');
+    }
+  });
+});

@@ -1,0 +1,145 @@
+/** Mending a task by what Temporal says of its workflow (architecture, "Repair is part of the design"). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { WorkflowCondition } from '../../src/domain/task-status.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/open-tasks.ts';
+import type { IdleTask } from '../../src/tasks/open-tasks.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
+import { readTask } from '../../src/tasks/read.ts';
+import { repairTask } from '../../src/tasks/repair.ts';
+import type { Repair } from '../../src/tasks/repair.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+
+const LIMITS = { idleSeconds: 0, graceSeconds: 60, after: FIRST_IDLE_CURSOR, limit: 1_000 };
+
+/** A task whose start was delivered. */
+async function startedTask(): Promise<TaskId> {
+  const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+  await removeOutbox(room.database, (await claimOutbox(room.database, 1_000)).map((item) => item.id));
+  return taskId;
+}
+
+async function idle(taskId: TaskId): Promise<IdleTask> {
+  const found = (await findIdleTasks(room.database, LIMITS)).find((task) => task.id === taskId);
+  return found ?? assert.fail('the task is not among the idle ones');
+}
+
+async function repair(taskId: TaskId, condition: WorkflowCondition): Promise<Repair> {
+  const describeTask = async (): Promise<WorkflowCondition> => condition;
+  const dependencies = { database: room.database, describe: describeTask, retentionDays: 7, logger: silentLogger() };
+  return repairTask(await idle(taskId), dependencies);
+}
+
+describe('repairing a task', () => {
+  it('leaves one alone whose workflow runs, or of which Temporal says nothing', async () => {
+    const taskId = await startedTask();
+
+    for (const condition of ['running', 'unknown'] as const) assert.equal(await repair(taskId, condition), 'none');
+
+    assert.equal((await readTask(room.database, taskId)).status, 'queued');
+  });
+
+  it('ends one as terminated whose workflow is over without having settled it', async () => {
+    for (const condition of ['abnormal', 'completed'] as const) {
+      const taskId = await startedTask();
+
+      assert.equal(await repair(taskId, condition), 'settled');
+
+      const task = await readTask(room.database, taskId);
+      assert.deepEqual([task.status, task.errorReason, task.capturedMicroUsd], ['fail', 'terminated', 0n]);
+    }
+  });
+
+  it('starts one again, once, whose workflow is missing: it never fails for that', async () => {
+    const taskId = await startedTask();
+
+    assert.equal(await repair(taskId, 'missing'), 'restarted');
+    assert.equal(await repair(taskId, 'missing'), 'none');
+
+    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE task_id = $1', taskId), [
+      { kind: 'start_task', is_ready: true },
+    ]);
+    assert.equal((await readTask(room.database, taskId)).status, 'queued');
+  });
+
+  it('leaves one alone whose start is still to be delivered, without asking Temporal', async () => {
+    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+    let asked = 0;
+
+    const done = await repairTask(await idle(taskId), {
+      database: room.database,
+      describe: async () => {
+        asked += 1;
+        return 'abnormal';
+      },
+      retentionDays: 7,
+      logger: silentLogger(),
+    });
+
+    assert.equal(done, 'none');
+    assert.equal(asked, 0);
+  });
+
+  it('ends one as timed out that is past the deadline of its stage, whatever its workflow does', async () => {
+    const stages = {
+      queued: `queue_deadline_at = now() - interval '1 second'`,
+      handling: `status = 'handling', deadline_at = now() - interval '61 seconds'`,
+      archiving: `status = 'archiving', archiving_deadline_at = now() - interval '61 seconds'`,
+    };
+    for (const change of Object.values(stages)) {
+      const taskId = await startedTask();
+      await room.rows(`UPDATE tasks SET ${change} WHERE id = $1`, taskId);
+
+      assert.equal(await repair(taskId, 'running'), 'settled');
+
+      assert.equal((await readTask(room.database, taskId)).errorReason, 'timed_out');
+    }
+  });
+
+  it('gives a stage its grace beyond the deadline: the activity ends it first', async () => {
+    const taskId = await startedTask();
+    await room.rows(
+      `UPDATE tasks SET status = 'handling', deadline_at = now() - interval '30 seconds' WHERE id = $1`,
+      taskId,
+    );
+
+    assert.equal((await idle(taskId)).isPastDeadline, false);
+  });
+});
+
+describe('the tasks that are idle', () => {
+  it('are those that have not changed for a while, page by page, each once', async () => {
+    const caller = await room.newCaller();
+    const created: TaskId[] = [];
+    for (let place = 0; place < 7; place++) {
+      created.push((await room.creator.create(caller, body(), undefined)).taskId);
+    }
+    await room.rows(`UPDATE tasks SET updated_at = now() - interval '10 seconds' WHERE id = ANY ($1)`, created.slice(0, 5));
+
+    const seen: TaskId[] = [];
+    let cursor = FIRST_IDLE_CURSOR;
+    for (;;) {
+      const page = await findIdleTasks(room.database, { ...LIMITS, idleSeconds: 5, after: cursor, limit: 2 });
+      const last = page.at(-1);
+      if (last === undefined) break;
+      seen.push(...page.map((task) => task.id));
+      cursor = last.cursor;
+    }
+
+    assert.deepEqual(seen.filter((id) => created.includes(id)), created.slice(0, 5));
+    assert.equal(new Set(seen).size, seen.length);
+  });
+});

@@ -1,0 +1,124 @@
+/** The task as its owner sees it: the same object over HTTP and in a callback (spec §2.4, contract §3). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createUrlSigner } from '../../src/files/signed-url.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { TaskDetail, TaskOutput } from '../../src/tasks/read.ts';
+import { outputFileName, presentTask } from '../../src/wire/task.ts';
+
+const signer = createUrlSigner({
+  publicUrl: 'https://api.example.com',
+  signingKey: 'a signing key of at least 32 characters',
+  lifetimeSeconds: 1800,
+});
+
+function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
+  return {
+    id: newTaskId(),
+    accountId: 'acc_1',
+    keyId: 'key0000001',
+    model: 'acme/pictures',
+    route: null,
+    status: 'queued',
+    storage: 'temp',
+    metadata: null,
+    heldMicroUsd: 42_000n,
+    capturedMicroUsd: null,
+    errorReason: null,
+    createdAt: 1_700_000_000,
+    startedAt: null,
+    completedAt: null,
+    definitionHash: 'hash',
+    idleSeconds: 1,
+    outputs: [],
+    callback: null,
+    ...changes,
+  };
+}
+
+function output(position: number, changes: Partial<TaskOutput> = {}): TaskOutput {
+  return {
+    id: `out_${position}`,
+    position,
+    type: 'image',
+    mimeType: 'image/webp',
+    sizeBytes: 7,
+    width: null,
+    height: null,
+    durationSeconds: null,
+    sha256: 'ab',
+    storageTier: 'temp',
+    retainUntil: 1_700_600_000,
+    goneAt: null,
+    goneReason: null,
+    ...changes,
+  };
+}
+
+describe('a presented task', () => {
+  it('has zeros for what has not happened, and no field for what it has not got', () => {
+    const task = detail();
+
+    assert.deepEqual(presentTask(task, signer), {
+      taskId: task.id,
+      model: 'acme/pictures',
+      status: 'queued',
+      created: 1_700_000_000,
+      started: 0,
+      completed: 0,
+      storage: 'temp',
+      keyId: 'key0000001',
+      billing: { currency: 'USD', held: '0.042', captured: '0', released: '0' },
+    });
+  });
+
+  it('never tells whose it is, nor by which definition it runs', () => {
+    const text = JSON.stringify(presentTask(detail(), signer));
+
+    assert.ok(!text.includes('acc_1') && !text.includes('hash'));
+  });
+
+  it('adds up: what was held is what was captured and what was released', () => {
+    const task = detail({ status: 'success', completedAt: 1_700_000_009, capturedMicroUsd: 12_345n });
+
+    const { billing } = presentTask(task, signer);
+
+    assert.deepEqual(billing, { currency: 'USD', held: '0.042', captured: '0.012345', released: '0.029655' });
+  });
+
+  it('has outputs on success only, in their order, those that are gone apart', () => {
+    const outputs = [output(0), output(1, { goneAt: 1_700_000_100, goneReason: 'expired' }), output(2)];
+
+    const success = presentTask(detail({ status: 'success', capturedMicroUsd: 0n, outputs }), signer);
+    assert.deepEqual(success.output?.map((each) => each.id), ['out_0', 'out_2']);
+    assert.deepEqual(success.outputGone, [{ id: 'out_1', type: 'image', goneAt: 1_700_000_100, reason: 'expired' }]);
+
+    const empty = presentTask(detail({ status: 'success', capturedMicroUsd: 0n }), signer);
+    assert.deepEqual(empty.output, []);
+    assert.equal(empty.outputGone, undefined);
+
+    const archiving = presentTask(detail({ status: 'archiving', outputs }), signer);
+    assert.equal(archiving.output, undefined);
+  });
+
+  it('signs each URL for its own output, under the file name of the contract', () => {
+    const task = detail({ status: 'success', capturedMicroUsd: 0n, outputs: [output(0), output(1)] });
+
+    for (const [place, each] of (presentTask(task, signer).output ?? []).entries()) {
+      const [, , token = '', name] = new URL(each.url).pathname.split('/');
+      assert.deepEqual(signer.verify(token), { outputId: each.id, expireAt: each.expireAt });
+      assert.equal(name, `${task.id}-${place + 1}.webp`);
+      assert.equal(outputFileName(task.id, { position: place, mimeType: 'image/webp' }), name);
+    }
+  });
+
+  it('tells the state of its callback', () => {
+    const callback = { state: 'pending', attempts: 2, nextAttemptAt: 1_700_000_300 };
+
+    assert.deepEqual(presentTask(detail({ callback }), signer).callback, {
+      state: 'pending',
+      attempts: 2,
+      nextAttempt: 1_700_000_300,
+    });
+  });
+});
