@@ -150,9 +150,8 @@ function translate(error: unknown): unknown {
     const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
     return new UniqueViolationError(constraint, { cause: error });
   }
-  const isConnectionLoss = /connection terminated|not queryable|timeout exceeded when trying to connect|connection ended/i.test(
-    error.message,
-  );
+  const isConnectionLoss =
+    /connection terminated|not queryable|timeout exceeded when trying to connect|connection ended/i.test(error.message);
   if (isConnectionLoss || UNAVAILABLE_SYSTEM_CODES.has(code) || UNAVAILABLE_SQLSTATE.test(code)) {
     return new DatabaseUnavailableError('the database is not available', { cause: error });
   }

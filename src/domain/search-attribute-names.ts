@@ -3,5 +3,3 @@
  * registers them.
  */
 export const SEARCH_ATTRIBUTE_NAMES = ['TaskStatus', 'AccountId', 'Model', 'Route', 'ErrorCode'] as const;
-
-export type SearchAttributeName = (typeof SEARCH_ATTRIBUTE_NAMES)[number];

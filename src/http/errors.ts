@@ -7,6 +7,7 @@ import { ContradictoryRouteError, ModelUnavailableError, UnknownRouteError } fro
 import { DatabaseUnavailableError } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
 import { ObjectNotFoundError } from '../files/object-store.ts';
+import { StoreUnavailableError } from '../files/store-unavailable-error.ts';
 import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
 import { OutputNotFoundError } from '../outputs/outputs.ts';
 import { IdempotencyMismatchError, InsufficientBalanceError, QueueFullError } from '../tasks/accept.ts';
@@ -111,7 +112,7 @@ export function problemOf(
   ) {
     return NOT_FOUND;
   }
-  if (error instanceof DatabaseUnavailableError) {
+  if (error instanceof DatabaseUnavailableError || error instanceof StoreUnavailableError) {
     return {
       status: 503,
       errorCode: 'SERVICE_UNAVAILABLE',

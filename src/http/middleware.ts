@@ -37,7 +37,10 @@ export function answerErrors(http: HttpContext): Middleware<RequestState> {
       if (problem === undefined) {
         http.logger.error({ err: error, requestId, method: ctx.method, route: routeOf(ctx) }, 'a request failed');
       } else if (problem.status >= 500) {
-        http.logger.warn({ err: error, requestId, method: ctx.method, route: routeOf(ctx) }, 'a request was not served');
+        http.logger.warn(
+          { err: error, requestId, method: ctx.method, route: routeOf(ctx) },
+          'a request was not served',
+        );
       }
       answerProblem(ctx, problem ?? INTERNAL);
     }
@@ -68,10 +71,13 @@ function answerProblem(ctx: Context, problem: HttpProblem): void {
   ctx.body = failure(problem.status, problem.errorCode, problem.message);
 }
 
+/** Probes come from the machine or the cluster, not by way of the proxy, and hold nothing secret. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
 /** Refuses what did not come by HTTPS, judged by the trusted proxies alone. */
 export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
-    if (config.requiresHttps && !cameByHttps(ctx, config)) {
+    if (config.requiresHttps && !PROBES.has(ctx.path) && !cameByHttps(ctx, config)) {
       throw new RequestError({
         status: 400,
         errorCode: 'INVALID_REQUEST',

@@ -47,7 +47,10 @@ describe('an account', () => {
     const id = await newAccount('second');
 
     assert.ok((await listAccounts(testDatabase.database)).some((account) => account.id === id));
-    assert.deepEqual((await listAccounts(testDatabase.database, id)).map((account) => account.name), ['second']);
+    assert.deepEqual(
+      (await listAccounts(testDatabase.database, id)).map((account) => account.name),
+      ['second'],
+    );
     await assert.rejects(readAccount(testDatabase.database, 'acc_none'), AccountNotFoundError);
   });
 
@@ -76,7 +79,13 @@ describe('the keys of an account', () => {
 
     const keys = await listKeys(database, id);
 
-    assert.deepEqual(keys.map(({ id: keyId, name }) => [keyId, name]), [[one.id, 'one'], [two.id, 'two']]);
+    assert.deepEqual(
+      keys.map(({ id: keyId, name }) => [keyId, name]),
+      [
+        [one.id, 'one'],
+        [two.id, 'two'],
+      ],
+    );
     const listing = JSON.stringify(keys);
     for (const { text } of [one, two]) assert.ok(!listing.includes(text.split('_').at(-1) ?? ''));
   });

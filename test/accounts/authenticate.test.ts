@@ -80,10 +80,10 @@ describe('authenticating', () => {
   it('refuses a key that nobody has, and one with the id of another and a secret of its own', async () => {
     const { id } = await newKey();
     const stranger = newApiKey();
-    await testDatabase.database.query(
-      { name: 'change_key_id', text: 'UPDATE api_keys SET id = $2 WHERE id = $1' },
-      [id, stranger.id],
-    );
+    await testDatabase.database.query({ name: 'change_key_id', text: 'UPDATE api_keys SET id = $2 WHERE id = $1' }, [
+      id,
+      stranger.id,
+    ]);
 
     for (const text of [stranger.text, newApiKey().text]) {
       await assert.rejects(authenticator.authenticate(`Bearer ${text}`), UnauthenticatedError);

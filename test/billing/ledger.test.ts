@@ -35,7 +35,8 @@ describe('a top-up', () => {
 
     const again = await Promise.allSettled(Array.from({ length: 8 }, once));
 
-    for (const answer of again) assert.ok(answer.status === 'rejected' && answer.reason instanceof UniqueViolationError);
+    for (const answer of again)
+      assert.ok(answer.status === 'rejected' && answer.reason instanceof UniqueViolationError);
     assert.equal((await room.account(caller)).availableMicroUsd, 1n);
   });
 

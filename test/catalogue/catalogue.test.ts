@@ -14,7 +14,13 @@ const catalogue = createCatalogue([definitionWithRoutes('fast', 'eu.west')]);
 
 describe('a model and its route', () => {
   it('are the default route where none is named, in every spelling of that', () => {
-    for (const [name, route] of [[NAME, undefined], [NAME, ''], [NAME, 'default'], [`${NAME}@default`, undefined], [`${NAME}@default`, '']] as const) {
+    for (const [name, route] of [
+      [NAME, undefined],
+      [NAME, ''],
+      [NAME, 'default'],
+      [`${NAME}@default`, undefined],
+      [`${NAME}@default`, ''],
+    ] as const) {
       const resolved = catalogue.resolve(name, route);
       assert.equal(resolved.route, 'default');
       assert.equal(resolved.fullName, NAME);
@@ -22,7 +28,12 @@ describe('a model and its route', () => {
   });
 
   it('are the named route, whether beside the model or behind it', () => {
-    for (const [name, route] of [[NAME, 'fast'], [`${NAME}@fast`, undefined], [`${NAME}@fast`, ''], [`${NAME}@fast`, 'fast']] as const) {
+    for (const [name, route] of [
+      [NAME, 'fast'],
+      [`${NAME}@fast`, undefined],
+      [`${NAME}@fast`, ''],
+      [`${NAME}@fast`, 'fast'],
+    ] as const) {
       const resolved = catalogue.resolve(name, route);
       assert.equal(resolved.route, 'fast');
       assert.equal(resolved.fullName, `${NAME}@fast`);
@@ -31,10 +42,7 @@ describe('a model and its route', () => {
 
   it('are refused where the two spellings say different things', () => {
     assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'eu.west'), ContradictoryRouteError);
-    assert.throws(
-      () => catalogue.resolve(`${NAME}@fast`, 'default'),
-      new ContradictoryRouteError('fast', 'default'),
-    );
+    assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'default'), new ContradictoryRouteError('fast', 'default'));
   });
 
   it('are refused with the list of routes where there is no such route', () => {
@@ -75,7 +83,10 @@ describe('a catalogue', () => {
   });
 
   it('refuses two models of one name', () => {
-    assert.throws(() => createCatalogue([definition(), definition({ created: 1 })]), /two models are called acme\/pictures/);
+    assert.throws(
+      () => createCatalogue([definition(), definition({ created: 1 })]),
+      /two models are called acme\/pictures/,
+    );
   });
 
   it('checks the input of each model by its own schema', () => {
@@ -83,7 +94,12 @@ describe('a catalogue', () => {
       definition(),
       definition({
         name: 'acme/voice',
-        inputSchema: { type: 'object', additionalProperties: false, required: ['text'], properties: { text: { type: 'string' } } },
+        inputSchema: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['text'],
+          properties: { text: { type: 'string' } },
+        },
       }),
     ]);
 

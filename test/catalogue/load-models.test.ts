@@ -23,7 +23,10 @@ describe('the models that come with the program', () => {
         assert.equal(checkInput(example), undefined, model.name);
         assert.ok(worstCaseCost(model.pricing, example) > 0n, model.name);
       }
-      assert.match(String(checkInput({ ...model.examples[0], no_such_field: 1 })), /^additional properties not allowed/);
+      assert.match(
+        String(checkInput({ ...model.examples[0], no_such_field: 1 })),
+        /^additional properties not allowed/,
+      );
     }
   });
 });
@@ -55,7 +58,10 @@ describe("an operator's model file", () => {
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ name: 'a' })));
     await writeFile(path.join(folder, 'notes.txt'), 'not a model');
 
-    assert.deepEqual((await loadModels([folder])).map((model) => model.name), ['a', 'b']);
+    assert.deepEqual(
+      (await loadModels([folder])).map((model) => model.name),
+      ['a', 'b'],
+    );
   });
 
   it('is refused with its name, the place and the reason', async () => {
@@ -68,16 +74,34 @@ describe("an operator's model file", () => {
       [changed({ limits: undefined }), /^invalid model file: missing property: limits$/],
       [changed({ name: 'has blanks' }), /^invalid model file: name: pattern: got "has blanks"/],
       [changed({ name: 'a@b' }), /^invalid model file: name: pattern: got "a@b"/],
-      [changed({ limits: { ...limits, queuedSeconds: '1' } }), /^invalid model file: limits\.queuedSeconds: type: got string, want integer$/],
-      [changed({ limits: { ...limits, handlingSeconds: 0 } }), /^invalid model file: limits\.handlingSeconds: minimum: got 0, want 1$/],
+      [
+        changed({ limits: { ...limits, queuedSeconds: '1' } }),
+        /^invalid model file: limits\.queuedSeconds: type: got string, want integer$/,
+      ],
+      [
+        changed({ limits: { ...limits, handlingSeconds: 0 } }),
+        /^invalid model file: limits\.handlingSeconds: minimum: got 0, want 1$/,
+      ],
       [changed({ pricing: { unit: 'image', usd: '-1' } }), /^invalid model file: pricing\.usd: pattern/],
-      [changed({ pricing: { unit: 'image', usd: 0.01 } }), /^invalid model file: pricing\.usd: type: got number, want string$/],
+      [
+        changed({ pricing: { unit: 'image', usd: 0.01 } }),
+        /^invalid model file: pricing\.usd: type: got number, want string$/,
+      ],
       [changed({ routes: { fast: definition().routes['default'] } }), /^routes: there is no default route$/],
-      [changed({ routes: { default: { upstreams: [] } } }), /^invalid model file: routes\.default\.upstreams: minItems: got 0, want 1$/],
+      [
+        changed({ routes: { default: { upstreams: [] } } }),
+        /^invalid model file: routes\.default\.upstreams: minItems: got 0, want 1$/,
+      ],
       [changed({ inputSchema: { type: 'object', propreties: {} } }), /^inputSchema: .*propreties/],
-      [changed({ inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }), /^inputSchema: .*properties\/a\/type/],
+      [
+        changed({ inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }),
+        /^inputSchema: .*properties\/a\/type/,
+      ],
       [changed({ examples: [] }), /^invalid model file: examples: minItems: got 0, want 1$/],
-      [changed({ examples: [{ prompt: 'a' }, { prompt: 'a', resolution: '3k' }] }), /^examples\.1: invalid input: resolution: enum/],
+      [
+        changed({ examples: [{ prompt: 'a' }, { prompt: 'a', resolution: '3k' }] }),
+        /^examples\.1: invalid input: resolution: enum/,
+      ],
     ];
     for (const [content, expected] of cases) assert.match(await messageOf(content), expected);
   });

@@ -15,7 +15,11 @@ describe('the price of a task', () => {
   });
 
   it('is the plain one for every value without a price of its own', () => {
-    const free = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'toString', 'valueOf'), fc.string(), fc.jsonValue());
+    const free = fc.oneof(
+      fc.constantFrom('__proto__', 'constructor', 'toString', 'valueOf'),
+      fc.string(),
+      fc.jsonValue(),
+    );
     fc.assert(
       fc.property(free, (resolution) => {
         fc.pre(resolution !== '2k');

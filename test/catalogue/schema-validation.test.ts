@@ -105,7 +105,10 @@ describe('a violation of an input schema', () => {
 
 describe('a schema that cannot be compiled', () => {
   it('is refused by strict mode rather than half enforced', () => {
-    assert.throws(() => compileCheck({ type: 'object', propreties: {} }, 'invalid input'), /unknown keyword: "propreties"/);
+    assert.throws(
+      () => compileCheck({ type: 'object', propreties: {} }, 'invalid input'),
+      /unknown keyword: "propreties"/,
+    );
     assert.throws(() => compileCheck({ type: 'strnig' }, 'invalid input'), /schema is invalid/);
   });
 });

@@ -53,7 +53,10 @@ describe('the configuration', () => {
         assert.ok(error instanceof ConfigurationError);
         const told = ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'STORE_URL', 'ENCRYPTION_KEY', 'URL_SIGNING_KEY', 'PORT'];
         for (const name of [...told, 'OUTPUT_RETENTION_DAYS', 'HOST is 0.0.0.0', 'PUBLIC_URL is required']) {
-          assert.ok(error.problems.some((problem) => problem.startsWith(name)), name);
+          assert.ok(
+            error.problems.some((problem) => problem.startsWith(name)),
+            name,
+          );
         }
         assert.equal(error.message.split('\n').length, error.problems.length + 1);
         return true;
@@ -126,7 +129,10 @@ describe('the configuration', () => {
       [{ TLS_CERT_FILE: '/c' }, /^TLS_CERT_FILE and TLS_KEY_FILE go together$/],
       [{ TEMPORAL_TLS_KEY_FILE: FILE }, /^TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE go together$/],
       [{ TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' }, /^TEMPORAL_TLS_CA_FILE: the file cannot be read$/],
-      [{ WORKER_QUEUES: 'media,video' }, /^WORKER_QUEUES: "video" is not one of media, generation, waiting, callbacks$/],
+      [
+        { WORKER_QUEUES: 'media,video' },
+        /^WORKER_QUEUES: "video" is not one of media, generation, waiting, callbacks$/,
+      ],
       [{ WORKER_QUEUES: 'constructor' }, /^WORKER_QUEUES: "constructor" is not one of/],
       [{ WORKER_QUEUES: ',' }, /^WORKER_QUEUES is empty/],
       [{ CALLBACK_OFFSETS_SECONDS: '5,60' }, /^CALLBACK_OFFSETS_SECONDS: starts with 0/],
@@ -187,7 +193,8 @@ describe('trusted proxies', () => {
     const { trustedProxies } = load({ TRUSTED_PROXIES: '10.1.0.0/16, 192.0.2.7, fd00::/8, 2001:db8::1' }).http;
 
     for (const address of ['10.1.255.255', '192.0.2.7']) assert.ok(trustedProxies.check(address, 'ipv4'), address);
-    for (const address of ['10.2.0.0', '192.0.2.8', '0.0.0.0']) assert.ok(!trustedProxies.check(address, 'ipv4'), address);
+    for (const address of ['10.2.0.0', '192.0.2.8', '0.0.0.0'])
+      assert.ok(!trustedProxies.check(address, 'ipv4'), address);
     for (const address of ['fd12::1', '2001:db8::1']) assert.ok(trustedProxies.check(address, 'ipv6'), address);
     for (const address of ['fe80::1', '2001:db8::2']) assert.ok(!trustedProxies.check(address, 'ipv6'), address);
   });

@@ -69,7 +69,13 @@ describe('a variable of the environment', () => {
 
   it('is refused by its name where it is neither true nor false', () => {
     for (const name of namesOf('boolean')) {
-      for (const [value, meaning] of [['true', true], ['TRUE', true], ['1', true], ['false', false], ['0', false]] as const) {
+      for (const [value, meaning] of [
+        ['true', true],
+        ['TRUE', true],
+        ['1', true],
+        ['false', false],
+        ['0', false],
+      ] as const) {
         const reader = new EnvironmentReader({ [name]: value });
         assert.equal(reader.boolean(name), meaning);
         reader.throwIfBroken();

@@ -84,7 +84,10 @@ describe('a database that is away', () => {
     }
     await assert.rejects(
       database.transaction(async (transaction) => {
-        const [row] = await transaction.query<{ pid: number }>({ name: 'own_pid', text: 'SELECT pg_backend_pid() AS pid' });
+        const [row] = await transaction.query<{ pid: number }>({
+          name: 'own_pid',
+          text: 'SELECT pg_backend_pid() AS pid',
+        });
         await database.query({ name: 'cut_off', text: 'SELECT pg_terminate_backend($1)' }, [row?.pid]);
         await transaction.query(select, [1]);
       }),

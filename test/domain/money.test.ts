@@ -36,7 +36,22 @@ describe('an amount of money', () => {
   });
 
   it('is refused in any other form', () => {
-    const garbage = ['', ' ', '.5', '1.', '1.0000001', '1234567890123', '-1', '+1', '1e3', '0x1', '1,5', '1 ', ' 1', '1\n'];
+    const garbage = [
+      '',
+      ' ',
+      '.5',
+      '1.',
+      '1.0000001',
+      '1234567890123',
+      '-1',
+      '+1',
+      '1e3',
+      '0x1',
+      '1,5',
+      '1 ',
+      ' 1',
+      '1\n',
+    ];
     for (const text of [...garbage, 'NaN', 'Infinity', '١', '1_000', '1.5.5', '$1']) {
       assert.equal(parseUsd(text), undefined, JSON.stringify(text));
     }

@@ -78,7 +78,10 @@ describe('a wrong field', () => {
       [{ input: undefined }, 'invalid request: missing property: input'],
       [{ input: {} }, 'invalid input: missing property: prompt'],
       [{ input: { prompt: 'a', n: 1 } }, 'additional properties not allowed: n'],
-      [{ input: { prompt: 'a', resolution: '2K' } }, 'invalid input: resolution: enum: got "2K", want one of "1k", "2k"'],
+      [
+        { input: { prompt: 'a', resolution: '2K' } },
+        'invalid input: resolution: enum: got "2K", want one of "1k", "2k"',
+      ],
       [{ input: { prompt: 7 } }, 'invalid input: prompt: type: got integer, want string'],
       [{ input: 'a fox' }, 'invalid request: input: type: got string, want object'],
       [{ model: 7 }, 'invalid request: model: type: got integer, want string'],
@@ -138,8 +141,14 @@ describe('a model or a route that is not there', () => {
     const routed = { model: 'acme/routed' };
     assert.equal(await refusal({ ...routed, route: 'slow' }), `invalid request: route: got "slow", ${list}`);
     assert.equal(await refusal({ model: 'acme/routed@slow' }), `invalid request: route: got "slow", ${list}`);
-    assert.match(await refusal({ model: 'acme/routed@fast', route: 'default' }), /^invalid request: route: the model name says/);
-    assert.match(await refusal({ ...routed, route: 'x'.repeat(65) }), /^invalid request: route: maxLength: got 65, want 64$/);
+    assert.match(
+      await refusal({ model: 'acme/routed@fast', route: 'default' }),
+      /^invalid request: route: the model name says/,
+    );
+    assert.match(
+      await refusal({ ...routed, route: 'x'.repeat(65) }),
+      /^invalid request: route: maxLength: got 65, want 64$/,
+    );
   });
 
   it('is not meant where the default route is spelled out', async () => {
@@ -180,7 +189,12 @@ describe('a callback URL', () => {
   });
 
   it('is taken where it is public and https', async () => {
-    for (const url of ['https://example.com/hook?a=1', 'https://example.com:443/', 'HTTPS://EXAMPLE.COM/', 'https://1.1.1.1/']) {
+    for (const url of [
+      'https://example.com/hook?a=1',
+      'https://example.com:443/',
+      'HTTPS://EXAMPLE.COM/',
+      'https://1.1.1.1/',
+    ]) {
       assert.equal((await account.client.create(body({ callback: { url } }))).status, 200, url);
     }
   });

@@ -215,7 +215,8 @@ describe('a body that cannot be read', () => {
   });
 
   it('is refused where it is nested deeper than 32 levels, and read up to there', async () => {
-    const nested = (levels: number): string => `{"model":"m","input":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    const nested = (levels: number): string =>
+      `{"model":"m","input":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
     assert.match((await send(nested(33))).text, /nested deeper than 32 levels/);
     assert.match((await send(nested(32))).text, /invalid request: input: type: got array, want object/);

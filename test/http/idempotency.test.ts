@@ -30,16 +30,19 @@ function createWith(...keys: string[]): Promise<{ status: number; taskId: string
     'Idempotency-Key': keys,
   };
   return new Promise((resolve, reject) => {
-    const outgoing = request({ hostname, port, method: 'POST', path: '/v1/tasks', headers, agent: false }, (incoming) => {
-      let text = '';
-      incoming.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-      });
-      incoming.on('end', () => {
-        const answer = JSON.parse(text) as ApiBody;
-        resolve({ status: incoming.statusCode ?? 0, taskId: (answer.data as { taskId?: string } | null)?.taskId });
-      });
-    });
+    const outgoing = request(
+      { hostname, port, method: 'POST', path: '/v1/tasks', headers, agent: false },
+      (incoming) => {
+        let text = '';
+        incoming.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+        });
+        incoming.on('end', () => {
+          const answer = JSON.parse(text) as ApiBody;
+          resolve({ status: incoming.statusCode ?? 0, taskId: (answer.data as { taskId?: string } | null)?.taskId });
+        });
+      },
+    );
     outgoing.on('error', reject);
     outgoing.end(JSON.stringify(body()));
   });
@@ -79,10 +82,25 @@ describe('a key', () => {
 
   it('is refused where it is empty, too long, not visible ASCII, or there twice', async () => {
     const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
-    for (const key of ['', '""', ' ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'a b', '"a b"', 'a\tb', latin1('é'), latin1('🦊')]) {
+    for (const key of [
+      '',
+      '""',
+      ' ',
+      'x'.repeat(256),
+      `"${'x'.repeat(256)}"`,
+      'a b',
+      '"a b"',
+      'a\tb',
+      latin1('é'),
+      latin1('🦊'),
+    ]) {
       assert.equal((await createWith(key)).status, 400, JSON.stringify(key));
     }
-    for (const keys of [['a', 'b'], ['a', 'a'], ['"a"', '"a"']]) {
+    for (const keys of [
+      ['a', 'b'],
+      ['a', 'a'],
+      ['"a"', '"a"'],
+    ]) {
       assert.equal((await createWith(...keys)).status, 400, keys.join());
     }
   });
@@ -140,7 +158,10 @@ describe('a replay', () => {
     await account.client.create(body(), 'order-13');
     const key = { 'Idempotency-Key': 'order-13' };
 
-    assert.equal((await account.client.send('POST', '/v1/tasks', body(), { ...key, Authorization: 'Bearer x' })).status, 401);
+    assert.equal(
+      (await account.client.send('POST', '/v1/tasks', body(), { ...key, Authorization: 'Bearer x' })).status,
+      401,
+    );
     assert.equal((await account.client.send('POST', '/v1/tasks', '{', key)).status, 400);
   });
 });

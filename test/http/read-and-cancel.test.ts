@@ -95,7 +95,10 @@ describe('reading a task', () => {
   });
 
   it('tells a reason of ours by its code alone', async () => {
-    for (const [reason, code] of [['storage_unavailable', 'STORAGE_UNAVAILABLE'], ['model_unavailable', 'MODEL_UNAVAILABLE']] as const) {
+    for (const [reason, code] of [
+      ['storage_unavailable', 'STORAGE_UNAVAILABLE'],
+      ['model_unavailable', 'MODEL_UNAVAILABLE'],
+    ] as const) {
       const taskId = await createTask();
       await settleTask(served.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
 
@@ -112,7 +115,10 @@ describe('reading a task', () => {
     served.room.forgetStatements();
     await account.client.get(taskId);
 
-    assert.deepEqual(served.room.statements.filter((name) => name !== 'select_key'), ['select_task_detail']);
+    assert.deepEqual(
+      served.room.statements.filter((name) => name !== 'select_key'),
+      ['select_task_detail'],
+    );
   });
 
   it('by HEAD is answered as by GET, without the body', async () => {

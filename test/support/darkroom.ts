@@ -46,6 +46,7 @@ export class Role {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #logFile: string;
   #child: ChildProcess | undefined;
+  #collapse: string | undefined;
 
   constructor(role: 'api' | 'worker', environment: NodeJS.ProcessEnv, logFile: string) {
     this.#role = role;
@@ -77,11 +78,20 @@ export class Role {
       child.once('message', () => resolve());
       child.once('exit', (code) => reject(new Error(`the ${this.#role} ended with ${code}:\n${output}`)));
     });
+    child.once('exit', (code) => {
+      if (this.#child === child) this.#collapse = `the ${this.#role} ended by itself with ${code}:\n${output}`;
+    });
+  }
+
+  /** How it ended although nobody asked it to, if it did. */
+  get collapse(): string | undefined {
+    return this.#collapse;
   }
 
   /** Ends it: by default without any warning. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child;
+    this.#child = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise<void>((resolve) => {
       // Not 'exit': what it said last is still to be read then.
@@ -147,11 +157,15 @@ export class Darkroom {
     });
   }
 
+  /** @throws {Error} a process had ended by itself: whatever the test saw, that is a bug. */
   async stop(): Promise<void> {
-    await Promise.all([...this.apis, ...this.workers].map((role) => role.kill('SIGTERM')));
+    const roles = [...this.apis, ...this.workers];
+    await Promise.all(roles.map((role) => role.kill('SIGTERM')));
     await this.#connection.close();
     await this.testDatabase.close();
     if (process.env['DARKROOM_TEST_KEEP'] === undefined) await rm(this.#folder, { recursive: true, force: true });
+    const collapsed = roles.find((role) => role.collapse !== undefined);
+    if (collapsed !== undefined) throw new Error(collapsed.collapse);
   }
 }
 

@@ -163,7 +163,11 @@ describe('a replay', () => {
     const sent = { model: 'acme/pictures', input: { prompt: 'a fox', resolution: '1k' }, metadata: { a: '1', b: '2' } };
     const first = await room.creator.create(caller, sent, key);
 
-    const turned = { metadata: { b: '2', a: '1' }, input: { resolution: '1k', prompt: 'a fox' }, model: 'acme/pictures' };
+    const turned = {
+      metadata: { b: '2', a: '1' },
+      input: { resolution: '1k', prompt: 'a fox' },
+      model: 'acme/pictures',
+    };
     for (const same of [turned, { ...sent, route: '' }, { ...sent, route: 'default' }]) {
       assert.deepEqual(await room.creator.create(caller, same, key), { taskId: first.taskId, isReplay: true });
     }
@@ -205,7 +209,12 @@ describe('a replay', () => {
     const caller = await room.newCaller();
     const key = newId('req');
 
-    for (const wrong of [body({ size: 1 }), body({ model: 'acme/nowhere' }), body({ input: {} }), body({ maxCost: '0' })]) {
+    for (const wrong of [
+      body({ size: 1 }),
+      body({ model: 'acme/nowhere' }),
+      body({ input: {} }),
+      body({ maxCost: '0' }),
+    ]) {
       await assert.rejects(room.creator.create(caller, wrong, key));
     }
     assert.equal((await room.creator.create(caller, body(), key)).isReplay, false);

@@ -39,7 +39,10 @@ describe('cancelling a task that was not launched', () => {
     const account = await room.account(caller);
     assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
     const events = await room.rows('SELECT type FROM task_events WHERE task_id = $1 ORDER BY seq', taskId);
-    assert.deepEqual(events.map((event) => event['type']), ['accepted', 'cancel_requested', 'settled']);
+    assert.deepEqual(
+      events.map((event) => event['type']),
+      ['accepted', 'cancel_requested', 'settled'],
+    );
   });
 
   it('ends it once where sixteen ask at once', async () => {
@@ -71,7 +74,10 @@ describe('cancelling a task that was launched', () => {
     assert.deepEqual(asked, [true, false, false]);
     assert.equal((await readTask(room.database, taskId)).status, 'queued');
     const rows = await room.rows('SELECT kind FROM outbox WHERE task_id = $1 ORDER BY kind', taskId);
-    assert.deepEqual(rows.map((row) => row['kind']), ['cancel_task', 'start_task']);
+    assert.deepEqual(
+      rows.map((row) => row['kind']),
+      ['cancel_task', 'start_task'],
+    );
     assert.equal((await room.account(caller)).running, 1);
   });
 

@@ -74,7 +74,10 @@ async function take(run: Run, { action, pick }: Step): Promise<void> {
       await claimOutbox(room.database, 1 + (pick % 10));
       return;
     case 'deliver':
-      await removeOutbox(room.database, (await claimOutbox(room.database, 20)).map((item) => item.id));
+      await removeOutbox(
+        room.database,
+        (await claimOutbox(room.database, 20)).map((item) => item.id),
+      );
       return;
     case 'time out':
       await room.database.query(EXPIRE_LEASES);
@@ -103,7 +106,9 @@ describe('accepting, claiming, cancelling and settling at once', () => {
     await fc.assert(
       fc.asyncProperty(waves, async (plan) => {
         const callers = await Promise.all(
-          Array.from({ length: ACCOUNTS }, () => room.newCaller({ microUsd: 12n * PRICE, runningCap: 4, queueCap: 10 })),
+          Array.from({ length: ACCOUNTS }, () =>
+            room.newCaller({ microUsd: 12n * PRICE, runningCap: 4, queueCap: 10 }),
+          ),
         );
         const run: Run = { callers, tasks: [], prefix: `run-${runs++}` };
 
@@ -119,7 +124,9 @@ describe('accepting, claiming, cancelling and settling at once', () => {
         }
 
         await Promise.all(
-          run.tasks.map((task) => settleTask(room.database, task.id, { status: 'fail', reason: 'timed_out' }, RETENTION)),
+          run.tasks.map((task) =>
+            settleTask(room.database, task.id, { status: 'fail', reason: 'timed_out' }, RETENTION),
+          ),
         );
         assert.deepEqual(await verifyLedger(room.database), []);
         for (const caller of callers) {

@@ -15,7 +15,10 @@ describe('the fingerprint of a request', () => {
 
   it('is one for equal requests: fields in another order, the default route in any spelling', () => {
     const same = ['{"model":"m","input":{"a":1,"b":2}}', '{"input":{"b":2,"a":1},"model":"m"}'];
-    const routes = ['{"model":"m","input":{"a":1,"b":2},"route":""}', '{"route":"default","model":"m","input":{"a":1,"b":2}}'];
+    const routes = [
+      '{"model":"m","input":{"a":1,"b":2},"route":""}',
+      '{"route":"default","model":"m","input":{"a":1,"b":2}}',
+    ];
 
     assert.equal(new Set([...same, ...routes].map(hashOf)).size, 1);
   });

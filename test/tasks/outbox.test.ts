@@ -5,13 +5,7 @@ import { setSuspended } from '../../src/accounts/accounts.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import {
-  OUTBOX_LEASE_SECONDS,
-  claimOutbox,
-  hasStart,
-  removeOutbox,
-  requestRestart,
-} from '../../src/tasks/outbox.ts';
+import { OUTBOX_LEASE_SECONDS, claimOutbox, hasStart, removeOutbox, requestRestart } from '../../src/tasks/outbox.ts';
 import type { OutboxItem } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { body, openTaskRoom } from './task-room.ts';
@@ -93,19 +87,28 @@ describe('a claim', () => {
 
     const claimed = await claimOutbox(room.database, 100);
 
-    assert.deepEqual(claimed.map((item) => item.taskId), created.slice(0, 4));
+    assert.deepEqual(
+      claimed.map((item) => item.taskId),
+      created.slice(0, 4),
+    );
   });
 
   it('admits the next where a task has ended', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [first, second] = await createTasks(caller, 2);
     assert.ok(first && second);
-    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [first]);
+    assert.deepEqual(
+      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      [first],
+    );
     assert.deepEqual(await claimOutbox(room.database, 10), []);
 
     await settleTask(room.database, first, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
 
-    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [second]);
+    assert.deepEqual(
+      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      [second],
+    );
   });
 
   it('passes a suspended account by until that is lifted', async () => {
@@ -116,7 +119,10 @@ describe('a claim', () => {
 
     await setSuspended(room.database, caller.accountId, false);
 
-    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [taskId]);
+    assert.deepEqual(
+      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      [taskId],
+    );
   });
 
   it('brings what starting the workflow needs', async () => {
@@ -196,7 +202,10 @@ describe('a row that was delivered', () => {
     assert.equal(await hasStart(room.database, taskId), true);
     const items = await claimOutbox(room.database, 10);
 
-    await removeOutbox(room.database, items.map((item) => item.id));
+    await removeOutbox(
+      room.database,
+      items.map((item) => item.id),
+    );
 
     assert.equal(await hasStart(room.database, taskId), false);
     await expireLeases();
@@ -207,11 +216,17 @@ describe('a row that was delivered', () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [taskId] = await createTasks(caller, 1);
     assert.ok(taskId);
-    await removeOutbox(room.database, (await claimOutbox(room.database, 10)).map((item) => item.id));
+    await removeOutbox(
+      room.database,
+      (await claimOutbox(room.database, 10)).map((item) => item.id),
+    );
 
     assert.equal(await requestRestart(room.database, taskId), true);
     assert.equal(await requestRestart(room.database, taskId), false);
-    assert.deepEqual((await claimOutbox(room.database, 10)).map((item) => item.taskId), [taskId]);
+    assert.deepEqual(
+      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      [taskId],
+    );
     assert.equal((await room.account(caller)).running, 1);
 
     await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });

@@ -28,7 +28,10 @@ const LIMITS = { idleSeconds: 0, graceSeconds: 60, after: FIRST_IDLE_CURSOR, lim
 /** A task whose start was delivered. */
 async function startedTask(): Promise<TaskId> {
   const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
-  await removeOutbox(room.database, (await claimOutbox(room.database, 1_000)).map((item) => item.id));
+  await removeOutbox(
+    room.database,
+    (await claimOutbox(room.database, 1_000)).map((item) => item.id),
+  );
   return taskId;
 }
 
@@ -127,7 +130,10 @@ describe('the tasks that are idle', () => {
     for (let place = 0; place < 7; place++) {
       created.push((await room.creator.create(caller, body(), undefined)).taskId);
     }
-    await room.rows(`UPDATE tasks SET updated_at = now() - interval '10 seconds' WHERE id = ANY ($1)`, created.slice(0, 5));
+    await room.rows(
+      `UPDATE tasks SET updated_at = now() - interval '10 seconds' WHERE id = ANY ($1)`,
+      created.slice(0, 5),
+    );
 
     const seen: TaskId[] = [];
     let cursor = FIRST_IDLE_CURSOR;
@@ -139,7 +145,10 @@ describe('the tasks that are idle', () => {
       cursor = last.cursor;
     }
 
-    assert.deepEqual(seen.filter((id) => created.includes(id)), created.slice(0, 5));
+    assert.deepEqual(
+      seen.filter((id) => created.includes(id)),
+      created.slice(0, 5),
+    );
     assert.equal(new Set(seen).size, seen.length);
   });
 });

@@ -44,7 +44,10 @@ function output(place: number): ArchivedOutput {
 }
 
 function entriesOf(taskId: TaskId): Promise<readonly Record<string, unknown>[]> {
-  return room.rows('SELECT kind, amount_micro_usd AS amount FROM ledger_entries WHERE reference = $1 ORDER BY id', taskId);
+  return room.rows(
+    'SELECT kind, amount_micro_usd AS amount FROM ledger_entries WHERE reference = $1 ORDER BY id',
+    taskId,
+  );
 }
 
 describe('16 different verdicts at once on one task', () => {
@@ -58,7 +61,9 @@ describe('16 different verdicts at once on one task', () => {
         return { status: 'success', outputs: [output(place)], capturedMicroUsd: BigInt(place) };
       });
 
-      const outcomes = await Promise.all(verdicts.map((verdict) => settleTask(room.database, taskId, verdict, RETENTION)));
+      const outcomes = await Promise.all(
+        verdicts.map((verdict) => settleTask(room.database, taskId, verdict, RETENTION)),
+      );
 
       const [first] = outcomes;
       assert.ok(first);

@@ -37,7 +37,10 @@ describe('the log', () => {
   it('leaves out what is below its level', async () => {
     const lines = await linesOf(`logger.info('no'); logger.warn('yes')`, 'warn');
 
-    assert.deepEqual(lines.map((line) => line['msg']), ['yes']);
+    assert.deepEqual(
+      lines.map((line) => line['msg']),
+      ['yes'],
+    );
   });
 
   it('tells of an error its kind, message, code and stack, with the causes, and none of its other fields', async () => {

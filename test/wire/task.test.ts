@@ -90,7 +90,10 @@ describe('a presented task', () => {
     const outputs = [output(0), output(1, { goneAt: 1_700_000_100, goneReason: 'expired' }), output(2)];
 
     const success = presentTask(detail({ status: 'success', capturedMicroUsd: 0n, outputs }), signer);
-    assert.deepEqual(success.output?.map((each) => each.id), ['out_0', 'out_2']);
+    assert.deepEqual(
+      success.output?.map((each) => each.id),
+      ['out_0', 'out_2'],
+    );
     assert.deepEqual(success.outputGone, [{ id: 'out_1', type: 'image', goneAt: 1_700_000_100, reason: 'expired' }]);
 
     const empty = presentTask(detail({ status: 'success', capturedMicroUsd: 0n }), signer);
