@@ -95,6 +95,27 @@ describe('a database that is away', () => {
     );
   });
 
+  it('ends the transaction that was under way, and never the process', async () => {
+    const own = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
+    const work = own.transaction(async (transaction) => {
+      const [row] = await transaction.query<{ pid: number }>({
+        name: 'own_pid',
+        text: 'SELECT pg_backend_pid() AS pid',
+      });
+      const cutOff = 'SELECT pg_terminate_backend($1, 10000) AS is_gone';
+      assert.deepEqual(await database.query({ name: 'cut_off_and_wait', text: cutOff }, [row?.pid]), [
+        { is_gone: true },
+      ]);
+      // The end of the connection arrives while no statement of it is under way.
+      await database.check();
+      await transaction.query(select, [1]);
+    });
+
+    await assert.rejects(work, DatabaseUnavailableError);
+    await own.check();
+    await own.close();
+  });
+
   it('is used again once it is back', async () => {
     await database.query({
       name: 'cut_all_off',

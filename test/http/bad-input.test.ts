@@ -114,6 +114,17 @@ describe('any value in any field of POST /tasks', () => {
     );
   });
 
+  it('is taken or refused, never a 500: any text where text is wanted', async () => {
+    await fc.assert(
+      fc.asyncProperty(edgeText, edgeText, edgeText, async (prompt, name, value) => {
+        const metadata = `{${JSON.stringify(name)}:${JSON.stringify(value)}}`;
+        const input = JSON.stringify({ prompt: `a fox ${prompt}` });
+        await sendAndJudge(`{"model":"acme/pictures","input":${input},"metadata":${metadata}}`);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
   it('is taken or refused, never a 500: a field that is not ours', async () => {
     const name = fc.oneof(fc.constantFrom(...PROTOTYPE_NAMES), edgeText);
     await fc.assert(

@@ -9,11 +9,12 @@ import { startCallbackReceiver } from '../support/callback-receiver-process.ts';
 import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
-import { createMany, createOne, judge, writeModels } from './workload.ts';
+import { createMany, createOne, judge } from './workload.ts';
 import type { Accepted } from './workload.ts';
 
 /** Some of every kind, more than run at once, so that each kill finds tasks in every stage. */
@@ -35,7 +36,7 @@ describe('kill -9 with many tasks in flight', () => {
       startTestProvider(),
       startCallbackReceiver(),
     ]);
-    modelsDir = await writeModels(provider.url);
+    modelsDir = await writeModelFiles(provider.url);
     darkroom = await startDarkroom({
       databaseServer: services.databaseUrl,
       temporalAddress: services.temporalAddress,

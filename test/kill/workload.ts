@@ -3,9 +3,6 @@
  * provider's own log and the receiver's own log, not by our tables.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
@@ -19,37 +16,6 @@ const KINDS = [
   { model: 'test/replicate', isRepeatable: false },
   { model: 'test/openai', isRepeatable: false },
 ] as const;
-
-/** Writes the model files of the test's providers. @returns the folder, for MODELS_DIR. */
-export async function writeModels(providerUrl: string): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
-  for (const protocol of ['tasks', 'replicate', 'openai']) {
-    const definition = {
-      name: `test/${protocol}`,
-      modality: 'image',
-      ownedBy: 'test',
-      created: 1_763_683_200,
-      description: 'the test provider',
-      routes: {
-        default: {
-          upstreams: [{ protocol, baseUrl: `${providerUrl}/${protocol}/v1`, secret: 'test', model: 'owner/model' }],
-        },
-      },
-      inputSchema: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['prompt'],
-        properties: { prompt: { type: 'string', minLength: 1, maxLength: 4000 } },
-      },
-      pricing: { unit: 'image', usd: '0.03' },
-      limits: { queuedSeconds: 86_400, handlingSeconds: 600, archivingSeconds: 600 },
-      typicalSeconds: 2,
-      examples: [{ prompt: 'anything' }],
-    };
-    await writeFile(path.join(folder, `${protocol}.json`), JSON.stringify(definition));
-  }
-  return folder;
-}
 
 export interface Accepted {
   readonly taskId: string;

@@ -65,6 +65,17 @@ describe('four claimers at once', () => {
     for (const caller of callers) assert.equal((await room.account(caller)).running, 30);
   });
 
+  it('claim every row whose lease ran out, and none twice', async () => {
+    const created = await createTasks(await room.newCaller(), 60);
+    assert.equal((await claimOutbox(room.database, 100)).length, 60);
+    await expireLeases();
+
+    const claimed = (await Promise.all(Array.from({ length: 4 }, () => claimOutbox(room.database, 100)))).flat();
+
+    assert.equal(claimed.length, 60);
+    assert.deepEqual(new Set(claimed.map((item) => item.taskId)), new Set(created));
+  });
+
   it('let no account run more than its cap, and leave the others theirs', async () => {
     const narrow = await room.newCaller({ runningCap: 3 });
     const wide = await room.newCaller({ runningCap: 50 });

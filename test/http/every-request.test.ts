@@ -1,0 +1,104 @@
+/** What holds for every request: its id, HTTPS where that is asked for, and what is said while the database is away. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { body } from '../tasks/task-room.ts';
+import { errorOf, raw } from './raw-request.ts';
+import { serveApp, unreachableDatabase } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp();
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+function bearer(): Record<string, string> {
+  return { Authorization: `Bearer ${account.client.key}` };
+}
+
+describe('the request id', () => {
+  it('is ours, another one each time, where the client sent none or an unusable one', async () => {
+    const seen = new Set<unknown>();
+    for (const sent of [undefined, '', 'has blanks', 'x'.repeat(65), 'semi;colon', 'ümlaut']) {
+      const headers = sent === undefined ? {} : { 'X-Request-Id': Buffer.from(sent).toString('latin1') };
+      const answer = await raw(served.url, 'GET', '/healthz', headers);
+      assert.match(String(answer.headers['x-request-id']), /^req_[0-9A-Z]{26}$/);
+      seen.add(answer.headers['x-request-id']);
+    }
+    assert.equal(seen.size, 6);
+  });
+
+  it("is the client's own where that has the right form, on errors as well", async () => {
+    for (const sent of ['a', 'trace-7_B', 'x'.repeat(64)]) {
+      const ok = await raw(served.url, 'GET', '/healthz', { 'X-Request-Id': sent });
+      const missing = await raw(served.url, 'GET', '/nothing', { 'X-Request-Id': sent });
+      assert.deepEqual([ok.headers['x-request-id'], missing.headers['x-request-id']], [sent, sent]);
+    }
+  });
+
+  it('comes with nosniff on every answer', async () => {
+    for (const path of ['/healthz', '/nothing', '/v1/tasks/x', '/media/x/y']) {
+      const answer = await raw(served.url, 'GET', path);
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+    }
+  });
+});
+
+describe('while the database is away', () => {
+  it('every route that needs it answers 503 with Retry-After, and says nothing of why', async () => {
+    const away = await serveApp({ appDatabase: unreachableDatabase() });
+    try {
+      const headers = { ...bearer(), 'Content-Type': 'application/json' };
+      const token = new URL(await signedUrl()).pathname;
+      const answers = [
+        await raw(away.url, 'POST', '/v1/tasks', headers, JSON.stringify(body())),
+        await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`, headers),
+        await raw(away.url, 'POST', `/v1/tasks/${newTaskId()}/cancel`, headers),
+        await raw(away.url, 'GET', token),
+      ];
+
+      for (const answer of answers) {
+        assert.deepEqual(errorOf(answer), { status: 503, code: 'SERVICE_UNAVAILABLE' });
+        assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
+        assert.doesNotMatch(answer.text, /127\.0\.0\.1|ECONNREFUSED|postgres|nobody/i);
+      }
+      assert.equal((await raw(away.url, 'GET', '/healthz')).status, 200);
+      const ready = await raw(away.url, 'GET', '/readyz');
+      assert.equal(ready.status, 503);
+      assert.equal((JSON.parse(ready.text) as { database: boolean }).database, false);
+      // What cannot be a key is refused without asking.
+      assert.equal((await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`)).status, 401);
+    } finally {
+      await away.close();
+    }
+  });
+});
+
+async function signedUrl(): Promise<string> {
+  const { body: created } = await account.client.create(body());
+  await served.succeed(created.data.taskId, Buffer.from('bytes'));
+  const task = await account.client.get(created.data.taskId);
+  return task.body.data.output?.[0]?.url ?? '';
+}
+
+describe('where only HTTPS is served', () => {
+  const forwarded = async (trusted: string, headers: Record<string, string>): Promise<number> => {
+    const https = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
+    try {
+      return (await raw(https.url, 'GET', '/healthz', headers)).status;
+    } finally {
+      await https.close();
+    }
+  };
+
+  it('a request is taken by the word of a trusted proxy alone, and of the nearest one', async () => {
+    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }), 200);
+    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'http, https' }), 200);
+    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'https, http' }), 400);
+    assert.equal(await forwarded('127.0.0.0/8', {}), 400);
+    assert.equal(await forwarded('10.0.0.0/8', { 'X-Forwarded-Proto': 'https' }), 400);
+  });
+});
