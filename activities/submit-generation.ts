@@ -45,7 +45,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       if (submission.files.length === 0) throw permanent('no_output');
       const files = await stageFiles(context, task.id, submission.files, signal);
       await keepAnswer(signal, () => recordFiles(context.database, task.id, route.upstreamName, files));
-      return { kind: 'produced' };
+      return { kind: 'produced', isStored: files.every((file) => 'key' in file) };
     });
   };
 }

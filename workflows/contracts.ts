@@ -24,6 +24,8 @@ export interface MediaTaskInput {
 /** What `submitGeneration` brought: finished files, a job to wait for, or the news that the task is over already. */
 export interface SubmitResult {
   readonly kind: 'produced' | 'job' | 'over';
+  /** With `produced`: every file is in the object store already, so that archiving has nothing to fetch. */
+  readonly isStored?: boolean;
 }
 
 /** What `archiveOutputs` brought; `over` when the task ended meanwhile. */

@@ -14,3 +14,10 @@ export function reasonOf(error: unknown): FailureReason {
   if (cause instanceof ApplicationFailure && isFailureReason(cause.type)) return cause.type;
   return 'provider_error';
 }
+
+/** Whether an activity said that trying again is of no use. */
+export function isPermanent(error: unknown): boolean {
+  return (
+    error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true
+  );
+}

@@ -16,6 +16,7 @@ import { failureFace } from '../src/domain/failure-reason.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
+  ARCHIVE_LOCALLY,
   CANCEL_OPTIONS,
   SETTLE_LOCALLY,
   SETTLE_OPTIONS,
@@ -23,9 +24,10 @@ import {
   awaitOptions,
   submitOptions,
 } from './activity-options.ts';
-import type { Activities, MediaTaskInput, SettleInput, SettleResult } from './contracts.ts';
-import { reasonOf } from './failure.ts';
+import type { Activities, ArchiveResult, MediaTaskInput, SettleInput, SettleResult } from './contracts.ts';
+import { isPermanent, reasonOf } from './failure.ts';
 
+const inside = proxyLocalActivities<Pick<Activities, 'archiveOutputs'>>(ARCHIVE_LOCALLY);
 const local = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
 const regular = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const courtesy = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
@@ -55,7 +57,9 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
       // From archiving on, cancelling changes nothing (contract §4).
       if (submitted.kind === 'over') return failed(input, 'terminated');
       showStatus('archiving');
-      const archived = await archiveOutputs(input);
+      const archived = await (submitted.isStored === true
+        ? archiveInside(input, archiveOutputs)
+        : archiveOutputs(input));
       if (archived.kind === 'over') return failed(input, 'terminated');
       return { taskId: input.taskId, status: 'success' as const, outputs: archived.outputs };
     });
@@ -90,6 +94,19 @@ async function tellProvider(input: MediaTaskInput): Promise<void> {
     await courtesy.cancelGeneration({ taskId: input.taskId });
   } catch {
     log.warn('the provider could not be told to stop', { taskId: input.taskId });
+  }
+}
+
+/** Archives inside this worker, or, where that fails for a passing reason, by the activity that has the time. */
+async function archiveInside(
+  input: MediaTaskInput,
+  archiveOutputs: Activities['archiveOutputs'],
+): Promise<ArchiveResult> {
+  try {
+    return await inside.archiveOutputs(input);
+  } catch (error) {
+    if (isPermanent(error)) throw error;
+    return archiveOutputs(input);
   }
 }
 

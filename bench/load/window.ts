@@ -30,10 +30,12 @@ async function runWindow({ operation, clients, seconds }: Order, operations: Ope
   const end = begin + seconds * 1000;
   const perform = operations[operation];
   const runClient = async (client: number): Promise<void> => {
-    for (let started = performance.now(); started < end; started = performance.now()) {
+    // At least once, however short the window.
+    do {
+      const started = performance.now();
       await perform(client, clients);
       latencies.push(performance.now() - started);
-    }
+    } while (performance.now() < end);
   };
   await Promise.all(Array.from({ length: clients }, (_, client) => runClient(client)));
   const elapsedSeconds = (performance.now() - begin) / 1000;

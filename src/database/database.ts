@@ -102,11 +102,6 @@ export function openDatabase(
         throw translate(error);
       });
       let isBroken = false;
-      // The pool listens to idle connections only: one that dies between two statements would end the process.
-      const onLost = (): void => {
-        isBroken = true;
-      };
-      client.on('error', onLost);
       try {
         await client.query('BEGIN');
         const result = await work({ query: (statement, values) => run(client, statement, values) });
@@ -119,7 +114,6 @@ export function openDatabase(
         });
         throw translate(error);
       } finally {
-        client.off('error', onLost);
         client.release(isBroken);
       }
     },

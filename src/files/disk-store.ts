@@ -218,7 +218,8 @@ async function moveIntoPlace(root: string, unfinished: string, target: string): 
       if (codeOf(error) !== 'ENOENT' || attempt === MAX_RENAME_ATTEMPTS) throw error;
     }
   }
-  for (const each of new Set(changed)) await syncFolder(each);
+  // At once: a journalling file system then writes them in one go.
+  await Promise.all([...new Set(changed)].map(syncFolder));
 }
 
 async function writeDurably(target: string, bytes: Uint8Array): Promise<void> {

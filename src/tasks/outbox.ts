@@ -74,9 +74,11 @@ export async function claimOutbox(database: Queryable, limit: number): Promise<r
   return database.query<OutboxItem>(claim, [limit, OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS]);
 }
 
+/** A row that a settlement removes at this moment is left to it: it takes a task's rows in another order. */
 const remove: Statement = {
   name: 'remove_outbox',
-  text: `DELETE FROM outbox WHERE id = ANY ($1) AND ${WITHOUT_WAITING_FOR_DISK}`,
+  text: `DELETE FROM outbox
+          WHERE id IN (SELECT id FROM outbox WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED) AND ${WITHOUT_WAITING_FOR_DISK}`,
 };
 
 /** Temporal knows: the rows are done with. */

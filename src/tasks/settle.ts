@@ -103,6 +103,12 @@ export async function settleIn(
   if (task === undefined) return undefined;
 
   const dropped = await transaction.query<{ wasQueued: boolean }>(dropStart, [taskId]);
+  if (verdict.status === 'success') {
+    await insertTaskOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
+  }
+  await addEvent(transaction, taskId, 'settled', reason === null ? { status: 'success' } : { status: 'fail', reason });
+  await transaction.query(requestCallback, [taskId]);
+  // Last: from here to the commit the account's row is locked, and all its creates and settlements wait.
   await settleHold(transaction, {
     accountId: task.accountId,
     keyId: task.keyId,
@@ -111,10 +117,5 @@ export async function settleIn(
     capturedMicroUsd: captured < task.heldMicroUsd ? captured : task.heldMicroUsd,
     occupied: dropped.some((row) => row.wasQueued) ? 'queued' : 'running',
   });
-  if (verdict.status === 'success') {
-    await insertTaskOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
-  }
-  await addEvent(transaction, taskId, 'settled', reason === null ? { status: 'success' } : { status: 'fail', reason });
-  await transaction.query(requestCallback, [taskId]);
   return { status: verdict.status, reason };
 }

@@ -85,20 +85,29 @@ async function signedUrl(): Promise<string> {
 }
 
 describe('where only HTTPS is served', () => {
-  const forwarded = async (trusted: string, headers: Record<string, string>): Promise<number> => {
+  const answerTo = async (trusted: string, path: string, headers: Record<string, string>): Promise<number> => {
     const https = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
     try {
-      return (await raw(https.url, 'GET', '/healthz', headers)).status;
+      return (await raw(https.url, 'GET', path, headers)).status;
     } finally {
       await https.close();
     }
   };
 
   it('a request is taken by the word of a trusted proxy alone, and of the nearest one', async () => {
-    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }), 200);
-    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'http, https' }), 200);
-    assert.equal(await forwarded('127.0.0.0/8', { 'X-Forwarded-Proto': 'https, http' }), 400);
-    assert.equal(await forwarded('127.0.0.0/8', {}), 400);
-    assert.equal(await forwarded('10.0.0.0/8', { 'X-Forwarded-Proto': 'https' }), 400);
+    const cases: [string, Record<string, string>, number][] = [
+      ['127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }, 401],
+      ['127.0.0.0/8', { 'X-Forwarded-Proto': 'http, https' }, 401],
+      ['127.0.0.0/8', { 'X-Forwarded-Proto': 'https, http' }, 400],
+      ['127.0.0.0/8', {}, 400],
+      ['10.0.0.0/8', { 'X-Forwarded-Proto': 'https' }, 400],
+    ];
+    for (const [trusted, headers, status] of cases) {
+      assert.equal(await answerTo(trusted, '/v1/tasks/x', headers), status, JSON.stringify([trusted, headers]));
+    }
+  });
+
+  it('probes are answered without it: they come from inside', async () => {
+    for (const path of ['/healthz', '/readyz']) assert.equal(await answerTo('10.0.0.0/8', path, {}), 200);
   });
 });
