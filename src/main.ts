@@ -11,6 +11,13 @@ class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** EX_CONFIG of sysexits.h: starting again changes nothing (embedded/part.ts). */
+const UNUSABLE_CONFIGURATION = 78;
+
+function isConfigurationError(error: unknown): boolean {
+  return error instanceof ConfigurationError || (error instanceof Error && error.name === 'ModelFileError');
+}
+
 /** What went wrong is the operator's to mend, and the message says how: no stack. */
 function isPlain(error: unknown): error is Error {
   const plain = [
@@ -20,6 +27,7 @@ function isPlain(error: unknown): error is Error {
     'ModelFileError',
     'StoreUrlError',
     'AdminError',
+    'DatabaseUnavailableError',
     'AccountNotFoundError',
     'OutputNotFoundError',
   ];
@@ -82,5 +90,5 @@ try {
   process.stderr.write(
     isPlain(error) ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`,
   );
-  process.exitCode = 1;
+  process.exitCode = isConfigurationError(error) ? UNUSABLE_CONFIGURATION : 1;
 }

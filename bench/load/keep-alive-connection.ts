@@ -19,6 +19,7 @@ const HEAD_END = '\r\n\r\n';
 
 export class KeepAliveConnection {
   readonly #socket: Socket;
+  #isClosed = false;
   #received: Buffer = Buffer.alloc(0);
   #waiting: Waiting | undefined;
 
@@ -26,7 +27,15 @@ export class KeepAliveConnection {
     this.#socket = createConnection({ port, host, noDelay: true });
     this.#socket.on('data', (chunk) => this.#take(chunk));
     this.#socket.on('error', (error) => this.#fail(error));
-    this.#socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+    this.#socket.on('close', () => {
+      this.#isClosed = true;
+      this.#fail(new Error('the server closed the connection'));
+    });
+  }
+
+  /** Whether the server has closed it, as it does with one that was idle for a minute. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** @param text a whole request, head and body. */

@@ -22,7 +22,9 @@ const finished: string[] = [];
 let reads = 0;
 
 function connectionOf(client: number): KeepAliveConnection {
-  return (connections[client] ??= new KeepAliveConnection(Number(port)));
+  const kept = connections[client];
+  if (kept !== undefined && !kept.isClosed) return kept;
+  return (connections[client] = new KeepAliveConnection(Number(port)));
 }
 
 const COMMON = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
@@ -49,6 +51,8 @@ function dataOf({ status, body }: HttpAnswer): unknown {
 
 serveOrders({
   async start(client) {
+    // Every new beginning starts with this, and what finished before is gone by then.
+    finished.length = 0;
     await create(client);
   },
   async read(client) {

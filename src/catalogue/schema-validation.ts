@@ -61,7 +61,9 @@ function got(error: ErrorObject): string {
   if (error.keyword === 'type') return typeName(value);
   if (Array.isArray(value)) return String(value.length);
   if (typeof value === 'string' && error.keyword.endsWith('Length')) return String([...value].length);
-  if (typeof value === 'object' && value !== null) return 'object';
+  if (typeof value === 'object' && value !== null) {
+    return error.keyword.endsWith('Properties') ? String(Object.keys(value).length) : 'object';
+  }
   return quoted(value);
 }
 

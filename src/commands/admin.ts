@@ -117,6 +117,7 @@ function accountCommands(group: Group, withDatabase: WithDatabase) {
           .option('queue-cap', { type: 'number', default: 1000, describe: 'tasks that wait behind them' }),
       withDatabase(async ({ name, usd, runningCap, queueCap }, database) => {
         const amount = usd === undefined ? 0n : readAmount(usd);
+        checkName(name);
         return database.transaction(async (transaction) => {
           const id = await createAccount(transaction, name, {
             runningCap: readCap('running-cap', runningCap),
@@ -181,6 +182,8 @@ function keyCommands(group: Group, withDatabase: WithDatabase) {
           .option('name', { type: 'string', default: 'key', describe: 'what to call it' })
           .option('scopes', { type: 'array', string: true, choices: SCOPES, describe: 'default: all' }),
       withDatabase(async ({ account, name, scopes }, database) => {
+        checkName(name);
+        if (scopes?.length === 0) throw new AdminError(`--scopes: name at least one of ${SCOPES.join(', ')}`);
         const accountId = await onlyAccount(database, account);
         const key = await createKey(database, accountId, { name, scopes: scopes ?? SCOPES });
         return { account: accountId, keyId: key.id, apiKey: key.text };
@@ -254,6 +257,11 @@ async function onlyAccount(database: Database, named: string | undefined): Promi
     throw new AdminError(`--account: there are ${accounts.length} accounts; name one (npm run admin -- accounts list)`);
   }
   return first.id;
+}
+
+function checkName(name: string): void {
+  if (/^[^\p{Cc}]{1,100}$/u.test(name)) return;
+  throw new AdminError('--name: want 1 to 100 characters on one line');
 }
 
 function readAmount(text: string): bigint {

@@ -8,9 +8,10 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { VARIABLES } from '../config/variables.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
-import type { EmbeddedError } from './embedded-error.ts';
+import { EmbeddedError } from './embedded-error.ts';
 import { parseFirstRun } from './first-run-answer.ts';
 import type { FirstRunAnswer } from './first-run-answer.ts';
+import { writeWhole } from './data-folder.ts';
 import { removeInstance, writeInstance } from './instance.ts';
 import { LogFile } from './log-files.ts';
 import { Part } from './part.ts';
@@ -56,6 +57,8 @@ export interface InstallationOptions {
 }
 
 const DATABASE = 'darkroom';
+/** Says that the data folder has had a database: one that is missing then is a loss, not a first start. */
+const DATABASE_MARKER = 'postgres.initialised';
 /** With the roles' grace of 6 s (and half a second to notice) these keep the whole below 10 s (part 1). */
 const TEMPORAL_STOP_MS = 1_500;
 const POSTGRES_STOP_MS = 1_500;
@@ -167,8 +170,13 @@ export class Installation {
   async #startPostgres(port: number, password: string): Promise<string> {
     const { report } = this.#options;
     const cluster: Cluster = { folder: this.#postgresFolder, port, password, isDurable: true };
-    if (!existsSync(cluster.folder)) report('Making the database.');
+    const marker = path.join(this.#options.dataDir, DATABASE_MARKER);
+    if (!existsSync(cluster.folder)) {
+      if (existsSync(marker)) throw new EmbeddedError(lostDatabase(cluster.folder));
+      report('Making the database.');
+    }
     await createCluster(cluster.folder, password);
+    await writeWhole(marker, '', 0o600);
     const part = this.#part({
       name: 'postgres',
       title: 'PostgreSQL',
@@ -256,4 +264,9 @@ function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string>
     if (value !== undefined && Object.hasOwn(VARIABLES, name.replace(/_FILE$/, ''))) configuration[name] = value;
   }
   return configuration;
+}
+
+function lostDatabase(folder: string): string {
+  return `The database of this installation is missing: ${folder} is gone, and with it every account, task and balance.
+Put it back from a backup. To begin anew with nothing, remove the whole data folder or name another with --data-dir.`;
 }

@@ -59,6 +59,9 @@ interface RunningChild {
   readonly ended: Promise<string>;
 }
 
+/** What our own programs end with where starting them again is of no use (EX_CONFIG of sysexits.h; see main.ts). */
+const UNUSABLE_CONFIGURATION = 'exit code 78';
+
 export class Part {
   readonly #definition: PartDefinition;
   readonly #surroundings: PartSurroundings;
@@ -131,6 +134,7 @@ export class Part {
       this.#child = undefined;
       this.#surroundings.record.remove(this.#definition.name);
       if (this.#stopping.signal.aborted) break;
+      if (end === UNUSABLE_CONFIGURATION) throw this.#failure('cannot run with this configuration');
       const attempt = this.#countDeath(end);
       report(`${title} ended unexpectedly (${end}); starting it again.`);
       const backoffMs = Math.min(LEAST_BACKOFF_MS * 2 ** (attempt - 1), MOST_BACKOFF_MS);

@@ -132,6 +132,13 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
       await withClient(cluster, 'postgres', (client) => client.query('SELECT 1'));
       return;
     } catch (error) {
+      // The cluster answers, and lacks the database that every cluster has: its files are damaged.
+      if (error instanceof pg.DatabaseError && error.code === '3D000') {
+        throw new EmbeddedError(
+          `the database in ${cluster.folder} is damaged (${error.message}); put it back from a backup`,
+          { cause: error },
+        );
+      }
       const isPasswordRefused = error instanceof pg.DatabaseError && error.code === '28P01';
       if (isPasswordRefused) {
         throw new EmbeddedError(

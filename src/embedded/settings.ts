@@ -3,7 +3,8 @@
  * environment goes to our own processes as it is.
  */
 import { EnvironmentReader } from '../config/environment.ts';
-import type { VariableName } from '../config/variables.ts';
+import { VARIABLES } from '../config/variables.ts';
+import type { Variable, VariableName } from '../config/variables.ts';
 
 export interface EmbeddedSettings {
   readonly host: string;
@@ -40,9 +41,49 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
       store: isSet(environment, 'STORE_URL'),
     },
   };
+  checkPortsDiffer(settings, read);
+  checkEveryVariable(environment, read);
   read.throwIfBroken();
   return settings;
 }
+
+/** Each port is claimed by itself: two of the same would be found only when the second part cannot listen. */
+function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): void {
+  const ports = {
+    PORT: settings.port,
+    TEMPORAL_PORT: settings.temporalPort,
+    TEMPORAL_UI_PORT: settings.temporalUiPort,
+    POSTGRES_PORT: settings.postgresPort,
+  };
+  const names = new Map<number, string>();
+  for (const [name, port] of Object.entries(ports)) {
+    const other = names.get(port);
+    if (port !== 0 && other !== undefined)
+      read.report(`${name} and ${other} are both ${port}: each needs its own port`);
+    names.set(port, name);
+  }
+}
+
+/** What only our processes read is judged here already, so that a mistake is told before anything is started. */
+function checkEveryVariable(environment: NodeJS.ProcessEnv, read: EnvironmentReader): void {
+  for (const name of Object.keys(VARIABLES) as VariableName[]) {
+    const { kind }: Variable = VARIABLES[name];
+    if (!isSet(environment, name) || READ_ABOVE.has(name)) continue;
+    if (kind === 'integer') read.integer(name);
+    else if (kind === 'boolean') read.boolean(name);
+    else read.text(name);
+  }
+}
+
+const READ_ABOVE: ReadonlySet<VariableName> = new Set([
+  'HOST',
+  'PORT',
+  'POSTGRES_PORT',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'TEMPORAL_CLI_PATH',
+  'SHUTDOWN_GRACE_SECONDS',
+]);
 
 /** Whether a variable is given, directly or by a file. */
 function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {

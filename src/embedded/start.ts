@@ -148,7 +148,7 @@ function onStopSignals(onStop: () => void, onForce: () => void): () => void {
 function messageOf(error: unknown): string {
   if (error instanceof EmbeddedError || error instanceof ConfigurationError) return error.message;
   if (systemCode(error).startsWith('ERR_PARSE_ARGS'))
-    return `${String(error)}
+    return `${error instanceof Error ? error.message : String(error)}
 See npm start -- --help.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -20,11 +20,12 @@ const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_
 export function createApp(http: HttpContext): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.on('error', (error: Error & { code?: string }) => {
-    if (error.code !== undefined && GONE_CLIENT_CODES.has(error.code)) return;
+    // HPE: the parser's own errors, which are answered where they arise (server.ts).
+    if (error.code !== undefined && (GONE_CLIENT_CODES.has(error.code) || error.code.startsWith('HPE_'))) return;
     http.logger.error({ err: error }, 'an answer could not be sent');
   });
 
-  const router = new Router<RequestState>();
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
   registerHealthRoutes(router, http);
   registerTaskRoutes(router, http);
   registerMediaRoutes(router, http);

@@ -37,13 +37,16 @@ export async function readJsonObject(
 }
 
 function requireJsonType(request: IncomingMessage): void {
-  const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  const [type, ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  const isUtf8 = parameters.every(
+    (parameter) => !/^\s*charset\s*=/.test(parameter) || /=\s*"?utf-?8"?\s*$/.test(parameter),
+  );
   const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
-  if (type !== 'application/json' || encoding !== 'identity') {
+  if (type?.trim() !== 'application/json' || !isUtf8 || encoding !== 'identity') {
     throw new RequestError({
       status: 415,
       errorCode: 'UNSUPPORTED_MEDIA_TYPE',
-      message: 'send the body as Content-Type: application/json, not compressed',
+      message: 'send the body as Content-Type: application/json, in UTF-8 and not compressed',
     });
   }
 }
@@ -60,8 +63,6 @@ async function readText(request: IncomingMessage, maxBytes: number): Promise<str
         status: 413,
         errorCode: 'PAYLOAD_TOO_LARGE',
         message: `the body is larger than ${maxBytes} bytes`,
-        // What is left of it is not read.
-        headers: { Connection: 'close' },
       });
     }
     throw invalidRequest('invalid request: the body did not arrive whole');

@@ -31,6 +31,7 @@ export function answerErrors(http: HttpContext): Middleware<RequestState> {
     ctx.set('X-Request-Id', requestId);
     ctx.set('X-Content-Type-Options', 'nosniff');
     try {
+      requireReadableTarget(ctx);
       await next();
     } catch (error) {
       const problem = problemOf(error, http.config.isEmbedded ? topUpAdvice : undefined);
@@ -45,6 +46,17 @@ export function answerErrors(http: HttpContext): Middleware<RequestState> {
       answerProblem(ctx, problem ?? INTERNAL);
     }
   };
+}
+
+/** A request target that is no path, such as `http://[::1`, which Koa only notices when asked for the path. */
+function requireReadableTarget(ctx: Context): void {
+  try {
+    void ctx.path;
+  } catch (error) {
+    ctx.req.url = '/';
+    const message = 'invalid request: the request target is not a path';
+    throw new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message }, { cause: error });
+  }
 }
 
 /** The pattern and not the path, which can be a signed URL's. */

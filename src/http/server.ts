@@ -3,11 +3,14 @@
  * time-outs are those that stack.md, "Node and Koa", found to hold against slow clients.
  */
 import { readFile } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
+import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { HttpConfig } from '../config/config.ts';
+import { newId } from '../domain/ids.ts';
+import { failure } from '../wire/envelope.ts';
 
 const LIMITS = {
   headersTimeout: 10_000,
@@ -34,6 +37,29 @@ export class PortInUseError extends Error {
   }
 }
 
+const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the request headers are larger than 8 kB'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+};
+
+/** What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1). */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = BROKEN_REQUESTS[error.code ?? ''] ?? [400, 'invalid request: not HTTP'];
+  const body = JSON.stringify(failure(status, 'INVALID_REQUEST', message));
+  const headers = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${newId('req')}`,
+    'Connection: close',
+  ];
+  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
+}
+
 /** @throws {PortInUseError} */
 export async function listen(config: HttpConfig, listener: RequestListener): Promise<RunningServer> {
   const server =
@@ -49,6 +75,7 @@ export async function listen(config: HttpConfig, listener: RequestListener): Pro
     });
     server.listen(config.port, config.host, resolve);
   });
+  server.on('clientError', answerBrokenRequest);
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
