@@ -11,11 +11,14 @@ import type { GeneratedFile } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 
-/** A key below the task's own folder that no other attempt uses. */
+/**
+ * A key that no other attempt uses. The folders are few and shared (the last two characters of the id spread evenly): a
+ * folder of its own for each task would be a directory to make and to sync each time.
+ */
 export function attemptKey(taskId: TaskId, stage: 'generated' | 'archived', position: number): string {
   const { workflowExecution, activityId, attempt } = Context.current().info;
   const run = workflowExecution?.runId.slice(0, 8) ?? 'run';
-  return `tasks/${taskId}/${stage}-${run}-${activityId}-${attempt}/${position}`;
+  return `outputs/${taskId.slice(-2)}/${taskId}-${stage}-${run}-${activityId}-${attempt}-${position}`;
 }
 
 /** Stages files in their order. */

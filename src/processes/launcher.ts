@@ -55,7 +55,8 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
         if (room <= 0) break;
         const items = await claimOutbox(database, room);
         for (const item of items) track(deliver(item));
-        if (items.length > 0) wantsAnother = true;
+        // Less than there was room for: what has come since wakes us, and the rest is not due.
+        if (items.length >= room) wantsAnother = true;
       }
     } catch (error) {
       pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
