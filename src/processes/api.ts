@@ -57,7 +57,8 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
       egressPolicy: foundation.egressPolicy,
       checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
     }),
-    wakeLauncher: () => launcher?.wake(),
+    // After the answer is on its way: the caller does not wait for the claim.
+    wakeLauncher: () => void setImmediate(() => launcher?.wake()),
     considerRepair: (task) => considerRepair(task),
     isReady: () => !isDraining,
   });
