@@ -90,7 +90,13 @@ async function fetchInto(
     if (error instanceof ObjectTooLargeError) throw permanent('no_output');
     if (!(error instanceof EgressError)) throw error;
     // The provider named a file that it does not serve, or one beyond all measure: asking again brings nothing better.
-    if (error.kind === 'status' || error.kind === 'too_large') throw permanent('no_output');
+    const isFinal = error.kind === 'too_large' || (error.kind === 'status' && !isPassingStatus(error.status));
+    if (isFinal) throw permanent('no_output');
     throw passing('provider_unavailable');
   }
+}
+
+/** A server that is busy or broken for the moment: the archiving stage has time to ask again. */
+function isPassingStatus(status: number | undefined): boolean {
+  return status !== undefined && (status >= 500 || status === 408 || status === 425 || status === 429);
 }

@@ -11,11 +11,12 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
  * Runs work that heartbeats and can be stopped.
  *
  * @param deadlineAt when the work is aborted, in milliseconds since the epoch; null for no deadline.
- * @param work is given a signal that fires on cancellation, at the deadline and when the worker stops.
+ * @param work is given a signal that fires on cancellation, at the deadline and when the worker stops, and one that
+ *   fires at the deadline alone, for what must not be cut off otherwise.
  */
 export async function withHeartbeats<T>(
   deadlineAt: number | null,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, deadlineSignal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
   const deadline = new AbortController();
@@ -28,7 +29,7 @@ export async function withHeartbeats<T>(
   context.heartbeat();
   try {
     const signal = AbortSignal.any([context.cancellationSignal, deadline.signal]);
-    return await work(signal);
+    return await work(signal, deadline.signal);
   } catch (error) {
     // Whatever an aborted call throws, the reason is the abort's.
     if (deadline.signal.aborted) throw new DeadlinePassedError({ cause: error });

@@ -14,6 +14,7 @@ import { readTask } from '../src/tasks/read.ts';
 import { presentTask } from '../src/wire/task.ts';
 import type { Activities, DeliverCallbackInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
+import { keepAnswer } from './keep-answer.ts';
 
 /** Spec §6.2: the receiver answers within 10 s. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
@@ -29,12 +30,15 @@ interface Exchange extends AttemptResult {
 export function createSendCallback(context: ActivityContext): Activities['sendCallback'] {
   const { offsetsSeconds } = context.config.callbacks;
   return async ({ taskId }: DeliverCallbackInput) => {
+    // Before the attempt is counted: what fails here must not use one up.
+    const { accountId } = await readTask(context.database, taskId);
+    const secrets = await context.webhookKeys.activeSecrets(context.database, accountId);
     const pending = await beginAttempt(context.database, taskId, offsetsSeconds.length);
     if (pending === undefined) {
       await markExhausted(context.database, taskId);
       return { state: 'nothing_to_send' };
     }
-    const exchange = await send(context, taskId, pending);
+    const exchange = await send(context, taskId, pending, secrets);
     context.logger.info({ taskId, attempt: pending.attempt, ...exchange }, 'a callback was attempted');
 
     const status = exchange.httpStatus ?? 0;
@@ -59,14 +63,20 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
   };
 }
 
-async function send(context: ActivityContext, taskId: TaskId, pending: PendingCallback): Promise<Exchange> {
-  const detail = await readTask(context.database, taskId);
+async function send(
+  context: ActivityContext,
+  taskId: TaskId,
+  pending: PendingCallback,
+  secrets: readonly string[],
+): Promise<Exchange> {
+  const signal = Context.current().cancellationSignal;
+  const detail = await keepAnswer(signal, () => readTask(context.database, taskId));
   const body = JSON.stringify(presentTask(detail, context.urlSigner));
   const headers = signCallback({
     taskId,
     timestampSeconds: Math.floor(Date.now() / 1000),
     body,
-    secrets: await context.webhookKeys.activeSecrets(context.database, pending.accountId),
+    secrets,
     headerPrefix: context.config.callbacks.headerPrefix,
   });
   try {
@@ -75,7 +85,7 @@ async function send(context: ActivityContext, taskId: TaskId, pending: PendingCa
       body,
       timeoutMs: EXCHANGE_TIMEOUT_MS,
       maxResponseBytes: MAX_REPLY_BYTES,
-      signal: Context.current().cancellationSignal,
+      signal,
     });
     const retryAfterMs = parseRetryAfter(reply.headers['retry-after']);
     return { httpStatus: reply.status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };

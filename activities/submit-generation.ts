@@ -21,6 +21,9 @@ import type { TaskRoute } from './task-route.ts';
 /** A provider that keeps refusing is given up after this many attempts: with its own pauses that is some minutes. */
 const MAX_REFUSALS = 6;
 
+/** Also after the signal has fired: an intent that stays says, wrongly, that something may have been sent. */
+const CLEAR_WITHIN_MS = 15_000;
+
 export function createSubmitGeneration(context: ActivityContext): Activities['submitGeneration'] {
   return async (input: MediaTaskInput) => {
     const { task, generation } = await beginHandling(context.database, input.taskId, input.handlingSeconds);
@@ -35,7 +38,8 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       const isFirst = await declareIntent(context.database, task.id, route.upstreamName);
       if (!isFirst) throw permanent('outcome_unknown');
     }
-    return withHeartbeats(task.deadlineAt, async (signal) => {
+    return withHeartbeats(task.deadlineAt, async (stopSignal, deadlineSignal) => {
+      const signal = route.provider.worksWhileSubmitting ? stopSignal : deadlineSignal;
       const submission = await submit(context, task, route, signal);
       if (submission.kind === 'job') {
         const { jobId } = submission;
@@ -61,7 +65,7 @@ async function submit(
   } catch (error) {
     // Nothing was accepted, so another attempt may submit again.
     if (error instanceof ProviderRefusal && !route.provider.isSubmitRepeatable) {
-      await keepAnswer(signal, () => clearIntent(context.database, task.id));
+      await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
     }
     if (signal.aborted && isStop(signal.reason)) throw signal.reason;
     if (error instanceof ProviderRefusal) throw await refused(context, task, route, error);

@@ -119,7 +119,7 @@ CREATE UNIQUE INDEX tasks_by_idempotency_key ON tasks (account_id, idempotency_k
 CREATE INDEX tasks_by_account ON tasks (account_id, created_at DESC, id DESC);
 -- What reconcile looks at: tasks that are not over, oldest first. `created_at` never changes, so updates stay heap-only
 -- until the task ends.
-CREATE INDEX tasks_open ON tasks (created_at) WHERE completed_at IS NULL;
+CREATE INDEX tasks_open ON tasks (created_at, id) WHERE completed_at IS NULL;
 
 -- One generation per task: the intent before a submit that cannot be repeated, then the job, then what it produced.
 CREATE TABLE generations (

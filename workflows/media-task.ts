@@ -71,7 +71,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   return CancellationScope.nonCancellable(async () => {
     const outcome = await settle(settlement);
     showStatus(outcome.status, outcome.reason);
-    if (mayStillRun(settlement)) await tellProvider(input);
+    if (mayStillRun(outcome)) await tellProvider(input);
     if (outcome.status === 'success') return outcome;
     if (outcome.reason === 'cancelled' && cancellation !== undefined) throw cancellation;
     const reason = outcome.reason ?? 'provider_error';
@@ -83,9 +83,9 @@ function failed(input: MediaTaskInput, reason: FailureReason): SettleInput {
   return { taskId: input.taskId, status: 'fail', reason };
 }
 
-/** Whether the provider may still be working on a task that we have ended. */
-function mayStillRun(settlement: SettleInput): boolean {
-  return settlement.status === 'fail' && (settlement.reason === 'cancelled' || settlement.reason === 'timed_out');
+/** Whether the provider may still be working on a task that has ended, whoever ended it. */
+function mayStillRun({ reason }: SettleResult): boolean {
+  return reason === 'cancelled' || reason === 'timed_out' || reason === 'terminated';
 }
 
 /** Stops what may still run at the provider. After the settlement, which waits for no provider, and deciding nothing. */

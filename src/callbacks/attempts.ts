@@ -56,11 +56,13 @@ const finishStatement: Statement = {
   text: `WITH attempt AS (
            UPDATE callback_attempts SET finished_at = now(), http_status = $3, error_class = $4
             WHERE task_id = $1 AND attempt = $2)
-         UPDATE callbacks SET state = $5, next_attempt_at = now() + make_interval(secs => $6) WHERE task_id = $1`,
+         UPDATE callbacks SET state = $5, next_attempt_at = now() + make_interval(secs => $6)
+          WHERE task_id = $1 AND ((state = 'pending' AND attempts = $2) OR $5 IN ('delivered', 'stopped'))`,
 };
 
 /**
- * Records how an attempt ended and what becomes of the delivery.
+ * Records how an attempt ended and what becomes of the delivery. An attempt that another has overtaken (its worker was
+ * taken for dead) changes the delivery only where it reached the receiver.
  *
  * @param nextDelayMs until the next attempt; undefined where there is none.
  */

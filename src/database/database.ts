@@ -45,6 +45,8 @@ export class UniqueViolationError extends Error {
 const CONNECTION_TIMEOUT_MS = 5_000;
 /** No statement of ours takes long; one that does holds locks that others wait for. */
 const STATEMENT_TIMEOUT_MS = 15_000;
+/** The server ends a statement itself; a server that vanished without a word is given up a little later. */
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 /** A process that dies inside a transaction must not hold an account's row for long. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
@@ -69,6 +71,7 @@ export function openDatabase(
     max: config.poolSize,
     connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'darkroom',
@@ -124,8 +127,12 @@ export function openDatabase(
   };
 }
 
-/** Classes 08 (connection), 53 (resources), 57P (shutdown and crash): the server's state, not the statement, is at fault. */
-const UNAVAILABLE_SQLSTATE = /^(08|53|57P)/;
+/**
+ * Classes 08 (connection), 53 (resources), 57P (shutdown and crash), 57014 (our own statement time-out), 40 (rolled back
+ * by a deadlock or a conflict), 25006 (a replica that was the primary): the server's state, not the statement, is at
+ * fault, and the same statement may well succeed later.
+ */
+const UNAVAILABLE_SQLSTATE = /^(08|53|57P|57014|40|25006)/;
 const UNAVAILABLE_SYSTEM_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -145,7 +152,9 @@ function translate(error: unknown): unknown {
     return new UniqueViolationError(constraint, { cause: error });
   }
   const isConnectionLoss =
-    /connection terminated|not queryable|timeout exceeded when trying to connect|connection ended/i.test(error.message);
+    /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|connection ended/i.test(
+      error.message,
+    );
   if (isConnectionLoss || UNAVAILABLE_SYSTEM_CODES.has(code) || UNAVAILABLE_SQLSTATE.test(code)) {
     return new DatabaseUnavailableError('the database is not available', { cause: error });
   }

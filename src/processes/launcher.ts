@@ -53,10 +53,11 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
         wantsAnother = false;
         const room = MAX_IN_FLIGHT - underWay.size;
         if (room <= 0) break;
-        const items = await claimOutbox(database, room);
+        // As many admissions and as many rows that are due.
+        const items = await claimOutbox(database, Math.ceil(room / 2));
         for (const item of items) track(deliver(item));
-        // Less than there was room for: what has come since wakes us, and the rest is not due.
-        if (items.length >= room) wantsAnother = true;
+        // A lone item was all there was: what comes later wakes us.
+        if (items.length > 1) wantsAnother = true;
       }
     } catch (error) {
       pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;

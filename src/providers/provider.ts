@@ -62,6 +62,11 @@ export interface Provider {
   readonly protocol: string;
   /** Whether submitting the same task twice is the same as once: embedded engines, upstreams that take an idempotency key. */
   readonly isSubmitRepeatable: boolean;
+  /**
+   * Whether the work is done while `submit` runs, or afterwards as a job. A submit that brings a job is short, and a
+   * cancellation does not cut it off: the job's id would be lost, and with it the means to stop it.
+   */
+  readonly worksWhileSubmitting: boolean;
   submit(request: GenerationRequest, call: ProviderCall): Promise<Submission>;
   /** @throws {ProviderFailure} the job is over without a result. */
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;

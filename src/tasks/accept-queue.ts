@@ -10,6 +10,8 @@ import type { Acceptance, NewTask } from './accept.ts';
 
 /** Beyond this a statement only gets longer: a commit's cost is shared well enough by then. */
 const MAX_TOGETHER = 50;
+/** Characters of input in one statement: a body can have 10 MB (contract §1), and fifty of them are no statement. */
+const MAX_INPUT_TOGETHER = 4_000_000;
 
 export interface Acceptor {
   /**
@@ -32,7 +34,7 @@ export function createAcceptor(database: Database): Acceptor {
   const waiting = new Map<string, Request[]>();
 
   const drain = async (accountId: string, requests: Request[]): Promise<void> => {
-    while (requests.length > 0) await answer(database, accountId, requests.splice(0, MAX_TOGETHER));
+    while (requests.length > 0) await answer(database, accountId, requests.splice(0, fitting(requests)));
     waiting.delete(accountId);
   };
 
@@ -51,6 +53,16 @@ export function createAcceptor(database: Database): Acceptor {
       });
     },
   };
+}
+
+/** How many of the first requests make one statement: at least one. */
+function fitting(requests: readonly Request[]): number {
+  let characters = 0;
+  const tooFar = requests.findIndex(({ task }, place) => {
+    characters += JSON.stringify(task.input).length;
+    return place === MAX_TOGETHER || (place > 0 && characters > MAX_INPUT_TOGETHER);
+  });
+  return tooFar === -1 ? requests.length : tooFar;
 }
 
 /** Answers every request; never throws. */

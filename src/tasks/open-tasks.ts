@@ -24,19 +24,22 @@ const selectIdle: Statement = {
                   ELSE t.archiving_deadline_at + make_interval(secs => $2) < now()
                 END AS "isPastDeadline",
                 EXISTS (SELECT 1 FROM outbox o WHERE o.task_id = t.id AND o.kind = 'start_task') AS "hasStart",
-                t.created_at::text AS cursor
+                concat_ws(' ', t.id, t.created_at::text) AS cursor
            FROM tasks t
           WHERE t.completed_at IS NULL AND t.updated_at < now() - make_interval(secs => $1)
-            AND t.created_at > $3
-          ORDER BY t.created_at
-          LIMIT $4`,
+            AND (t.created_at, t.id) > ($3::timestamptz, $4)
+          ORDER BY t.created_at, t.id
+          LIMIT $5`,
 };
 
-/** Where the next page of idle tasks begins: the creation time of the last one seen, with its microseconds. */
+/**
+ * Where the next page of idle tasks begins: the id of the last one seen and its creation time, with its microseconds.
+ * The time alone does not do: tasks that were accepted together have the same.
+ */
 export type IdleCursor = string;
 
 /** Before every task. */
-export const FIRST_IDLE_CURSOR: IdleCursor = '-infinity';
+export const FIRST_IDLE_CURSOR: IdleCursor = ' -infinity';
 
 /**
  * Tasks that are not over and have not changed for `idleSeconds`, oldest first.
@@ -48,10 +51,12 @@ export async function findIdleTasks(
   database: Queryable,
   options: { idleSeconds: number; graceSeconds: number; after: IdleCursor; limit: number },
 ): Promise<readonly IdleTask[]> {
+  const space = options.after.indexOf(' ');
   return database.query<IdleTask>(selectIdle, [
     options.idleSeconds,
     options.graceSeconds,
-    options.after,
+    options.after.slice(space + 1),
+    options.after.slice(0, space),
     options.limit,
   ]);
 }

@@ -34,16 +34,22 @@ const WITHOUT_WAITING_FOR_DISK = `(SELECT set_config('synchronous_commit', 'off'
 
 /**
  * Admits waiting starts to the running slots of their accounts, and claims them with whatever else is due. Only accounts
- * with a free slot are looked at (by index), each in the order of its own queue.
+ * with a free slot are looked at (by index), each in the order of its own queue; what there is room for is shared out
+ * among accounts chosen at random, so that no account's backlog keeps another's first task waiting.
  *
  * Locks in the order account, outbox row, and never waits for an outbox row; a settlement takes them in the opposite
  * order, and so cannot deadlock with this.
  */
 const claim: Statement = {
   name: 'claim_outbox',
-  text: `WITH ready_accounts AS (
-           SELECT account_id, least(running_cap - running, $1::integer) AS free
-             FROM account_counters WHERE is_launchable ORDER BY account_id LIMIT $1 FOR UPDATE),
+  text: `WITH chosen AS MATERIALIZED (
+           SELECT account_id FROM account_counters WHERE is_launchable ORDER BY random() LIMIT $1),
+         ready_accounts AS (
+           SELECT account_id,
+                  least(running_cap - running, greatest(1, $1::integer / (SELECT count(*)::integer FROM chosen))) AS free
+             FROM account_counters
+            WHERE account_id IN (SELECT account_id FROM chosen) AND is_launchable
+            ORDER BY account_id FOR UPDATE),
          admitted AS (
            SELECT o.id, a.account_id
              FROM ready_accounts a

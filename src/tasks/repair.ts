@@ -11,6 +11,7 @@ import type { IdleTask } from './open-tasks.ts';
 import { requestRestart } from './outbox.ts';
 import { settleTask } from './settle.ts';
 import { addEvent } from './timeline.ts';
+import { touchTask } from './work.ts';
 
 export interface RepairDependencies {
   readonly database: Database;
@@ -29,7 +30,10 @@ export async function repairTask(
   { database, describe, retentionDays, logger }: RepairDependencies,
 ): Promise<Repair> {
   if (task.isPastDeadline) {
-    await settleTask(database, task.id, { status: 'fail', reason: 'timed_out' }, { retentionDays });
+    // Only in the stage whose deadline passed: it may have gone on since it was looked at.
+    const options = { retentionDays, onlyFrom: [task.status] };
+    const outcome = await settleTask(database, task.id, { status: 'fail', reason: 'timed_out' }, options);
+    if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, status: task.status }, 'a task was past its deadline and was ended');
     return 'settled';
   }
@@ -43,6 +47,7 @@ export async function repairTask(
   }
   if (repair === 'restart') {
     const isNew = await database.transaction(async (transaction) => {
+      await touchTask(transaction, task.id);
       const inserted = await requestRestart(transaction, task.id);
       if (inserted) await addEvent(transaction, task.id, 'restarted');
       return inserted;

@@ -8,7 +8,7 @@ import { insertTaskOutputs } from '../outputs/outputs.ts';
 import type { ArchivedOutput } from '../outputs/outputs.ts';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
-import type { TerminalStatus } from '../domain/task-status.ts';
+import type { TaskStatus, TerminalStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { addEvent } from './timeline.ts';
 
@@ -26,7 +26,7 @@ export interface Outcome {
 export interface SettleOptions {
   readonly retentionDays: number;
   /** Settle only a task in one of these states; undefined: in any that is not terminal. */
-  readonly onlyFrom?: readonly ('queued' | 'handling')[];
+  readonly onlyFrom?: readonly TaskStatus[];
 }
 
 interface SettledRow {

@@ -155,16 +155,20 @@ export async function clearIntent(database: Database, taskId: TaskId): Promise<v
   await database.query(deleteIntent, [taskId]);
 }
 
-/** Also takes the row's lock, under which events are added. */
-const touchTask: Statement = {
+const touchStatement: Statement = {
   name: 'touch_task',
   text: 'UPDATE tasks SET updated_at = now() WHERE id = $1',
 };
 
+/** Notes that a task was worked on, and takes its row's lock, under which events are added. */
+export async function touchTask(transaction: Queryable, taskId: TaskId): Promise<void> {
+  await transaction.query(touchStatement, [taskId]);
+}
+
 /** Adds the refusal to the task's timeline. */
 export async function recordRefusal(database: Database, taskId: TaskId, reason: FailureReason): Promise<void> {
   await database.transaction(async (transaction) => {
-    await transaction.query(touchTask, [taskId]);
+    await touchTask(transaction, taskId);
     await addEvent(transaction, taskId, 'provider_refused', { reason });
   });
 }
@@ -179,7 +183,7 @@ const upsertJob: Statement = {
 /** Records the provider's job id, before anyone waits for it. */
 export async function recordJob(database: Database, taskId: TaskId, upstream: string, jobId: string): Promise<void> {
   await database.transaction(async (transaction) => {
-    await transaction.query(touchTask, [taskId]);
+    await touchTask(transaction, taskId);
     await transaction.query(upsertJob, [taskId, upstream, jobId]);
     await addEvent(transaction, taskId, 'submitted');
   });

@@ -244,3 +244,16 @@ describe('a row that was delivered', () => {
     assert.equal(await requestRestart(room.database, taskId), false);
   });
 });
+
+describe('what there is room for', () => {
+  it('is shared out among accounts, so that a backlog does not keep another account waiting', async () => {
+    const [large, small] = [await room.newCaller(), await room.newCaller()];
+    await createTasks(large, 20);
+    const [first] = await createTasks(small, 1);
+
+    const claimed = await claimOutbox(room.database, 4);
+
+    assert.ok(claimed.some(({ taskId }) => taskId === first));
+    assert.equal(claimed.filter(({ accountId }) => accountId === large.accountId).length, 2);
+  });
+});

@@ -152,3 +152,25 @@ describe('the tasks that are idle', () => {
     assert.equal(new Set(seen).size, seen.length);
   });
 });
+
+describe('the pages of open tasks', () => {
+  it('skip no task, although tasks that were accepted together have one creation time', async () => {
+    const caller = await room.newCaller();
+    const created = await Promise.all(
+      Array.from({ length: 7 }, async () => (await room.creator.create(caller, body(), undefined)).taskId),
+    );
+    await room.rows(
+      `UPDATE tasks SET created_at = '2026-01-01', updated_at = '2026-01-01' WHERE account_id = '${caller.accountId}'`,
+    );
+
+    const seen: string[] = [];
+    for (let after = FIRST_IDLE_CURSOR; ;) {
+      const page = await findIdleTasks(room.database, { ...LIMITS, idleSeconds: 5, after, limit: 3 });
+      seen.push(...page.map(({ id }) => id));
+      after = page.at(-1)?.cursor ?? after;
+      if (page.length < 3) break;
+    }
+
+    for (const taskId of created) assert.equal(seen.filter((id) => id === taskId).length, 1);
+  });
+});

@@ -35,6 +35,7 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
   return {
     protocol: 'embedded',
     isSubmitRepeatable: true,
+    worksWhileSubmitting: true,
     async submit({ taskId, upstream, input }, { signal }) {
       if (!pool.has(upstream.model)) throw new ProviderRefusal('model_unavailable');
       const job = {

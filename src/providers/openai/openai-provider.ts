@@ -29,6 +29,7 @@ export function createOpenAiProvider(deps: HttpProviderDeps): Provider {
   return {
     protocol: 'openai',
     isSubmitRepeatable: false,
+    worksWhileSubmitting: true,
 
     async submit(request, call) {
       const { upstream, input } = request;

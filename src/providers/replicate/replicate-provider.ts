@@ -25,6 +25,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
   return {
     protocol: 'replicate',
     isSubmitRepeatable: false,
+    worksWhileSubmitting: false,
 
     async submit(request, call) {
       const { upstream } = request;

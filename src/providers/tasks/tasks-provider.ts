@@ -27,6 +27,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
   return {
     protocol: 'tasks',
     isSubmitRepeatable: true,
+    worksWhileSubmitting: false,
 
     async submit(request, call) {
       const { upstream, taskId } = request;
