@@ -144,6 +144,19 @@ describe('a task of an upstream', { concurrency: true }, () => {
     }
   });
 
+  for (const protocol of ['replicate', 'tasks'] as const) {
+    it(`${protocol}: stops the job at the provider when it is cancelled before the submit was answered`, async () => {
+      const { account, marker, taskId } = await start(protocol, '[delay-submit 4000] [slow 60000]');
+      await outside.untilProvider(marker, 'submit');
+
+      await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+      const task = await account.client.untilTerminal(taskId);
+
+      assert.equal(task.error?.code, 'TASK_CANCELLED');
+      await outside.untilProvider(marker, 'cancel');
+    });
+  }
+
   it('ends as cancelled when the work is done before Temporal could be told of the accepted cancel', async () => {
     const { account, marker, taskId } = await start('replicate', '[slow 1500]');
     await outside.untilProvider(marker, 'submit');
