@@ -1,7 +1,7 @@
 /**
  * From a task's row to who does its work: the pinned definition's route and the provider of its upstream.
  */
-import { DEFAULT_ROUTE } from '../src/catalogue/definition.ts';
+import { upstreamOf } from '../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../src/catalogue/definition.ts';
 import type { GenerationRequest, Provider } from '../src/providers/provider.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
@@ -19,7 +19,7 @@ export interface TaskRoute {
 /** @throws {ApplicationFailure} `model_unavailable`: the protocol is not known to this release. */
 export async function routeOf(context: ActivityContext, task: WorkingTask): Promise<TaskRoute> {
   const definition = await context.definitions.read(task.definitionHash);
-  const upstream = definition.routes[task.route ?? DEFAULT_ROUTE]?.upstreams[0];
+  const upstream = upstreamOf(definition, task.route);
   const provider = upstream === undefined ? undefined : context.providers.get(upstream.protocol);
   if (upstream === undefined || provider === undefined) throw permanent('model_unavailable');
   const host = upstream.baseUrl === undefined ? '' : `:${new URL(upstream.baseUrl).host}`;

@@ -76,6 +76,14 @@ export const DEFAULT_ROUTE = 'default';
 /** The protocol of what this program's own engines do; everything else is an upstream. */
 export const EMBEDDED_PROTOCOL = 'embedded';
 
+/** The upstream that works for a route; `null` is the default one. Undefined where the definition has no such route. */
+export function upstreamOf(
+  definition: ModelDefinition,
+  route: string | null,
+): ModelDefinition['routes'][string]['upstreams'][number] | undefined {
+  return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams[0];
+}
+
 /** The name by which a definition is pinned: SHA-256, hex, over its content whatever the order of its fields. */
 export function definitionHash(definition: ModelDefinition): string {
   return createHash('sha256').update(canonicalJson(definition)).digest('hex');

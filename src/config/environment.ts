@@ -26,9 +26,9 @@ export class EnvironmentReader {
     this.#environment = environment;
   }
 
-  /** Notes a problem that concerns more than one variable. */
+  /** Notes a problem; the same one again, found by a second look at a variable, is told once. */
   report(problem: string): void {
-    this.#problems.push(problem);
+    if (!this.#problems.includes(problem)) this.#problems.push(problem);
   }
 
   /** @throws {ConfigurationError} when anything read so far had a problem. */

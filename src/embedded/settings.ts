@@ -68,22 +68,12 @@ function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): 
 function checkEveryVariable(environment: NodeJS.ProcessEnv, read: EnvironmentReader): void {
   for (const name of Object.keys(VARIABLES) as VariableName[]) {
     const { kind }: Variable = VARIABLES[name];
-    if (!isSet(environment, name) || READ_ABOVE.has(name)) continue;
+    if (!isSet(environment, name)) continue;
     if (kind === 'integer') read.integer(name);
     else if (kind === 'boolean') read.boolean(name);
     else read.text(name);
   }
 }
-
-const READ_ABOVE: ReadonlySet<VariableName> = new Set([
-  'HOST',
-  'PORT',
-  'POSTGRES_PORT',
-  'TEMPORAL_PORT',
-  'TEMPORAL_UI_PORT',
-  'TEMPORAL_CLI_PATH',
-  'SHUTDOWN_GRACE_SECONDS',
-]);
 
 /** Whether a variable is given, directly or by a file. */
 function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {

@@ -2,7 +2,7 @@
  * Tells Temporal what the outbox holds: in every api process, woken at once after a commit of that process and polling
  * otherwise (architecture, "One outbox for everything that Temporal must be told"). Any number of launchers may run.
  */
-import { DEFAULT_ROUTE, EMBEDDED_PROTOCOL } from '../catalogue/definition.ts';
+import { EMBEDDED_PROTOCOL, upstreamOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Database } from '../database/database.ts';
 import { claimOutbox, removeOutbox } from '../tasks/outbox.ts';
@@ -91,8 +91,8 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
   const tellTemporal = async (item: OutboxItem): Promise<boolean> => {
     switch (item.kind) {
       case 'start_task': {
-        const { limits, routes } = await definitions.read(item.definitionHash);
-        const upstream = routes[item.route ?? DEFAULT_ROUTE]?.upstreams[0];
+        const definition = await definitions.read(item.definitionHash);
+        const { limits } = definition;
         await gateway.startTask({
           taskId: item.taskId,
           accountId: item.accountId,
@@ -100,7 +100,7 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
           route: item.route,
           handlingSeconds: limits.handlingSeconds,
           archivingSeconds: limits.archivingSeconds,
-          isUpstream: upstream?.protocol !== EMBEDDED_PROTOCOL,
+          isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
         });
         return true;
       }

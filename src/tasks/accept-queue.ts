@@ -59,7 +59,7 @@ export function createAcceptor(database: Database): Acceptor {
 function fitting(requests: readonly Request[]): number {
   let characters = 0;
   const tooFar = requests.findIndex(({ task }, place) => {
-    characters += JSON.stringify(task.input).length;
+    characters += task.inputJson.length;
     return place === MAX_TOGETHER || (place > 0 && characters > MAX_INPUT_TOGETHER);
   });
   return tooFar === -1 ? requests.length : tooFar;

@@ -21,7 +21,8 @@ export interface NewTask {
   /** Undefined for models without routes. */
   readonly route: string | undefined;
   readonly definitionHash: string;
-  readonly input: Readonly<Record<string, unknown>>;
+  /** The validated input as JSON text, made once: it is measured by the queue and stored as it is. */
+  readonly inputJson: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly storage: 'temp' | 'persistent';
   readonly timeoutSeconds: number | undefined;
@@ -226,7 +227,7 @@ async function tryAccept(
       tasks.map((task) => task.model),
       tasks.map((task) => task.route ?? null),
       tasks.map((task) => task.definitionHash),
-      tasks.map((task) => JSON.stringify(task.input)),
+      tasks.map((task) => task.inputJson),
       tasks.map((task) => (task.metadata === undefined ? null : JSON.stringify(task.metadata))),
       tasks.map((task) => task.storage),
       tasks.map((task) => task.timeoutSeconds ?? null),

@@ -109,7 +109,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       model: model.fullName,
       route: model.hasRoutes ? model.route : undefined,
       definitionHash: model.hash,
-      input: request.input,
+      inputJson: JSON.stringify(request.input),
       metadata: request.metadata,
       storage: request.storage ?? 'temp',
       timeoutSeconds: request.timeoutSeconds,
