@@ -24,6 +24,8 @@ export interface ActivityContext {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly egress: Egress;
   readonly webhookKeys: WebhookKeys;
+  /** Milliseconds since 1970: what is kept until when is judged by it. */
+  now(): number;
   /** Asks Temporal what became of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
 }

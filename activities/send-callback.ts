@@ -71,7 +71,7 @@ async function send(
 ): Promise<Exchange> {
   const signal = Context.current().cancellationSignal;
   const detail = await keepAnswer(signal, () => readTask(context.database, taskId));
-  const body = JSON.stringify(presentTask(detail, context.urlSigner));
+  const body = JSON.stringify(presentTask(detail, context.urlSigner, context.now()));
   const headers = signCallback({
     taskId,
     timestampSeconds: Math.floor(Date.now() / 1000),

@@ -26,6 +26,8 @@ import { createSecretSource } from './upstreams/secrets.ts';
 export function createFoundation(config: Config, logger: Logger): Foundation {
   const database = openDatabase(config.database, logger);
   const store = openStore(config.store);
+  const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
+  const egress = createEgress({ ...egressPolicy, logger });
   return {
     config,
     logger,
@@ -38,8 +40,11 @@ export function createFoundation(config: Config, logger: Logger): Foundation {
     }),
     definitions: createPinnedDefinitions(database),
     webhookKeys: createWebhookKeys(config.encryptionKey),
-    egressPolicy: { allow: parseAllowList(config.egress.allow), ports: config.egress.ports },
+    egressPolicy,
+    egress,
+    now: Date.now,
     async close() {
+      await egress.close();
       await store.close();
       await database.close();
     },
@@ -53,13 +58,12 @@ function publicUrlOf({ http }: Config): string {
   return http.publicUrl ?? `${scheme}://${host}:${http.port}`;
 }
 
-/** What only workers hold: providers, engines, the guarded way out. */
+/** What only workers hold: providers and engines. */
 export function createActivityContext(
   foundation: Foundation,
   gateway: WorkflowGateway,
 ): { readonly context: ActivityContext; close(): Promise<void> } {
   const { config, logger } = foundation;
-  const egress = createEgress({ ...foundation.egressPolicy, logger });
   const pool = createEnginePool({ threads: config.worker.engineThreads, logger });
   const upstream = { secrets: createSecretSource(config.upstreamSecrets), logger };
   const providers: readonly Provider[] = [
@@ -71,13 +75,9 @@ export function createActivityContext(
   return {
     context: {
       ...foundation,
-      egress,
       providers: new Map(providers.map((provider) => [provider.protocol, provider])),
       describeTask: (taskId) => gateway.describeTask(taskId),
     },
-    async close() {
-      await pool.close();
-      await egress.close();
-    },
+    close: () => pool.close(),
   };
 }

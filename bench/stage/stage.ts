@@ -184,7 +184,12 @@ export class Stage {
     this.#database = database;
     await migrate(url, database, silentLogger());
     const apiKey = await database.transaction(async (transaction) => {
-      const account = await createAccount(transaction, 'bench', { runningCap: NO_CAP, queueCap: NO_CAP });
+      const account = await createAccount(transaction, 'bench', {
+        runningCap: NO_CAP,
+        queueCap: NO_CAP,
+        createsPerMinute: NO_CAP,
+        readsPerMinute: NO_CAP,
+      });
       await topUp(transaction, account, NO_LIMIT_MICRO_USD, 'bench');
       return createKey(transaction, account, { name: 'bench', scopes: SCOPES });
     });

@@ -16,18 +16,32 @@ export interface Account {
   readonly heldMicroUsd: bigint;
   readonly queued: number;
   readonly running: number;
-  readonly queueCap: number;
-  readonly runningCap: number;
+  readonly persistentBytes: number;
+  readonly limits: AccountLimits;
 }
 
-/** Caps of an account: how many tasks run at once, how many wait behind them (contract §7). */
-export interface AccountCaps {
+/** What an account may do, all of it settings of the account (contract §7). */
+export interface AccountLimits {
+  /** Tasks that run at once. */
   readonly runningCap: number;
+  /** Tasks that wait behind them. */
   readonly queueCap: number;
+  /** Creating requests per minute; as many at once. */
+  readonly createsPerMinute: number;
+  /** Reading requests per minute. */
+  readonly readsPerMinute: number;
+  /** Bytes of persistent storage (contract §5). */
+  readonly storageCapBytes: number;
 }
 
-/** Contract §7: "10 running tasks, a queue of 1,000 behind that". */
-export const DEFAULT_CAPS: AccountCaps = { runningCap: 10, queueCap: 1_000 };
+/** Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. */
+export const DEFAULT_LIMITS: AccountLimits = {
+  runningCap: 10,
+  queueCap: 1_000,
+  createsPerMinute: 60,
+  readsPerMinute: 1_200,
+  storageCapBytes: 100_000_000_000,
+};
 
 /** There is no account of that id. */
 export class AccountNotFoundError extends Error {
@@ -40,7 +54,8 @@ export class AccountNotFoundError extends Error {
 
 const insertAccount: Statement = {
   name: 'insert_account',
-  text: 'INSERT INTO accounts (id, name) VALUES ($1, $2)',
+  text: `INSERT INTO accounts (id, name, creates_per_minute, reads_per_minute, storage_cap_bytes)
+         VALUES ($1, $2, $3, $4, $5)`,
 };
 const insertCounters: Statement = {
   name: 'insert_account_counters',
@@ -51,31 +66,23 @@ const insertCounters: Statement = {
 export async function createAccount(
   transaction: Queryable,
   name: string,
-  caps: AccountCaps = DEFAULT_CAPS,
+  limits: Partial<AccountLimits> = {},
 ): Promise<string> {
   const id = newId('acc');
-  await transaction.query(insertAccount, [id, name]);
-  await transaction.query(insertCounters, [id, caps.runningCap, caps.queueCap]);
+  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes } = { ...DEFAULT_LIMITS, ...limits };
+  await transaction.query(insertAccount, [id, name, createsPerMinute, readsPerMinute, storageCapBytes]);
+  await transaction.query(insertCounters, [id, runningCap, queueCap]);
   return id;
 }
 
-interface AccountRow {
-  readonly id: string;
-  readonly name: string;
-  readonly status: 'active' | 'suspended';
-  readonly created_at: Date;
-  readonly available_micro_usd: bigint;
-  readonly held_micro_usd: bigint;
-  readonly queued: number;
-  readonly running: number;
-  readonly queue_cap: number;
-  readonly running_cap: number;
-}
+interface AccountRow extends Omit<Account, 'limits'>, AccountLimits {}
 
 const selectAccounts: Statement = {
   name: 'select_accounts',
-  text: `SELECT a.id, a.name, a.status, a.created_at, c.available_micro_usd, c.held_micro_usd, c.queued, c.running,
-                c.queue_cap, c.running_cap
+  text: `SELECT a.id, a.name, a.status, a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
+                c.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.persistent_bytes::float8 AS "persistentBytes",
+                c.queue_cap AS "queueCap", c.running_cap AS "runningCap", a.creates_per_minute AS "createsPerMinute",
+                a.reads_per_minute AS "readsPerMinute", a.storage_cap_bytes::float8 AS "storageCapBytes"
            FROM accounts a JOIN account_counters c ON c.account_id = a.id
           WHERE $1::text IS NULL OR a.id = $1
           ORDER BY a.created_at, a.id`,
@@ -84,17 +91,9 @@ const selectAccounts: Statement = {
 /** All accounts, oldest first, or the one that is named. */
 export async function listAccounts(database: Queryable, accountId?: string): Promise<readonly Account[]> {
   const rows = await database.query<AccountRow>(selectAccounts, [accountId ?? null]);
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    status: row.status,
-    createdAt: row.created_at,
-    availableMicroUsd: row.available_micro_usd,
-    heldMicroUsd: row.held_micro_usd,
-    queued: row.queued,
-    running: row.running,
-    queueCap: row.queue_cap,
-    runningCap: row.running_cap,
+  return rows.map(({ runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes, ...account }) => ({
+    ...account,
+    limits: { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes },
   }));
 }
 

@@ -15,6 +15,13 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** Undefined: every model. */
   readonly models: ReadonlySet<string> | undefined;
+  /** Undefined: the key does not expire. */
+  readonly expiresAt: Date | undefined;
+  /** The caps that the key's spending counts against (billing/spend-caps.ts); none for most keys. */
+  readonly spendCapIds: readonly string[];
+  /** Requests a minute of the account (contract §7). */
+  readonly createsPerMinute: number;
+  readonly readsPerMinute: number;
 }
 
 /** No usable key: missing, malformed, unknown, revoked or expired. One error for all (contract §1). */
@@ -45,11 +52,15 @@ interface KeyRow {
   readonly expires_at: Date | null;
   readonly revoked_at: Date | null;
   readonly account_status: 'active' | 'suspended';
+  readonly spend_cap_ids: string[];
+  readonly creates_per_minute: number;
+  readonly reads_per_minute: number;
 }
 
 const selectKey: Statement = {
   name: 'select_key',
-  text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, a.status AS account_status
+  text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, a.status AS account_status,
+                k.spend_cap_ids, a.creates_per_minute, a.reads_per_minute
            FROM api_keys k JOIN accounts a ON a.id = k.account_id
           WHERE k.id = $1`,
 };
@@ -94,6 +105,10 @@ export function createAuthenticator(database: Database, now: () => number = Date
         keyId: presented.id,
         scopes: new Set(row.scopes),
         models: row.models === null ? undefined : new Set(row.models),
+        expiresAt: row.expires_at ?? undefined,
+        spendCapIds: row.spend_cap_ids,
+        createsPerMinute: row.creates_per_minute,
+        readsPerMinute: row.reads_per_minute,
       };
     },
     forget: (keyId) => {

@@ -4,16 +4,20 @@
  * caller's transaction (contract §7 "Money").
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import { AccountNotFoundError } from '../accounts/accounts.ts';
+import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
 
-const addAvailable: Statement = {
-  name: 'add_available',
-  text: `UPDATE account_counters SET available_micro_usd = available_micro_usd + $2 WHERE account_id = $1
-         RETURNING available_micro_usd`,
-};
-const insertEntry: Statement = {
-  name: 'insert_ledger_entry',
-  text: `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id) VALUES ($1, $2, $3, $4, $5)`,
+/** Counters and entry together, or nothing. An entry tells what was available and held after it. */
+const payIn: Statement = {
+  name: 'pay_in',
+  text: `WITH counters AS (
+           UPDATE account_counters SET available_micro_usd = available_micro_usd + $3::bigint
+            WHERE account_id = $1 AND available_micro_usd + $3::bigint >= 0
+        RETURNING account_id, available_micro_usd, held_micro_usd),
+         entry AS (
+           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
+                                       held_after_micro_usd)
+           SELECT account_id, $2, $4, $3::bigint, available_micro_usd, held_micro_usd FROM counters)
+         SELECT available_micro_usd FROM counters`,
 };
 
 /**
@@ -29,9 +33,47 @@ export async function topUp(
   amountMicroUsd: bigint,
   reference: string,
 ): Promise<bigint> {
-  const [row] = await transaction.query<{ available_micro_usd: bigint }>(addAvailable, [accountId, amountMicroUsd]);
+  const [row] = await transaction.query<{ available_micro_usd: bigint }>(payIn, [
+    accountId,
+    'topup',
+    amountMicroUsd,
+    reference,
+  ]);
   if (row === undefined) throw new AccountNotFoundError(accountId);
-  await transaction.query(insertEntry, [accountId, 'topup', reference, amountMicroUsd, null]);
+  return row.available_micro_usd;
+}
+
+/** A correction would take more than is available. */
+export class AdjustmentTooLargeError extends Error {
+  override readonly name = 'AdjustmentTooLargeError';
+
+  constructor() {
+    super('an adjustment cannot take more than is available');
+  }
+}
+
+/**
+ * Corrects an account's balance by an operator's decision, up or down.
+ *
+ * @param amountMicroUsd signed. @param reference names this correction for ever.
+ * @returns the available balance after it.
+ * @throws {UniqueViolationError} the reference was used before. @throws {AdjustmentTooLargeError}
+ * @throws {AccountNotFoundError}
+ */
+export async function adjust(
+  transaction: Queryable,
+  accountId: string,
+  amountMicroUsd: bigint,
+  reference: string,
+): Promise<bigint> {
+  await readAccount(transaction, accountId);
+  const [row] = await transaction.query<{ available_micro_usd: bigint }>(payIn, [
+    accountId,
+    'adjustment',
+    amountMicroUsd,
+    reference,
+  ]);
+  if (row === undefined) throw new AdjustmentTooLargeError();
   return row.available_micro_usd;
 }
 
@@ -40,6 +82,7 @@ export interface Settlement {
   readonly accountId: string;
   readonly reference: string;
   readonly keyId: string;
+  readonly model: string;
   readonly heldMicroUsd: bigint;
   readonly capturedMicroUsd: bigint;
   /** Which counter the task occupied until now. */
@@ -56,12 +99,15 @@ const settleHold: Statement = {
                   queued = queued - CASE WHEN $6 = 'queued' THEN 1 ELSE 0 END,
                   running = running - CASE WHEN $6 = 'running' THEN 1 ELSE 0 END
             WHERE account_id = $1
-        RETURNING account_id)
-         INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id)
-         SELECT c.account_id, e.kind, $2, e.amount, $3
+        RETURNING account_id, available_micro_usd, held_micro_usd)
+         INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+                                     available_after_micro_usd, held_after_micro_usd)
+         SELECT c.account_id, e.kind, $2, e.amount, $3, $7, c.available_micro_usd - e.behind, c.held_micro_usd + e.behind
            FROM counters c,
-                (VALUES ('capture', $5::bigint), ('release', $4::bigint - $5::bigint)) AS e (kind, amount)
-          WHERE e.amount > 0 OR ($4::bigint = 0 AND e.kind = 'release')`,
+                (VALUES (1, 'capture', $5::bigint, $4::bigint - $5::bigint), (2, 'release', $4::bigint - $5::bigint, 0))
+                  AS e (place, kind, amount, behind)
+          WHERE e.amount > 0 OR ($4::bigint = 0 AND e.kind = 'release')
+          ORDER BY e.place`,
 };
 
 /**
@@ -77,5 +123,6 @@ export async function settle(transaction: Queryable, settlement: Settlement): Pr
     settlement.heldMicroUsd,
     settlement.capturedMicroUsd,
     settlement.occupied,
+    settlement.model,
   ]);
 }

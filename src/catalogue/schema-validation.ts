@@ -21,13 +21,41 @@ const MAX_QUOTED_CHARACTERS = 64;
  */
 export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
   // One instance per schema: ajv keeps every schema it has compiled, and definitions come and go.
-  const ajv = new Ajv2020({ strict: true, ownProperties: true, verbose: true, allErrors: false });
-  const validate: ValidateFunction = ajv.compile(schema);
+  const validate = compile(schema, false);
   return (value) => {
     if (validate(value)) return undefined;
     const [error] = validate.errors ?? [];
     return error === undefined ? `${prefix}: not valid` : describe(error, prefix);
   };
+}
+
+/** Says everything that is wrong with a value, at most a hundred things: what `estimate` lists (contract §4). */
+export type CheckAll = (value: unknown) => readonly string[];
+
+/** At most this many violations are told of one value. */
+const MAX_VIOLATIONS = 100;
+
+/**
+ * Compiles a JSON Schema into a check that finds every violation.
+ *
+ * @throws {Error} as `compileCheck`.
+ */
+export function compileCheckAll(schema: object, prefix: ViolationPrefix): CheckAll {
+  const validate = compile(schema, true);
+  return (value) => {
+    if (validate(value)) return [];
+    const problems = (validate.errors ?? []).map((error) => describe(error, prefix));
+    return [...new Set(problems)].slice(0, MAX_VIOLATIONS);
+  };
+}
+
+/** Annotations of ours: what they mean stands where they are read (http/query.ts). */
+const ANNOTATIONS = ['x-clamped'];
+
+function compile(schema: object, allErrors: boolean): ValidateFunction {
+  const ajv = new Ajv2020({ strict: true, ownProperties: true, verbose: true, allErrors });
+  for (const annotation of ANNOTATIONS) ajv.addKeyword(annotation);
+  return ajv.compile(schema);
 }
 
 function describe(error: ErrorObject, prefix: ViolationPrefix): string {

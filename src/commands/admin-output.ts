@@ -64,8 +64,8 @@ export function presentAccount(account: Account): Record<string, unknown> {
     status: account.status,
     available: formatUsd(account.availableMicroUsd),
     held: formatUsd(account.heldMicroUsd),
-    running: `${account.running} of ${account.runningCap}`,
-    queued: `${account.queued} of ${account.queueCap}`,
+    running: `${account.running} of ${account.limits.runningCap}`,
+    queued: `${account.queued} of ${account.limits.queueCap}`,
     created: account.createdAt.toISOString(),
   };
 }

@@ -15,7 +15,7 @@ import { silentLogger } from '../telemetry/log.ts';
 /** Enough for a thousand pictures of the embedded models; it is play money. */
 const STARTING_BALANCE_MICRO_USD = 10_000_000n;
 /** Contract §7: the account that `npm start` makes has ten times the usual limits. */
-const CAPS = { runningCap: 100, queueCap: 10_000 };
+const LIMITS = { runningCap: 100, queueCap: 10_000, createsPerMinute: 600, readsPerMinute: 12_000 };
 
 export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void> {
   const database = openDatabase(loadDatabaseConfig(environment), silentLogger());
@@ -24,7 +24,7 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
     const answer = await database.transaction(async (transaction) => {
       const [first] = await listAccounts(transaction);
       if (first !== undefined) return { accountId: first.id, balanceUsd: formatUsd(first.availableMicroUsd) };
-      const accountId = await createAccount(transaction, 'first', CAPS);
+      const accountId = await createAccount(transaction, 'first', LIMITS);
       await topUp(transaction, accountId, STARTING_BALANCE_MICRO_USD, `first-run-${accountId}`);
       await webhookKeys.replace(transaction, accountId, newWebhookSecret());
       const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });

@@ -13,9 +13,19 @@ export function isTaskId(text: string): text is TaskId {
   return TASK_ID.test(text);
 }
 
-/** The workflow that delivers a task's callback. `round` counts redeliveries, 0 for the first delivery. */
-export function callbackWorkflowId(taskId: TaskId, round: number): string {
-  return round === 0 ? `callback-${taskId}` : `callback-${taskId}-${round}`;
+/** The workflow that delivers a task's callback; a redelivery is another run of it. */
+export function callbackWorkflowId(taskId: TaskId): string {
+  return `callback-${taskId}`;
+}
+
+/** The workflow that tells a provider to stop, for a task whose own workflow is gone. */
+export function stopWorkflowId(taskId: TaskId): string {
+  return `stop-${taskId}`;
+}
+
+/** The workflow that makes a stored output persistent. */
+export function promotionWorkflowId(outputId: string): string {
+  return `promote-${outputId}`;
 }
 
 /** Architecture, "Parts that run". */

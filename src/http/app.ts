@@ -8,11 +8,10 @@ import Koa from 'koa';
 import type { Context } from 'koa';
 import { NOT_FOUND, RequestError } from './errors.ts';
 import type { HttpContext } from './context.ts';
-import { registerHealthRoutes } from './health-routes.ts';
-import { registerMediaRoutes } from './media-routes.ts';
 import { answerErrors, requireHttps } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
-import { registerTaskRoutes } from './task-routes.ts';
+import { publicRoutes } from './public-routes.ts';
+import { registerRoutes } from './register-routes.ts';
 
 /** What a client that goes away in the middle leaves behind: not an error of ours. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
@@ -26,9 +25,7 @@ export function createApp(http: HttpContext): Koa<RequestState> {
   });
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  registerHealthRoutes(router, http);
-  registerTaskRoutes(router, http);
-  registerMediaRoutes(router, http);
+  registerRoutes(router, http, publicRoutes(http));
 
   app.use(answerErrors(http));
   app.use(requireHttps(http.config.http));

@@ -2,6 +2,7 @@
  * The one place where errors become HTTP (contract §1). Nothing else in the program knows a status code, and no answer
  * holds a stack, SQL, a host name, a key or a provider's words.
  */
+import { SpendCapError } from '../billing/spend-caps.ts';
 import { AccountSuspendedError, ForbiddenError, UnauthenticatedError } from '../accounts/authenticate.ts';
 import { ContradictoryRouteError, ModelUnavailableError, UnknownRouteError } from '../catalogue/catalogue.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
@@ -10,6 +11,7 @@ import { ObjectNotFoundError } from '../files/object-store.ts';
 import { StoreUnavailableError } from '../files/store-unavailable-error.ts';
 import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
 import { OutputNotFoundError } from '../outputs/outputs.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { IdempotencyMismatchError, InsufficientBalanceError, QueueFullError } from '../tasks/accept.ts';
 import { InvalidTaskError } from '../tasks/create.ts';
 import { TaskNotFoundError } from '../tasks/read.ts';
@@ -83,6 +85,21 @@ export function problemOf(
     const available = formatUsd(error.availableMicroUsd);
     const message = `the task can cost up to ${needed} USD and ${available} USD is available; top up and retry`;
     return { status: 402, errorCode: 'INSUFFICIENT_BALANCE', message: `${message}${advice?.(error) ?? ''}` };
+  }
+  if (error instanceof SpendCapError) {
+    const needed = formatUsd(error.neededMicroUsd);
+    const left = formatUsd(error.leftMicroUsd);
+    const period = error.period === 'day' ? 'today' : 'in total';
+    const message = `the task can cost up to ${needed} USD and this key may spend ${left} USD more ${period} (its cap is ${formatUsd(error.capMicroUsd)} USD)`;
+    return { status: 402, errorCode: 'INSUFFICIENT_BALANCE', message };
+  }
+  if (error instanceof RateLimitedError) {
+    return {
+      status: 429,
+      errorCode: 'RATE_LIMITED',
+      message: 'too many requests; slow down, and retry after the time in Retry-After',
+      headers: { 'Retry-After': String(error.retryAfterSeconds) },
+    };
   }
   if (error instanceof IdempotencyMismatchError) {
     return { status: 422, errorCode: 'IDEMPOTENCY_KEY_MISMATCH', message: error.message };

@@ -11,29 +11,30 @@ const MAX_DEPTH = 32;
 /** Contract §1: 10 MB on create, estimate and the text endpoints. */
 export const CREATE_BODY_BYTES = 10_000_000;
 
+/** Contract §1: 256 kB elsewhere. */
+export const SMALL_BODY_BYTES = 256_000;
+
 /**
- * Reads and parses a JSON object.
+ * Reads and parses a JSON body, of any form.
  *
  * @throws {RequestError} 400, 413 or 415.
  */
-export async function readJsonObject(
-  request: IncomingMessage,
-  maxBytes: number,
-): Promise<Readonly<Record<string, unknown>>> {
+export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   requireJsonType(request);
   const text = await readText(request, maxBytes);
   if (depthExceeds(text, MAX_DEPTH))
     throw invalidRequest(`invalid request: JSON is nested deeper than ${MAX_DEPTH} levels`);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text) as unknown;
   } catch {
     throw invalidRequest('invalid request: the body is not JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidRequest('invalid request: the body is not a JSON object');
-  }
-  return value as Record<string, unknown>;
+}
+
+/** Whether a request brings no body at all. */
+export function hasNoBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
 }
 
 function requireJsonType(request: IncomingMessage): void {

@@ -4,18 +4,18 @@
  */
 import type { Context, Middleware, Next } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
-import { requireScope } from '../accounts/authenticate.ts';
-import type { Scope } from '../accounts/api-key.ts';
 import type { HttpConfig } from '../config/config.ts';
 import { newId } from '../domain/ids.ts';
 import { failure } from '../wire/envelope.ts';
 import type { HttpContext } from './context.ts';
+import { isTrusted, plain } from './client-address.ts';
 import { RequestError, problemOf } from './errors.ts';
 import type { HttpProblem } from './errors.ts';
 
 /** What our middleware leaves for the handlers. */
 export interface RequestState {
   requestId: string;
+  /** Only on routes that need a key. */
   caller: Caller;
 }
 
@@ -101,18 +101,6 @@ export function requireHttps(config: HttpConfig): Middleware {
 }
 
 function cameByHttps(ctx: Context, config: HttpConfig): boolean {
-  const peer = (ctx.req.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const family = peer.includes(':') ? 'ipv6' : 'ipv4';
-  if (peer === '' || !config.trustedProxies.check(peer, family)) return false;
+  if (!isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''))) return false;
   return ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() === 'https';
-}
-
-/** Finds out who asks, and whether the key may do this (spec §5). */
-export function authenticated(http: HttpContext, scope: Scope): Middleware<RequestState> {
-  return async (ctx, next) => {
-    const caller = await http.authenticator.authenticate(ctx.req.headers.authorization);
-    requireScope(caller, scope);
-    ctx.state.caller = caller;
-    await next();
-  };
 }

@@ -9,17 +9,15 @@ import { listen } from '../http/server.ts';
 import { connectTemporal, temporalClient } from '../temporal/connection.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
-import { createTaskCreator } from '../tasks/create.ts';
-import { compileCheck } from '../catalogue/schema-validation.ts';
 import { createCatalogue } from '../catalogue/catalogue.ts';
 import { loadModels } from '../catalogue/load-models.ts';
 import { packageFile } from '../config/package-root.ts';
+import type { TaskDetail } from '../tasks/read.ts';
 import { readInstallationId } from '../database/migrate.ts';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { CreateTaskSchema } from '../wire/create-task.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
+import { createHttpContext } from './http-context.ts';
 import { createReadRepair } from './read-repair.ts';
 
 export interface RunningApi {
@@ -34,7 +32,7 @@ const RECONNECT_MS = 1_000;
 
 /** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
 export async function startApi(foundation: Foundation): Promise<RunningApi> {
-  const { config, database, logger, definitions, urlSigner, store } = foundation;
+  const { config, database, logger, definitions } = foundation;
   const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
   const catalogue = createCatalogue(await loadModels(folders));
   await definitions.pin(catalogue.models);
@@ -42,26 +40,14 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
   let isDraining = false;
   let launcher: Launcher | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
-  const app = createApp({
-    config,
-    logger,
-    database,
-    store,
-    urlSigner,
-    catalogue,
-    authenticator: createAuthenticator(database),
-    taskCreator: createTaskCreator({
-      database,
-      catalogue,
-      installationId: await readInstallationId(database),
-      egressPolicy: foundation.egressPolicy,
-      checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
-    }),
+  const hooks = {
     // After the answer is on its way: the caller does not wait for the claim.
     wakeLauncher: () => void setImmediate(() => launcher?.wake()),
-    considerRepair: (task) => considerRepair(task),
+    considerRepair: (task: TaskDetail) => considerRepair(task),
     isReady: () => !isDraining,
-  });
+  };
+  const http = createHttpContext(foundation, catalogue, hooks, await readInstallationId(database));
+  const app = createApp(http);
   const handle = app.callback();
   const server = await listen(config.http, (request, response) => void handle(request, response));
 

@@ -7,7 +7,7 @@ import type { EgressPolicy } from '../egress/policy.ts';
 /** The part of what activities are given that every process has. */
 type Shared = Pick<
   ActivityContext,
-  'config' | 'logger' | 'database' | 'store' | 'urlSigner' | 'definitions' | 'webhookKeys'
+  'config' | 'logger' | 'database' | 'store' | 'urlSigner' | 'definitions' | 'webhookKeys' | 'egress' | 'now'
 >;
 
 export interface Foundation extends Shared {

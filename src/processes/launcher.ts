@@ -84,7 +84,10 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
       }
     } catch (error) {
       pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
-      logger.warn({ err: error, taskId: item.taskId, kind: item.kind }, 'Temporal could not be told; it will be again');
+      logger.warn(
+        { err: error, subjectId: item.subjectId, kind: item.kind },
+        'Temporal could not be told; it will be again',
+      );
     }
   };
 
@@ -94,7 +97,7 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
         const definition = await definitions.read(item.definitionHash);
         const { limits } = definition;
         await gateway.startTask({
-          taskId: item.taskId,
+          taskId: item.subjectId,
           accountId: item.accountId,
           model: item.model,
           route: item.route,
@@ -105,11 +108,17 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
         return true;
       }
       case 'deliver_callback':
-        await gateway.startCallback(item.taskId, item.accountId);
+        await gateway.startCallback(item.subjectId, item.accountId);
+        return true;
+      case 'stop_generation':
+        await gateway.startStop(item.subjectId, item.accountId);
+        return true;
+      case 'promote_output':
+        await gateway.startPromotion(item.subjectId, item.accountId);
         return true;
       case 'cancel_task':
         // No workflow yet: its start is still on the way. The row comes due again, until the task is settled.
-        return gateway.cancelTask(item.taskId);
+        return gateway.cancelTask(item.subjectId);
     }
   };
 

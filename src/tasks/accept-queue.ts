@@ -17,7 +17,8 @@ export interface Acceptor {
   /**
    * Accepts a task, holding its worst-case cost.
    *
-   * @throws {InsufficientBalanceError} @throws {QueueFullError} nothing was accepted, and the key is not used up.
+   * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the
+   *   key is not used up.
    * @throws {IdempotencyMismatchError} another body used the key.
    */
   accept(task: NewTask): Promise<Acceptance>;
@@ -42,6 +43,11 @@ export function createAcceptor(database: Database): Acceptor {
     accept(task) {
       return new Promise((resolve, reject) => {
         const request: Request = { task, resolve, reject };
+        // A capped key's task takes its caps' rows too, in a transaction of its own.
+        if (task.spendCapIds.length > 0) {
+          acceptOne(database, task).then(resolve, reject);
+          return;
+        }
         const requests = waiting.get(task.accountId);
         if (requests !== undefined) {
           requests.push(request);

@@ -4,7 +4,8 @@
  * It crosses rooms on purpose: a create may cost two round trips beside authentication's, the key's look-up and this.
  * Requests reach it through `accept-queue.ts`, which brings those of one account together.
  */
-import type { Database, Statement } from '../database/database.ts';
+import { chargeSpendCaps } from '../billing/spend-caps.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
 import { UniqueViolationError } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Fingerprint } from './fingerprint.ts';
@@ -29,6 +30,10 @@ export interface NewTask {
   readonly queuedSeconds: number;
   readonly callbackUrl: string | undefined;
   readonly holdMicroUsd: bigint;
+  /** Keys of objects of ours that the input refers to: their bytes stay until the task is over. */
+  readonly inputObjects: readonly string[];
+  /** The caps that the key's spending counts against; none for most keys. */
+  readonly spendCapIds: readonly string[];
 }
 
 /** The same Idempotency-Key came with another body (contract §1: 422). */
@@ -98,9 +103,10 @@ const acceptTasks: Statement = {
   text: `WITH wanted AS (
            SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
                                 $9::text[], $10::jsonb[], $11::jsonb[], $12::text[], $13::integer[], $14::float8[],
-                                $15::bigint[], $16::text[])
+                                $15::bigint[], $16::text[], $17::jsonb[], $18::jsonb[]) WITH ORDINALITY
              AS w (id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route, definition_hash, input,
-                   metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url)),
+                   metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url, input_objects,
+                   spend_cap_ids, place)),
          used AS (
            SELECT t.id, t.idempotency_key, t.fingerprint
              FROM wanted w
@@ -108,37 +114,52 @@ const acceptTasks: Statement = {
                   SELECT id, idempotency_key, fingerprint FROM tasks
                    WHERE account_id = $1 AND idempotency_key = w.idempotency_key LIMIT 1) t),
          fresh AS (
-           SELECT * FROM wanted w WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
+           SELECT w.*, coalesce(sum(held_micro_usd) OVER (ORDER BY place DESC) - held_micro_usd, 0)::bigint AS held_behind
+             FROM wanted w
+            WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
          total AS (
            SELECT count(*)::integer AS tasks, sum(held_micro_usd)::bigint AS micro_usd FROM fresh),
          hold AS (
            UPDATE account_counters c
               SET available_micro_usd = c.available_micro_usd - t.micro_usd,
                   held_micro_usd = c.held_micro_usd + t.micro_usd,
-                  queued = c.queued + t.tasks
+                  queued = c.queued + t.tasks, tasks_total = c.tasks_total + t.tasks
              FROM total t
             WHERE c.account_id = $1 AND t.tasks > 0 AND c.available_micro_usd >= t.micro_usd
               AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap
-        RETURNING c.account_id),
+        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd),
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
-                              held_micro_usd)
+                              held_micro_usd, spend_cap_ids)
            SELECT f.id, h.account_id, f.key_id, f.idempotency_key, f.fingerprint, f.fingerprint_version, f.model, f.route,
                   f.definition_hash, f.input, f.metadata, f.storage, f.timeout_seconds,
-                  now() + make_interval(secs => f.queued_seconds), f.held_micro_usd
+                  now() + make_interval(secs => f.queued_seconds), f.held_micro_usd,
+                  (SELECT array_agg(c) FROM jsonb_array_elements_text(f.spend_cap_ids) c)
              FROM hold h, fresh f
-        RETURNING id, account_id, key_id, held_micro_usd),
+        RETURNING id, created_at),
          entry AS (
-           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id)
-           SELECT account_id, 'hold', id, held_micro_usd, key_id FROM task),
+           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+                                       available_after_micro_usd, held_after_micro_usd)
+           SELECT h.account_id, 'hold', f.id, f.held_micro_usd, f.key_id, f.model,
+                  h.available_micro_usd + f.held_behind, h.held_micro_usd - f.held_behind
+             FROM hold h, fresh f ORDER BY f.place),
+         pair AS (
+           INSERT INTO task_metadata (account_id, pair, created_at, task_id)
+           SELECT $1, metadata_pair(m.key, m.value), t.created_at, t.id
+             FROM task t JOIN fresh f ON f.id = t.id, jsonb_each_text(f.metadata) m
+            WHERE f.metadata IS NOT NULL),
+         pin AS (
+           INSERT INTO task_inputs (task_id, object_key)
+           SELECT f.id, o FROM hold, fresh f, jsonb_array_elements_text(f.input_objects) o
+            WHERE f.input_objects IS NOT NULL),
          event AS (
            INSERT INTO task_events (task_id, seq, type) SELECT id, 1, 'accepted' FROM task),
          callback AS (
            INSERT INTO callbacks (task_id, account_id, url)
            SELECT f.id, h.account_id, f.callback_url FROM hold h, fresh f WHERE f.callback_url IS NOT NULL),
          start AS (
-           INSERT INTO outbox (kind, account_id, task_id, is_ready) SELECT 'start_task', account_id, id, false FROM task)
+           INSERT INTO outbox (kind, account_id, subject_id, is_ready) SELECT 'start_task', $1, id, false FROM task)
          SELECT id, NULL::text AS "usedKey", NULL::bytea AS fingerprint FROM task
          UNION ALL
          SELECT id, idempotency_key, fingerprint FROM used`,
@@ -162,13 +183,14 @@ export type AcceptOutcome = Acceptance | 'mismatch' | 'refused';
 /**
  * Accepts a task by itself, holding its worst-case cost.
  *
- * @throws {InsufficientBalanceError} @throws {QueueFullError} nothing was accepted, and the key is not used up.
+ * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the key is
+ *   not used up.
  * @throws {IdempotencyMismatchError} another body used the key.
  */
 export async function acceptOne(database: Database, task: NewTask): Promise<Acceptance> {
   // Twice: between a refusal and reading why, a top-up or a settlement may have made room.
   for (let attempt = 0; attempt < 2; attempt++) {
-    const [outcome = 'refused'] = await acceptTogether(database, task.accountId, [task]);
+    const [outcome = 'refused'] = await acceptWithinCaps(database, task);
     if (outcome === 'mismatch') throw new IdempotencyMismatchError();
     if (outcome !== 'refused') return outcome;
     // Contract §2: too little money or a conflict, and the key is looked up once more before that is answered.
@@ -181,6 +203,19 @@ export async function acceptOne(database: Database, task: NewTask): Promise<Acce
   throw new QueueFullError(0);
 }
 
+/** The caps are charged in the accepting transaction, after it: what is above one of them takes everything back. */
+function acceptWithinCaps(database: Database, task: NewTask): Promise<readonly AcceptOutcome[]> {
+  if (task.spendCapIds.length === 0) return acceptTogether(database, task.accountId, [task]);
+  return database.transaction(async (transaction) => {
+    const outcomes = await acceptTogether(transaction, task.accountId, [task]);
+    const [outcome] = outcomes;
+    if (typeof outcome === 'object' && !outcome.isReplay) {
+      await chargeSpendCaps(transaction, task.spendCapIds, task.holdMicroUsd);
+    }
+    return outcomes;
+  });
+}
+
 /**
  * Accepts tasks of one account in one statement. Those whose key was used before are replays; of the others all are
  * accepted or none, which is so where the balance or the queue cannot take all, or a key was used in this very moment.
@@ -188,7 +223,7 @@ export async function acceptOne(database: Database, task: NewTask): Promise<Acce
  * @returns what became of each, in their order.
  */
 export async function acceptTogether(
-  database: Database,
+  database: Queryable,
   accountId: string,
   tasks: readonly NewTask[],
 ): Promise<readonly AcceptOutcome[]> {
@@ -212,7 +247,7 @@ interface AcceptRow {
 }
 
 async function tryAccept(
-  database: Database,
+  database: Queryable,
   accountId: string,
   tasks: readonly NewTask[],
 ): Promise<readonly AcceptRow[]> {
@@ -234,12 +269,18 @@ async function tryAccept(
       tasks.map((task) => task.queuedSeconds),
       tasks.map((task) => task.holdMicroUsd),
       tasks.map((task) => task.callbackUrl ?? null),
+      tasks.map((task) => jsonOrNull(task.inputObjects)),
+      tasks.map((task) => jsonOrNull(task.spendCapIds)),
     ]);
   } catch (error) {
     // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.
     if (error instanceof UniqueViolationError) return [];
     throw error;
   }
+}
+
+function jsonOrNull(list: readonly string[]): string | null {
+  return list.length === 0 ? null : JSON.stringify(list);
 }
 
 /** Says why nothing was accepted; returns where the reason is gone by now. */

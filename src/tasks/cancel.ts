@@ -4,7 +4,7 @@
  */
 import type { Database, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { requestCancel } from './outbox.ts';
+import { requestWork } from './outbox.ts';
 import { TaskNotFoundError } from './read.ts';
 import { settleIn } from './settle.ts';
 import { addEvent } from './timeline.ts';
@@ -22,7 +22,7 @@ const selectOwned: Statement = {
 /** The launcher skips a row that is locked here, and a row that the launcher has is not waited for. */
 const lockQueuedStart: Statement = {
   name: 'lock_queued_start',
-  text: `SELECT id FROM outbox WHERE kind = 'start_task' AND task_id = $1 AND NOT is_ready FOR UPDATE SKIP LOCKED`,
+  text: `SELECT id FROM outbox WHERE kind = 'start_task' AND subject_id = $1 AND NOT is_ready FOR UPDATE SKIP LOCKED`,
 };
 
 /**
@@ -49,7 +49,7 @@ export async function cancelTask(
     if (queued.length > 0) {
       await settleIn(transaction, taskId, { status: 'fail', reason: 'cancelled' }, { retentionDays });
     } else {
-      await requestCancel(transaction, accountId, taskId);
+      await requestWork(transaction, 'cancel_task', accountId, taskId);
     }
     return true;
   });

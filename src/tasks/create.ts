@@ -9,9 +9,11 @@ import { worstCaseCost } from '../catalogue/price.ts';
 import type { Check } from '../catalogue/schema-validation.ts';
 import type { Database } from '../database/database.ts';
 import { newTaskId, taskIdForKey } from '../domain/ids.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import { checkUrl } from '../egress/policy.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
@@ -56,29 +58,54 @@ export interface TaskCreator {
     caller: Caller,
     body: Readonly<Record<string, unknown>>,
     idempotencyKey: string | undefined,
+    budget?: CreateBudget,
   ): Promise<Acceptance>;
+}
+
+/** The account's creating requests (limits/rate-limiter.ts). */
+export interface CreateBudget {
+  /** @returns 0, or the seconds to wait because there is no token. */
+  take(): Promise<number>;
+  giveBack(): void;
 }
 
 export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
   const { database, catalogue, installationId, checkBody } = dependencies;
   const acceptor = createAcceptor(database);
   return {
-    async create(caller, body, idempotencyKey) {
+    async create(caller, body, idempotencyKey, budget) {
       const print = fingerprint(body);
+      const waitSeconds = (await budget?.take()) ?? 0;
+      if (waitSeconds > 0) {
+        // Contract §2: the key is looked up before the limit; a replay is never refused.
+        const replayed = await replayOf(caller, idempotencyKey, print);
+        if (replayed === undefined) throw new RateLimitedError(waitSeconds);
+        return { taskId: replayed, isReplay: true };
+      }
       let task: NewTask;
       try {
         task = judge(caller, body, idempotencyKey, print);
       } catch (problem) {
         // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
         // statement that accepts.
-        if (idempotencyKey === undefined) throw problem;
-        const replayed = await findReplay(database, caller.accountId, idempotencyKey, print);
+        const replayed = await replayOf(caller, idempotencyKey, print);
         if (replayed === undefined) throw problem;
+        budget?.giveBack();
         return { taskId: replayed, isReplay: true };
       }
-      return acceptor.accept(task);
+      const acceptance = await acceptor.accept(task);
+      if (acceptance.isReplay) budget?.giveBack();
+      return acceptance;
     },
   };
+
+  async function replayOf(
+    caller: Caller,
+    idempotencyKey: string | undefined,
+    print: Fingerprint,
+  ): Promise<TaskId | undefined> {
+    return idempotencyKey === undefined ? undefined : findReplay(database, caller.accountId, idempotencyKey, print);
+  }
 
   /** Everything that can be said about a request without asking anyone. */
   function judge(
@@ -116,6 +143,8 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       queuedSeconds: model.definition.limits.queuedSeconds,
       callbackUrl: request.callback?.url,
       holdMicroUsd,
+      inputObjects: [],
+      spendCapIds: caller.spendCapIds,
     };
   }
 }

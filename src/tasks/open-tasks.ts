@@ -23,7 +23,7 @@ const selectIdle: Statement = {
                   WHEN 'handling' THEN t.deadline_at + make_interval(secs => $2) < now()
                   ELSE t.archiving_deadline_at + make_interval(secs => $2) < now()
                 END AS "isPastDeadline",
-                EXISTS (SELECT 1 FROM outbox o WHERE o.task_id = t.id AND o.kind = 'start_task') AS "hasStart",
+                EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = t.id AND o.kind = 'start_task') AS "hasStart",
                 concat_ws(' ', t.id, t.created_at::text) AS cursor
            FROM tasks t
           WHERE t.completed_at IS NULL AND t.updated_at < now() - make_interval(secs => $1)

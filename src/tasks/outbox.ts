@@ -6,18 +6,29 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** A claimed row, with what starting its workflow needs. */
-export interface OutboxItem {
+/** What Temporal can be told beside the start of a task; all of it about a task but the promotion of an output. */
+type OutboxKind = 'cancel_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
+
+interface ClaimedRow {
   readonly id: bigint;
-  readonly kind: 'start_task' | 'cancel_task' | 'deliver_callback';
-  readonly taskId: TaskId;
   readonly accountId: string;
-  readonly model: string;
-  readonly route: string | null;
-  readonly definitionHash: string;
   /** How often it was claimed before this time. */
   readonly deliveries: number;
 }
+
+/** A claimed row, with what starting its workflow needs. */
+export type OutboxItem = ClaimedRow &
+  (
+    | {
+        readonly kind: 'start_task';
+        readonly subjectId: TaskId;
+        readonly model: string;
+        readonly route: string | null;
+        readonly definitionHash: string;
+      }
+    | { readonly kind: Exclude<OutboxKind, 'promote_output'>; readonly subjectId: TaskId }
+    | { readonly kind: 'promote_output'; readonly subjectId: string }
+  );
 
 /** Longer than Temporal is waited for (launcher), so that a row is not delivered twice at once. */
 export const OUTBOX_LEASE_SECONDS = 15;
@@ -68,10 +79,10 @@ const claim: Statement = {
               SET is_ready = true, deliveries = o.deliveries + 1,
                   due_at = now() + make_interval(secs => least($2 * power(2, least(o.deliveries, 8)), $3))
             WHERE o.id IN (SELECT id FROM admitted UNION ALL SELECT id FROM due) AND ${WITHOUT_WAITING_FOR_DISK}
-        RETURNING o.id, o.kind, o.task_id, o.account_id, o.deliveries - 1 AS deliveries)
-         SELECT c.id, c.kind, c.task_id AS "taskId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
+        RETURNING o.id, o.kind, o.subject_id, o.account_id, o.deliveries - 1 AS deliveries)
+         SELECT c.id, c.kind, c.subject_id AS "subjectId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
                 t.definition_hash AS "definitionHash"
-           FROM claimed c JOIN tasks t ON t.id = c.task_id
+           FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'
           ORDER BY c.id`,
 };
 
@@ -84,30 +95,41 @@ export async function claimOutbox(database: Queryable, limit: number): Promise<r
 const remove: Statement = {
   name: 'remove_outbox',
   text: `DELETE FROM outbox
-          WHERE id IN (SELECT id FROM outbox WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED) AND ${WITHOUT_WAITING_FOR_DISK}`,
+          WHERE id IN (SELECT id FROM outbox WHERE id = ANY ($1) AND deliveries > 0 FOR UPDATE SKIP LOCKED)
+            AND ${WITHOUT_WAITING_FOR_DISK}`,
 };
 
-/** Temporal knows: the rows are done with. */
+/** Temporal knows: the rows are done with. One that was asked for again meanwhile stays. */
 export async function removeOutbox(database: Queryable, ids: readonly bigint[]): Promise<void> {
   await database.query(remove, [ids]);
 }
 
-const insertCancel: Statement = {
-  name: 'insert_cancel',
-  text: `INSERT INTO outbox (kind, account_id, task_id, is_ready) VALUES ('cancel_task', $1, $2, true)
-         ON CONFLICT (kind, task_id) DO NOTHING`,
+const insertRequest: Statement = {
+  name: 'insert_outbox_request',
+  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready) VALUES ($1, $2, $3, true)
+         ON CONFLICT (kind, subject_id) DO UPDATE SET due_at = now(), deliveries = 0`,
 };
 
-/** Asks for a task's workflow to be cancelled. */
-export async function requestCancel(transaction: Queryable, accountId: string, taskId: TaskId): Promise<void> {
-  await transaction.query(insertCancel, [accountId, taskId]);
+/**
+ * Asks for something to be told to Temporal, in the transaction that decides it. What is asked for already is due again
+ * at once: a claim of it may have been delivered before this decision.
+ *
+ * @param subjectId the task's id, or the output's.
+ */
+export async function requestWork(
+  transaction: Queryable,
+  kind: OutboxKind,
+  accountId: string,
+  subjectId: string,
+): Promise<void> {
+  await transaction.query(insertRequest, [kind, accountId, subjectId]);
 }
 
 const insertRestart: Statement = {
   name: 'insert_restart',
-  text: `INSERT INTO outbox (kind, account_id, task_id, is_ready)
+  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready)
          SELECT 'start_task', account_id, id, true FROM tasks WHERE id = $1 AND completed_at IS NULL
-         ON CONFLICT (kind, task_id) DO NOTHING
+         ON CONFLICT (kind, subject_id) DO NOTHING
          RETURNING id`,
 };
 
@@ -123,7 +145,7 @@ export async function requestRestart(transaction: Queryable, taskId: TaskId): Pr
 
 const selectStart: Statement = {
   name: 'select_start',
-  text: `SELECT 1 FROM outbox WHERE kind = 'start_task' AND task_id = $1`,
+  text: `SELECT 1 FROM outbox WHERE kind = 'start_task' AND subject_id = $1`,
 };
 
 /** Whether a start is still to be delivered: such a task is late, not lost. */
@@ -134,7 +156,7 @@ export async function hasStart(database: Queryable, taskId: TaskId): Promise<boo
 
 const insertStalledCallbacks: Statement = {
   name: 'insert_stalled_callbacks',
-  text: `INSERT INTO outbox (kind, account_id, task_id, is_ready)
+  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready)
          SELECT 'deliver_callback', c.account_id, c.task_id, true
            FROM callbacks c
           WHERE c.state = 'pending'
@@ -142,7 +164,7 @@ const insertStalledCallbacks: Statement = {
                          (SELECT max(a.started_at) FROM callback_attempts a WHERE a.task_id = c.task_id),
                          c.created_at) < now() - interval '2 minutes'
           LIMIT 1000
-         ON CONFLICT (kind, task_id) DO NOTHING
+         ON CONFLICT (kind, subject_id) DO NOTHING
          RETURNING id`,
 };
 

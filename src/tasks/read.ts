@@ -44,6 +44,8 @@ export interface TaskDetail {
   readonly definitionHash: string;
   /** Seconds since the row last changed, by the database's clock. */
   readonly idleSeconds: number;
+  /** Seconds since it was created, by the database's clock. */
+  readonly ageSeconds: number;
   readonly outputs: readonly TaskOutput[];
   readonly callback: {
     readonly state: string;
@@ -57,33 +59,36 @@ export class TaskNotFoundError extends Error {
   override readonly name = 'TaskNotFoundError';
 }
 
-interface TaskRow extends Omit<TaskDetail, 'outputs'> {
+/** A row of those columns. */
+export interface TaskRow extends Omit<TaskDetail, 'outputs'> {
   readonly outputs: TaskOutput[] | null;
 }
 
+/** The columns of a detail, of `tasks t`; lists read the same. */
+export const TASK_DETAIL_COLUMNS = `t.id, t.account_id AS "accountId", t.key_id AS "keyId", t.model, t.route, t.status, t.storage, t.metadata,
+  t.held_micro_usd AS "heldMicroUsd", t.captured_micro_usd AS "capturedMicroUsd",
+  t.error_reason AS "errorReason", t.definition_hash AS "definitionHash",
+  floor(extract(epoch FROM t.created_at))::float8 AS "createdAt",
+  floor(extract(epoch FROM t.started_at))::float8 AS "startedAt",
+  floor(extract(epoch FROM t.completed_at))::float8 AS "completedAt",
+  extract(epoch FROM now() - t.updated_at)::float8 AS "idleSeconds",
+  extract(epoch FROM now() - t.created_at)::float8 AS "ageSeconds",
+  CASE WHEN t.status = 'success' THEN (
+    SELECT json_agg(json_build_object(
+             'id', o.id, 'position', o.position, 'type', o.type, 'mimeType', o.mime_type,
+             'sizeBytes', o.size_bytes, 'width', o.width, 'height', o.height,
+             'durationSeconds', o.duration_seconds, 'sha256', o.sha256, 'storageTier', o.storage_tier,
+             'retainUntil', floor(extract(epoch FROM o.retain_until)),
+             'goneAt', floor(extract(epoch FROM o.gone_at)), 'goneReason', o.gone_reason)
+           ORDER BY o.position)
+      FROM outputs o WHERE o.task_id = t.id) END AS outputs,
+  (SELECT json_build_object('state', c.state, 'attempts', c.attempts,
+                            'nextAttemptAt', floor(extract(epoch FROM c.next_attempt_at)))
+     FROM callbacks c WHERE c.task_id = t.id) AS callback`;
+
 const selectTask: Statement = {
   name: 'select_task_detail',
-  text: `SELECT t.id, t.account_id AS "accountId", t.key_id AS "keyId", t.model, t.route, t.status, t.storage, t.metadata,
-                t.held_micro_usd AS "heldMicroUsd", t.captured_micro_usd AS "capturedMicroUsd",
-                t.error_reason AS "errorReason", t.definition_hash AS "definitionHash",
-                floor(extract(epoch FROM t.created_at))::float8 AS "createdAt",
-                floor(extract(epoch FROM t.started_at))::float8 AS "startedAt",
-                floor(extract(epoch FROM t.completed_at))::float8 AS "completedAt",
-                extract(epoch FROM now() - t.updated_at)::float8 AS "idleSeconds",
-                CASE WHEN t.status = 'success' THEN (
-                  SELECT json_agg(json_build_object(
-                           'id', o.id, 'position', o.position, 'type', o.type, 'mimeType', o.mime_type,
-                           'sizeBytes', o.size_bytes, 'width', o.width, 'height', o.height,
-                           'durationSeconds', o.duration_seconds, 'sha256', o.sha256, 'storageTier', o.storage_tier,
-                           'retainUntil', floor(extract(epoch FROM o.retain_until)),
-                           'goneAt', floor(extract(epoch FROM o.gone_at)), 'goneReason', o.gone_reason)
-                         ORDER BY o.position)
-                    FROM outputs o WHERE o.task_id = t.id) END AS outputs,
-                (SELECT json_build_object('state', c.state, 'attempts', c.attempts,
-                                          'nextAttemptAt', floor(extract(epoch FROM c.next_attempt_at)))
-                   FROM callbacks c WHERE c.task_id = t.id) AS callback
-           FROM tasks t
-          WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
+  text: `SELECT ${TASK_DETAIL_COLUMNS} FROM tasks t WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
 };
 
 /**
@@ -95,5 +100,10 @@ const selectTask: Statement = {
 export async function readTask(database: Queryable, taskId: TaskId, accountId?: string): Promise<TaskDetail> {
   const [row] = await database.query<TaskRow>(selectTask, [taskId, accountId ?? null]);
   if (row === undefined) throw new TaskNotFoundError();
+  return detailOf(row);
+}
+
+/** From a row of `TASK_DETAIL_COLUMNS` to the detail. */
+export function detailOf(row: TaskRow): TaskDetail {
   return { ...row, outputs: row.outputs ?? [] };
 }

@@ -4,7 +4,9 @@
  * told what was decided (architecture, "One settlement").
  */
 import { settle as settleHold } from '../billing/ledger.ts';
+import { releaseSpendCaps } from '../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../outputs/outputs.ts';
+import { reservePersistentBytes } from '../outputs/storage-cap.ts';
 import type { ArchivedOutput } from '../outputs/outputs.ts';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
@@ -15,7 +17,12 @@ import { addEvent } from './timeline.ts';
 /** What a task is to end as. */
 export type Verdict =
   | { readonly status: 'success'; readonly outputs: readonly ArchivedOutput[]; readonly capturedMicroUsd: bigint }
-  | { readonly status: 'fail'; readonly reason: FailureReason };
+  | {
+      readonly status: 'fail';
+      readonly reason: FailureReason;
+      /** What the provider bills for a cancelled task; at most what is held (contract §4). Absent: nothing. */
+      readonly capturedMicroUsd?: bigint;
+    };
 
 /** What it did end as, whoever decided it. */
 export interface Outcome {
@@ -32,8 +39,13 @@ export interface SettleOptions {
 interface SettledRow {
   readonly accountId: string;
   readonly keyId: string;
+  readonly model: string;
   readonly heldMicroUsd: bigint;
+  readonly capturedMicroUsd: bigint;
   readonly storage: 'temp' | 'persistent';
+  readonly spendCapIds: readonly string[] | null;
+  /** The UTC day of the hold. */
+  readonly heldOn: string;
 }
 
 const closeTask: Statement = {
@@ -42,13 +54,21 @@ const closeTask: Statement = {
             SET status = $2, error_reason = $3, captured_micro_usd = least($4::bigint, held_micro_usd),
                 completed_at = now(), updated_at = now()
           WHERE id = $1 AND completed_at IS NULL AND ($5::text[] IS NULL OR status = ANY ($5))
-      RETURNING account_id AS "accountId", key_id AS "keyId", held_micro_usd AS "heldMicroUsd", storage`,
+      RETURNING account_id AS "accountId", key_id AS "keyId", model, held_micro_usd AS "heldMicroUsd",
+                captured_micro_usd AS "capturedMicroUsd", storage, spend_cap_ids AS "spendCapIds",
+                to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS "heldOn"`,
+};
+
+/** Over the storage cap (contract §5): the task shows what became of its outputs. */
+const fallBackToTemp: Statement = {
+  name: 'fall_back_to_temp',
+  text: `UPDATE tasks SET storage = 'temp' WHERE id = $1`,
 };
 
 /** A start that was not launched yet goes with the task: it will not run, and it has no running slot to give back. */
 const dropStart: Statement = {
   name: 'drop_start',
-  text: `DELETE FROM outbox WHERE task_id = $1 AND kind IN ('start_task', 'cancel_task')
+  text: `DELETE FROM outbox WHERE subject_id = $1 AND kind IN ('start_task', 'cancel_task')
          RETURNING kind = 'start_task' AND NOT is_ready AS "wasQueued"`,
 };
 
@@ -57,9 +77,9 @@ const requestCallback: Statement = {
   text: `WITH pending AS (
            UPDATE callbacks SET state = 'pending', next_attempt_at = now() WHERE task_id = $1 AND state = 'waiting'
         RETURNING task_id, account_id)
-         INSERT INTO outbox (kind, account_id, task_id, is_ready)
+         INSERT INTO outbox (kind, account_id, subject_id, is_ready)
          SELECT 'deliver_callback', account_id, task_id, true FROM pending
-         ON CONFLICT (kind, task_id) DO NOTHING`,
+         ON CONFLICT (kind, subject_id) DO NOTHING`,
 };
 
 const selectOutcome: Statement = {
@@ -92,7 +112,7 @@ export async function settleIn(
   options: SettleOptions,
 ): Promise<Outcome | undefined> {
   const reason = verdict.status === 'fail' ? verdict.reason : null;
-  const captured = verdict.status === 'success' ? verdict.capturedMicroUsd : 0n;
+  const captured = verdict.capturedMicroUsd ?? 0n;
   const [task] = await transaction.query<SettledRow>(closeTask, [
     taskId,
     verdict.status,
@@ -104,7 +124,7 @@ export async function settleIn(
 
   const dropped = await transaction.query<{ wasQueued: boolean }>(dropStart, [taskId]);
   if (verdict.status === 'success') {
-    await insertTaskOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
+    await storeOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
   }
   await addEvent(transaction, taskId, 'settled', reason === null ? { status: 'success' } : { status: 'fail', reason });
   await transaction.query(requestCallback, [taskId]);
@@ -113,9 +133,32 @@ export async function settleIn(
     accountId: task.accountId,
     keyId: task.keyId,
     reference: taskId,
+    model: task.model,
     heldMicroUsd: task.heldMicroUsd,
-    capturedMicroUsd: captured < task.heldMicroUsd ? captured : task.heldMicroUsd,
+    capturedMicroUsd: task.capturedMicroUsd,
     occupied: dropped.some((row) => row.wasQueued) ? 'queued' : 'running',
   });
+  if (task.spendCapIds !== null) {
+    await releaseSpendCaps(transaction, task.spendCapIds, task.heldOn, task.heldMicroUsd - task.capturedMicroUsd);
+  }
   return { status: verdict.status, reason };
+}
+
+/** Writes the outputs' rows, in the tier that was asked for as long as the account's cap has room. */
+async function storeOutputs(
+  transaction: Queryable,
+  task: SettledRow & { readonly taskId: TaskId },
+  outputs: readonly ArchivedOutput[],
+  retentionDays: number,
+): Promise<void> {
+  let { storage } = task;
+  if (storage === 'persistent') {
+    const sizeBytes = outputs.reduce((sum, output) => sum + output.sizeBytes, 0);
+    if (!(await reservePersistentBytes(transaction, task.accountId, sizeBytes))) {
+      storage = 'temp';
+      await transaction.query(fallBackToTemp, [task.taskId]);
+      await addEvent(transaction, task.taskId, 'storage_fell_back', { storage, reason: 'cap_exceeded' });
+    }
+  }
+  await insertTaskOutputs(transaction, { ...task, storage }, outputs, retentionDays);
 }

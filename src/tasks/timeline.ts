@@ -16,7 +16,13 @@ export type TaskEventType =
   | 'archiving'
   | 'archived'
   | 'settled'
-  | 'restarted';
+  | 'restarted'
+  | 'storage_fell_back'
+  | 'callback_attempted'
+  | 'callback_redelivery'
+  | 'output_promoted'
+  | 'output_deleted'
+  | 'erased';
 
 const insertEvent: Statement = {
   name: 'insert_task_event',

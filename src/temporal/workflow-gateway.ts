@@ -5,7 +5,7 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { WorkflowCondition } from '../domain/task-status.ts';
-import { TASK_QUEUES, callbackWorkflowId } from '../domain/workflow-ids.ts';
+import { TASK_QUEUES, callbackWorkflowId, promotionWorkflowId, stopWorkflowId } from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** Below the outbox's lease (tasks/outbox.ts), so that a claim does not come due while it is being delivered. */
@@ -29,6 +29,10 @@ export interface WorkflowGateway {
   startTask(task: TaskStart): Promise<void>;
   /** Starts the delivery of a task's callback; one that runs already is no error. */
   startCallback(taskId: TaskId, accountId: string): Promise<void>;
+  /** Starts telling a provider to stop; one that runs already is no error. */
+  startStop(taskId: TaskId, accountId: string): Promise<void>;
+  /** Starts making an output persistent; one that runs already is no error. */
+  startPromotion(outputId: string, accountId: string): Promise<void>;
   /** Asks a task's workflow to end. @returns false where there is none (yet). */
   cancelTask(taskId: TaskId): Promise<boolean>;
   /** What became of a task's workflow; `unknown` when Temporal does not answer. */
@@ -38,6 +42,28 @@ export interface WorkflowGateway {
 export function createWorkflowGateway(client: Client): WorkflowGateway {
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
+
+  /** Starts one of the workflows that do a single thing: it may run again when it is over. */
+  const startShort = (
+    type: string,
+    workflowId: string,
+    input: Readonly<Record<string, string>>,
+    accountId: string,
+    summary: string,
+  ): Promise<void> =>
+    ignoringDuplicates(() =>
+      bounded(START_TIMEOUT_MS, () =>
+        client.workflow.start(type, {
+          workflowId,
+          taskQueue: TASK_QUEUES.media,
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          args: [input],
+          searchAttributes: { AccountId: [accountId] },
+          staticSummary: summary,
+          priority: { fairnessKey: accountId },
+        }),
+      ),
+    );
 
   return {
     async startTask(task) {
@@ -66,7 +92,7 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
       await ignoringDuplicates(() =>
         bounded(START_TIMEOUT_MS, () =>
           client.workflow.start('deliverCallback', {
-            workflowId: callbackWorkflowId(taskId, 0),
+            workflowId: callbackWorkflowId(taskId),
             taskQueue: TASK_QUEUES.callbacks,
             // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
             workflowIdReusePolicy: 'ALLOW_DUPLICATE',
@@ -78,6 +104,10 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
         ),
       );
     },
+    startStop: (taskId, accountId) =>
+      startShort('stopGeneration', stopWorkflowId(taskId), { taskId }, accountId, `stop ${taskId} at its provider`),
+    startPromotion: (outputId, accountId) =>
+      startShort('promoteOutput', promotionWorkflowId(outputId), { outputId }, accountId, `promote ${outputId}`),
     async cancelTask(taskId) {
       try {
         await bounded(START_TIMEOUT_MS, () => client.workflow.getHandle(taskId).cancel());

@@ -33,3 +33,9 @@ export const CreateTaskSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** The `data` of the answer (spec §2.2). */
+export const CreatedTaskSchema = Type.Object(
+  { taskId: Type.String({ pattern: '^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$' }) },
+  { additionalProperties: false },
+);

@@ -2,58 +2,130 @@
  * A task as its owner sees it (spec §2.4, contract §3): the `data` of `GET /tasks/{id}`, and the whole body of a
  * callback. URLs are signed here, that is, whenever a task is read.
  */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import { failureFace } from '../domain/failure-reason.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { formatUsd } from '../domain/money.ts';
+import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import { extensionFor } from '../files/signed-url.ts';
 import type { UrlSigner } from '../files/signed-url.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/read.ts';
 
-export interface WireOutput {
-  readonly url: string;
-  readonly type: string;
-  /** Unix seconds. */
-  readonly expireAt: number;
-  readonly id: string;
-  readonly mimeType: string;
-  readonly sizeBytes: number;
-  readonly width?: number;
-  readonly height?: number;
-  readonly durationSeconds?: number;
-  readonly sha256: string;
-  readonly storage: 'temp' | 'persistent';
-  /** Unix seconds; 0 for persistent ones. */
-  readonly retainUntil: number;
-}
+const UnixSeconds = Type.Integer({ minimum: 0 });
+const Usd = Type.String({ pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$' });
+const Tier = Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp', 'persistent'] });
 
-export interface WireTask {
-  readonly taskId: string;
-  readonly model: string;
-  readonly route?: string;
-  readonly status: TaskStatus;
-  /** Unix seconds. */
-  readonly created: number;
-  /** 0 until handling began. */
-  readonly started: number;
-  /** 0 until terminal. */
-  readonly completed: number;
-  readonly storage: 'temp' | 'persistent';
-  readonly keyId: string;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly output?: readonly WireOutput[];
-  readonly outputGone?: readonly { id: string; type: string; goneAt: number; reason: 'deleted' | 'expired' }[];
-  readonly error?: { code: string; message: string; reason?: string; retryable: boolean };
-  /** Decimal USD. `held` is what was held at creation; once the task is over it equals captured plus released. */
-  readonly billing: { currency: 'USD'; held: string; captured: string; released: string };
-  readonly callback?: { state: string; attempts: number; nextAttempt: number };
-}
+export const OutputSchema = Type.Object(
+  {
+    url: Type.String({ description: 'Downloadable without a key; GET and HEAD, with Range.' }),
+    type: Type.String({ description: '`image video audio first_frame last_frame thumbnail`, an open set.' }),
+    expireAt: Type.Integer({ minimum: 0, description: 'Unix seconds: when `url` stops working.' }),
+    id: Type.String(),
+    mimeType: Type.String(),
+    sizeBytes: Type.Integer({ minimum: 0 }),
+    width: Type.Optional(Type.Integer({ minimum: 1 })),
+    height: Type.Optional(Type.Integer({ minimum: 1 })),
+    durationSeconds: Type.Optional(Type.Number({ minimum: 0 })),
+    sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    storage: Tier,
+    retainUntil: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 for persistent ones.' }),
+  },
+  { additionalProperties: false },
+);
+
+/** The task detail. */
+export const TaskSchema = Type.Object(
+  {
+    taskId: Type.String({ pattern: '^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$' }),
+    model: Type.String({ description: 'The resolved full name: `base`, or `base@route` for any other route.' }),
+    route: Type.Optional(Type.String({ description: 'The route used; only for models that have several.' })),
+    status: Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES] }),
+    created: UnixSeconds,
+    started: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until handling began.' }),
+    completed: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until terminal.' }),
+    progress: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Where it is known.' })),
+    storage: Tier,
+    keyId: Type.String({ description: 'The key that created the task.' }),
+    metadata: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    ),
+    input: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, unknown>> | null>({
+        type: ['object', 'null'],
+        description: 'Only with `include=input`: the input as sent; null once it was erased.',
+      }),
+    ),
+    output: Type.Optional(Type.Array(OutputSchema, { description: 'Only on success.' })),
+    outputGone: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            id: Type.String(),
+            type: Type.String(),
+            goneAt: UnixSeconds,
+            reason: Type.Unsafe<'deleted' | 'expired'>({ type: 'string', enum: ['deleted', 'expired'] }),
+          },
+          { additionalProperties: false },
+        ),
+        { description: 'Outputs that were deleted or whose retention ended.' },
+      ),
+    ),
+    error: Type.Optional(
+      Type.Object(
+        {
+          code: Type.String({
+            enum: [
+              'TASK_FAILED',
+              'TASK_TIMEOUT',
+              'TASK_CANCELLED',
+              'INVALID_REQUEST',
+              'MODEL_UNAVAILABLE',
+              'STORAGE_UNAVAILABLE',
+            ],
+          }),
+          message: Type.String(),
+          reason: Type.Optional(Type.String()),
+          retryable: Type.Boolean({ description: 'Whether the same request may well succeed as a new task.' }),
+        },
+        { additionalProperties: false, description: 'Only on fail.' },
+      ),
+    ),
+    billing: Type.Object(
+      { currency: Type.Literal('USD'), held: Usd, captured: Usd, released: Usd },
+      {
+        additionalProperties: false,
+        description:
+          'Decimal USD. `held` is what was held at creation; once the task is over it equals captured plus released.',
+      },
+    ),
+    callback: Type.Optional(
+      Type.Object(
+        {
+          state: Type.String({ enum: ['waiting', 'pending', 'delivered', 'exhausted', 'stopped'] }),
+          attempts: Type.Integer({ minimum: 0 }),
+          nextAttempt: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 where none is due.' }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type WireTask = Static<typeof TaskSchema>;
+type WireOutput = Static<typeof OutputSchema>;
 
 /** Reasons of ours that are told by `error.code` alone: `error.reason` is a closed set (contract §3). */
 const UNTOLD_REASONS: ReadonlySet<FailureReason> = new Set(['storage_unavailable', 'model_unavailable']);
 
-/** Presents a task, signing a fresh URL for each output that is kept. */
-export function presentTask(task: TaskDetail, signer: UrlSigner): WireTask {
+/**
+ * Presents a task, signing a fresh URL for each output that is kept.
+ *
+ * @param now milliseconds since 1970: an output whose retention has ended by then is gone.
+ */
+export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): WireTask {
   const captured = task.capturedMicroUsd;
   return {
     taskId: task.id,
@@ -66,7 +138,7 @@ export function presentTask(task: TaskDetail, signer: UrlSigner): WireTask {
     storage: task.storage,
     keyId: task.keyId,
     ...(task.metadata === null ? {} : { metadata: task.metadata }),
-    ...(task.status === 'success' ? presentOutputs(task, signer) : {}),
+    ...(task.status === 'success' ? presentOutputs(task, signer, now) : {}),
     ...(task.errorReason === null ? {} : { error: presentError(task.errorReason) }),
     billing: {
       currency: 'USD',
@@ -86,9 +158,11 @@ export function presentTask(task: TaskDetail, signer: UrlSigner): WireTask {
   };
 }
 
-function presentOutputs(task: TaskDetail, signer: UrlSigner): Pick<WireTask, 'output' | 'outputGone'> {
-  const kept = task.outputs.filter((output) => output.goneAt === null);
-  const gone = task.outputs.filter((output) => output.goneAt !== null);
+function presentOutputs(task: TaskDetail, signer: UrlSigner, now: number): Pick<WireTask, 'output' | 'outputGone'> {
+  const isGone = ({ goneAt, retainUntil }: TaskOutput): boolean =>
+    goneAt !== null || (retainUntil !== null && retainUntil * 1000 <= now);
+  const kept = task.outputs.filter((output) => !isGone(output));
+  const gone = task.outputs.filter(isGone);
   return {
     output: kept.map((output) => presentOutput(task.id, output, signer)),
     ...(gone.length === 0
@@ -97,7 +171,7 @@ function presentOutputs(task: TaskDetail, signer: UrlSigner): Pick<WireTask, 'ou
           outputGone: gone.map((output) => ({
             id: output.id,
             type: output.type,
-            goneAt: output.goneAt ?? 0,
+            goneAt: output.goneAt ?? output.retainUntil ?? 0,
             reason: output.goneReason ?? 'expired',
           })),
         }),

@@ -37,8 +37,14 @@ describe('an account', () => {
         heldMicroUsd: 0n,
         queued: 0,
         running: 0,
-        queueCap: 1_000,
-        runningCap: 10,
+        persistentBytes: 0,
+        limits: {
+          runningCap: 10,
+          queueCap: 1_000,
+          createsPerMinute: 60,
+          readsPerMinute: 1_200,
+          storageCapBytes: 100_000_000_000,
+        },
       },
     );
   });

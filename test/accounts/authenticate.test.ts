@@ -56,6 +56,10 @@ describe('authenticating', () => {
       keyId: key.id,
       scopes: new Set(['tasks:read', 'tasks:write']),
       models: new Set(['a', 'b']),
+      expiresAt: undefined,
+      spendCapIds: [],
+      createsPerMinute: 60,
+      readsPerMinute: 1_200,
     });
   });
 
@@ -179,6 +183,10 @@ describe('a right', () => {
     keyId: 'key',
     scopes: new Set(['tasks:read'] as const),
     models: new Set(['acme/pictures']),
+    expiresAt: undefined,
+    spendCapIds: [],
+    createsPerMinute: 60,
+    readsPerMinute: 1_200,
   };
 
   it('that the key lacks is refused by its name', () => {

@@ -61,6 +61,7 @@ describe('the ledger', () => {
       accountId: caller.accountId,
       keyId: caller.keyId,
       reference: taskId,
+      model: 'acme/pictures',
       heldMicroUsd: PRICE,
       capturedMicroUsd: 0n,
       occupied: 'queued',

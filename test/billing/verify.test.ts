@@ -105,8 +105,9 @@ describe('the proof of the ledger', () => {
     ).filter(({ rule }) => rule === ONE_SETTLEMENT);
     assert.equal(violation?.subject, failed);
 
-    const early = `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd)
-                   VALUES ('${accountId}', 'release', '${open}', ${PRICE})`;
+    const early = `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
+                                               held_after_micro_usd)
+                   VALUES ('${accountId}', 'release', '${open}', ${PRICE}, 0, 0)`;
     assert.ok((await rulesBrokenBy(early)).includes(ONE_SETTLEMENT));
   });
 

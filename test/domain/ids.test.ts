@@ -61,11 +61,10 @@ describe('a text that may be a task id', () => {
     }
   });
 
-  it('names the workflow of its callback, another one for each redelivery', () => {
+  it('names the workflow of its callback', () => {
     const id = newTaskId();
 
-    assert.equal(callbackWorkflowId(id, 0), `callback-${id}`);
-    assert.equal(callbackWorkflowId(id, 2), `callback-${id}-2`);
+    assert.equal(callbackWorkflowId(id), `callback-${id}`);
   });
 });
 

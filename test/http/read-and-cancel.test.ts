@@ -158,7 +158,7 @@ describe('cancelling over HTTP', () => {
 
     assert.equal(status, 200);
     assert.equal(answer.data.status, 'queued');
-    const rows = await served.room.rows(`SELECT 1 FROM outbox WHERE kind = 'cancel_task' AND task_id = $1`, taskId);
+    const rows = await served.room.rows(`SELECT 1 FROM outbox WHERE kind = 'cancel_task' AND subject_id = $1`, taskId);
     assert.equal(rows.length, 1);
   });
 

@@ -7,20 +7,26 @@ import type { RequestListener } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { createAccount, createKey } from '../../src/accounts/accounts.ts';
-import type { KeyRights } from '../../src/accounts/accounts.ts';
+import type { AccountLimits, KeyRights } from '../../src/accounts/accounts.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import { createAuthenticator } from '../../src/accounts/authenticate.ts';
+import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { createEgress } from '../../src/egress/guarded-client.ts';
 import { openStore } from '../../src/files/open-store.ts';
 import type { ObjectStore } from '../../src/files/object-store.ts';
 import { createUrlSigner } from '../../src/files/signed-url.ts';
+import type { HttpContext } from '../../src/http/context.ts';
 import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/server.ts';
+import type { Foundation } from '../../src/processes/foundation.ts';
+import { createHttpContext } from '../../src/processes/http-context.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -29,6 +35,9 @@ import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 export const SIGNING_KEY = 'a signing key of at least 32 characters';
+
+/** Limits are met only by the tests of limits. */
+export const TEST_LIMITS = { runningCap: 1_000, queueCap: 10_000, createsPerMinute: 1_000_000, readsPerMinute: 1_000_000 };
 
 export interface ServedAccount {
   readonly id: string;
@@ -40,10 +49,12 @@ export interface ServedAccount {
 export interface ServedApp {
   readonly url: string;
   readonly room: TaskRoom;
+  /** What the app was given. */
+  readonly http: HttpContext;
   readonly store: ObjectStore;
   /** How often the launcher was woken, and which tasks were offered for repair. */
   readonly told: { wakes: number; readonly considered: string[] };
-  newAccount(options?: { microUsd?: bigint; runningCap?: number; queueCap?: number }): Promise<ServedAccount>;
+  newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
   /** Ends a task as a worker would, with these bytes as its one output. */
   succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
   close(): Promise<void>;
@@ -52,6 +63,8 @@ export interface ServedApp {
 export interface ServeOptions {
   /** More of the environment that the configuration is read from. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The clock of the app, in milliseconds since 1970; default: the machine's. */
+  readonly now?: () => number;
   /** Another database for the app alone. */
   readonly appDatabase?: Database;
   /** Whether only HTTPS by a trusted proxy is taken. */
@@ -84,34 +97,55 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   let handle: RequestListener = () => {};
   const server = await listen(config.http, (request, response) => handle(request, response));
   const appDatabase = options.appDatabase ?? database;
-  const app = createApp({
+  const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
+  const egress = createEgress({ ...egressPolicy, logger: silentLogger() });
+  const clock = { now: options.now ?? Date.now };
+  const foundation: Foundation = {
     config,
     logger: silentLogger(),
     database: appDatabase,
     store,
-    urlSigner: createUrlSigner({ publicUrl: server.url, signingKey: SIGNING_KEY, lifetimeSeconds: 1800 }),
-    authenticator: createAuthenticator(appDatabase),
-    catalogue: room.catalogue,
-    taskCreator: room.creator,
-    wakeLauncher: () => {
-      told.wakes += 1;
+    urlSigner: createUrlSigner({
+      publicUrl: server.url,
+      signingKey: SIGNING_KEY,
+      lifetimeSeconds: 1800,
+      now: () => clock.now(),
+    }),
+    definitions: createPinnedDefinitions(appDatabase),
+    webhookKeys: createWebhookKeys(SIGNING_KEY),
+    egressPolicy,
+    egress,
+    now: () => clock.now(),
+    close: () => egress.close(),
+  };
+  await createPinnedDefinitions(database).pin(room.catalogue.models);
+  const http = createHttpContext(
+    foundation,
+    room.catalogue,
+    {
+      wakeLauncher: () => {
+        told.wakes += 1;
+      },
+      considerRepair: (task) => {
+        told.considered.push(task.id);
+      },
+      isReady: () => true,
     },
-    considerRepair: (task) => {
-      told.considered.push(task.id);
-    },
-    isReady: () => true,
-  });
+    room.installationId,
+  );
+  const app = createApp(http);
   const callback = app.callback();
   handle = (request, response) => void callback(request, response);
 
   return {
     url: server.url,
     room,
+    http,
     store,
     told,
-    async newAccount({ microUsd = 1_000_000_000n, runningCap = 1_000, queueCap = 10_000 } = {}) {
+    async newAccount({ microUsd = 1_000_000_000n, ...limits } = {}) {
       const id = await database.transaction(async (transaction) => {
-        const accountId = await createAccount(transaction, 'test', { runningCap, queueCap });
+        const accountId = await createAccount(transaction, 'test', { ...TEST_LIMITS, ...limits });
         if (microUsd > 0n) await topUp(transaction, accountId, microUsd, newId('topup'));
         return accountId;
       });
@@ -131,6 +165,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     },
     async close() {
       await server.close(1_000);
+      await foundation.close();
       await store.close();
       await options.appDatabase?.close();
       await room.close();

@@ -40,7 +40,7 @@ describe('many different creates at once', () => {
       const [row] = await room.rows(
         `SELECT t.account_id, t.key_id, t.idempotency_key, t.model, t.route, t.input, t.metadata, t.storage,
                 t.timeout_seconds, c.url,
-                (SELECT count(*)::int FROM outbox o WHERE o.task_id = t.id AND o.account_id = t.account_id) AS starts,
+                (SELECT count(*)::int FROM outbox o WHERE o.subject_id = t.id AND o.account_id = t.account_id) AS starts,
                 (SELECT amount_micro_usd FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
                     AND e.account_id = t.account_id) AS hold
            FROM tasks t LEFT JOIN callbacks c ON c.task_id = t.id WHERE t.id = $1`,

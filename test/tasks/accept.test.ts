@@ -291,7 +291,7 @@ describe('a task just accepted', () => {
     assert.deepEqual(await room.rows('SELECT url, state, attempts FROM callbacks WHERE task_id = $1', taskId), [
       { url: 'https://example.com/hook', state: 'waiting', attempts: 0 },
     ]);
-    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE task_id = $1', taskId), [
+    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE subject_id = $1', taskId), [
       { kind: 'start_task', is_ready: false },
     ]);
   });

@@ -33,7 +33,7 @@ describe('cancelling a task that was not launched', () => {
     assert.equal(task.status, 'fail');
     assert.equal(task.errorReason, 'cancelled');
     assert.equal(task.capturedMicroUsd, 0n);
-    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE task_id = $1', taskId), [
+    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), [
       { kind: 'deliver_callback' },
     ]);
     const account = await room.account(caller);
@@ -73,7 +73,7 @@ describe('cancelling a task that was launched', () => {
 
     assert.deepEqual(asked, [true, false, false]);
     assert.equal((await readTask(room.database, taskId)).status, 'queued');
-    const rows = await room.rows('SELECT kind FROM outbox WHERE task_id = $1 ORDER BY kind', taskId);
+    const rows = await room.rows('SELECT kind FROM outbox WHERE subject_id = $1 ORDER BY kind', taskId);
     assert.deepEqual(
       rows.map((row) => row['kind']),
       ['cancel_task', 'start_task'],

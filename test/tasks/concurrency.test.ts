@@ -135,7 +135,7 @@ describe('accepting, claiming, cancelling and settling at once', () => {
         }
         const taskIds = run.tasks.map((task) => task.id);
         const left = await room.rows(
-          `SELECT kind FROM outbox WHERE task_id = ANY ($1) AND kind <> 'deliver_callback'`,
+          `SELECT kind FROM outbox WHERE subject_id = ANY ($1) AND kind <> 'deliver_callback'`,
           taskIds,
         );
         assert.deepEqual(left, []);

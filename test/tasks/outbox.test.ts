@@ -61,7 +61,7 @@ describe('four claimers at once', () => {
     const claimed = await claimAll(4, 7);
 
     assert.equal(claimed.length, 90);
-    assert.deepEqual(new Set(claimed.map((item) => item.taskId)), new Set(created));
+    assert.deepEqual(new Set(claimed.map((item) => item.subjectId)), new Set(created));
     for (const caller of callers) assert.equal((await room.account(caller)).running, 30);
   });
 
@@ -73,7 +73,7 @@ describe('four claimers at once', () => {
     const claimed = (await Promise.all(Array.from({ length: 4 }, () => claimOutbox(room.database, 100)))).flat();
 
     assert.equal(claimed.length, 60);
-    assert.deepEqual(new Set(claimed.map((item) => item.taskId)), new Set(created));
+    assert.deepEqual(new Set(claimed.map((item) => item.subjectId)), new Set(created));
   });
 
   it('let no account run more than its cap, and leave the others theirs', async () => {
@@ -99,7 +99,7 @@ describe('a claim', () => {
     const claimed = await claimOutbox(room.database, 100);
 
     assert.deepEqual(
-      claimed.map((item) => item.taskId),
+      claimed.map((item) => item.subjectId),
       created.slice(0, 4),
     );
   });
@@ -109,7 +109,7 @@ describe('a claim', () => {
     const [first, second] = await createTasks(caller, 2);
     assert.ok(first && second);
     assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
       [first],
     );
     assert.deepEqual(await claimOutbox(room.database, 10), []);
@@ -117,7 +117,7 @@ describe('a claim', () => {
     await settleTask(room.database, first, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
 
     assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
       [second],
     );
   });
@@ -131,7 +131,7 @@ describe('a claim', () => {
     await setSuspended(room.database, caller.accountId, false);
 
     assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
       [taskId],
     );
   });
@@ -148,7 +148,7 @@ describe('a claim', () => {
       {
         id: undefined,
         kind: 'start_task',
-        taskId,
+        subjectId: taskId,
         accountId: caller.accountId,
         deliveries: 0,
         model: 'acme/routed@fast',
@@ -185,7 +185,7 @@ describe('a lease', () => {
     await expireLeases();
     const [again] = await claimOutbox(room.database, 10);
 
-    assert.equal(again?.taskId, taskId);
+    assert.equal(again?.subjectId, taskId);
     assert.equal(again?.deliveries, 1);
     assert.equal((await room.account(caller)).running, 1);
   });
@@ -235,7 +235,7 @@ describe('a row that was delivered', () => {
     assert.equal(await requestRestart(room.database, taskId), true);
     assert.equal(await requestRestart(room.database, taskId), false);
     assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.taskId),
+      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
       [taskId],
     );
     assert.equal((await room.account(caller)).running, 1);
@@ -253,7 +253,7 @@ describe('what there is room for', () => {
 
     const claimed = await claimOutbox(room.database, 4);
 
-    assert.ok(claimed.some(({ taskId }) => taskId === first));
+    assert.ok(claimed.some(({ subjectId }) => subjectId === first));
     assert.equal(claimed.filter(({ accountId }) => accountId === large.accountId).length, 2);
   });
 });

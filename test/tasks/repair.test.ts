@@ -72,7 +72,7 @@ describe('repairing a task', () => {
     assert.equal(await repair(taskId, 'missing'), 'restarted');
     assert.equal(await repair(taskId, 'missing'), 'none');
 
-    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE task_id = $1', taskId), [
+    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE subject_id = $1', taskId), [
       { kind: 'start_task', is_ready: true },
     ]);
     assert.equal((await readTask(room.database, taskId)).status, 'queued');

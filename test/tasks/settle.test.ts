@@ -76,7 +76,7 @@ describe('16 different verdicts at once on one task', () => {
         { seq: 1, type: 'accepted' },
         { seq: 2, type: 'settled' },
       ]);
-      assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE task_id = $1', taskId), [
+      assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), [
         { kind: 'deliver_callback' },
       ]);
     }
@@ -156,7 +156,7 @@ describe('a settlement', () => {
 
     await settleTask(room.database, taskId, { status: 'fail', reason: 'timed_out' }, RETENTION);
 
-    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE task_id = $1', taskId), []);
+    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), []);
     const account = await room.account(caller);
     assert.deepEqual([account.queued, account.running], [0, 0]);
   });
@@ -181,7 +181,7 @@ describe('a settlement', () => {
 
     await settleTask(room.database, taskId, { status: 'fail', reason: 'no_output' }, RETENTION);
 
-    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE task_id = $1', taskId), []);
+    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), []);
     assert.equal((await readTask(room.database, taskId)).callback, null);
   });
 

@@ -27,6 +27,7 @@ export interface TaskRoom {
   readonly database: Database;
   readonly creator: TaskCreator;
   readonly catalogue: Catalogue;
+  readonly installationId: string;
   /** The statements sent since the last call of `forgetStatements`. */
   readonly statements: readonly string[];
   forgetStatements(): void;
@@ -53,10 +54,11 @@ export async function openTaskRoom(creatorDatabase?: Database): Promise<TaskRoom
     { ...definitionWithRoutes('fast'), name: 'acme/routed' },
     definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
   ]);
+  const installationId = await readInstallationId(database);
   const creator = createTaskCreator({
     database: creatorDatabase ?? database,
     catalogue,
-    installationId: await readInstallationId(database),
+    installationId,
     egressPolicy: { allow: parseAllowList([]), ports: [443] },
     checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
   });
@@ -65,6 +67,7 @@ export async function openTaskRoom(creatorDatabase?: Database): Promise<TaskRoom
     database,
     creator,
     catalogue,
+    installationId,
     statements,
     forgetStatements: () => statements.splice(0),
     newCaller: ({ microUsd = 1_000_000_000n, runningCap = 100, queueCap = 1_000 } = {}) =>
@@ -72,7 +75,16 @@ export async function openTaskRoom(creatorDatabase?: Database): Promise<TaskRoom
         const accountId = await createAccount(transaction, 'test', { runningCap, queueCap });
         if (microUsd > 0n) await topUp(transaction, accountId, microUsd, newId('topup'));
         const key = await createKey(transaction, accountId, { name: 'test', scopes: SCOPES });
-        return { accountId, keyId: key.id, scopes: new Set(SCOPES), models: undefined };
+        return {
+          accountId,
+          keyId: key.id,
+          scopes: new Set(SCOPES),
+          models: undefined,
+          expiresAt: undefined,
+          spendCapIds: [],
+          createsPerMinute: 60,
+          readsPerMinute: 1_200,
+        };
       }),
     account: (caller) => readAccount(database, caller.accountId),
     rows: (text, ...values) => database.query({ name: `of_a_test_${testStatements++}`, text }, values),

@@ -12,6 +12,9 @@ const signer = createUrlSigner({
   lifetimeSeconds: 1800,
 });
 
+/** Before anything here is over. */
+const NOW = 0;
+
 function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
   return {
     id: newTaskId(),
@@ -30,6 +33,7 @@ function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
     completedAt: null,
     definitionHash: 'hash',
     idleSeconds: 1,
+    ageSeconds: 1,
     outputs: [],
     callback: null,
     ...changes,
@@ -59,7 +63,7 @@ describe('a presented task', () => {
   it('has zeros for what has not happened, and no field for what it has not got', () => {
     const task = detail();
 
-    assert.deepEqual(presentTask(task, signer), {
+    assert.deepEqual(presentTask(task, signer, NOW), {
       taskId: task.id,
       model: 'acme/pictures',
       status: 'queued',
@@ -73,7 +77,7 @@ describe('a presented task', () => {
   });
 
   it('never tells whose it is, nor by which definition it runs', () => {
-    const text = JSON.stringify(presentTask(detail(), signer));
+    const text = JSON.stringify(presentTask(detail(), signer, NOW));
 
     assert.ok(!text.includes('acc_1') && !text.includes('hash'));
   });
@@ -81,7 +85,7 @@ describe('a presented task', () => {
   it('adds up: what was held is what was captured and what was released', () => {
     const task = detail({ status: 'success', completedAt: 1_700_000_009, capturedMicroUsd: 12_345n });
 
-    const { billing } = presentTask(task, signer);
+    const { billing } = presentTask(task, signer, NOW);
 
     assert.deepEqual(billing, { currency: 'USD', held: '0.042', captured: '0.012345', released: '0.029655' });
   });
@@ -89,25 +93,25 @@ describe('a presented task', () => {
   it('has outputs on success only, in their order, those that are gone apart', () => {
     const outputs = [output(0), output(1, { goneAt: 1_700_000_100, goneReason: 'expired' }), output(2)];
 
-    const success = presentTask(detail({ status: 'success', capturedMicroUsd: 0n, outputs }), signer);
+    const success = presentTask(detail({ status: 'success', capturedMicroUsd: 0n, outputs }), signer, NOW);
     assert.deepEqual(
       success.output?.map((each) => each.id),
       ['out_0', 'out_2'],
     );
     assert.deepEqual(success.outputGone, [{ id: 'out_1', type: 'image', goneAt: 1_700_000_100, reason: 'expired' }]);
 
-    const empty = presentTask(detail({ status: 'success', capturedMicroUsd: 0n }), signer);
+    const empty = presentTask(detail({ status: 'success', capturedMicroUsd: 0n }), signer, NOW);
     assert.deepEqual(empty.output, []);
     assert.equal(empty.outputGone, undefined);
 
-    const archiving = presentTask(detail({ status: 'archiving', outputs }), signer);
+    const archiving = presentTask(detail({ status: 'archiving', outputs }), signer, NOW);
     assert.equal(archiving.output, undefined);
   });
 
   it('signs each URL for its own output, under the file name of the contract', () => {
     const task = detail({ status: 'success', capturedMicroUsd: 0n, outputs: [output(0), output(1)] });
 
-    for (const [place, each] of (presentTask(task, signer).output ?? []).entries()) {
+    for (const [place, each] of (presentTask(task, signer, NOW).output ?? []).entries()) {
       const [, , token = '', name] = new URL(each.url).pathname.split('/');
       assert.deepEqual(signer.verify(token), { outputId: each.id, expireAt: each.expireAt });
       assert.equal(name, `${task.id}-${place + 1}.webp`);
@@ -118,7 +122,7 @@ describe('a presented task', () => {
   it('tells the state of its callback', () => {
     const callback = { state: 'pending', attempts: 2, nextAttemptAt: 1_700_000_300 };
 
-    assert.deepEqual(presentTask(detail({ callback }), signer).callback, {
+    assert.deepEqual(presentTask(detail({ callback }), signer, NOW).callback, {
       state: 'pending',
       attempts: 2,
       nextAttempt: 1_700_000_300,

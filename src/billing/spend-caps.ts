@@ -1,0 +1,98 @@
+/**
+ * Spend caps of keys (contract §7): per UTC day and in total. What counts is what is held and what was captured; what a
+ * settlement releases counts no more. A cap counts the spending of its key and of every key made or rotated from it, so
+ * that no key gets around its cap by making another.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+
+/** A key may not spend as much any more, whatever its account has. */
+export class SpendCapError extends Error {
+  override readonly name = 'SpendCapError';
+  readonly period: 'day' | 'total';
+  readonly capMicroUsd: bigint;
+  /** What is left under the cap. */
+  readonly leftMicroUsd: bigint;
+  readonly neededMicroUsd: bigint;
+
+  constructor(period: 'day' | 'total', capMicroUsd: bigint, leftMicroUsd: bigint, neededMicroUsd: bigint) {
+    super('the spend cap of the key does not cover the worst-case cost');
+    this.period = period;
+    this.capMicroUsd = capMicroUsd;
+    this.leftMicroUsd = leftMicroUsd;
+    this.neededMicroUsd = neededMicroUsd;
+  }
+}
+
+/** One cap in one of its periods. */
+interface ChargedPeriod {
+  readonly period: string;
+  readonly spent: bigint;
+  readonly cap: bigint | null;
+}
+
+const charge: Statement = {
+  name: 'charge_spend_caps',
+  text: `INSERT INTO spend_periods AS p (cap_id, period, spent_micro_usd)
+         SELECT c.id, e.period, $2
+           FROM spend_caps c,
+                LATERAL (VALUES (to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')), ('total')) AS e (period)
+          WHERE c.id = ANY ($1)
+          ORDER BY c.id, e.period
+         ON CONFLICT (cap_id, period) DO UPDATE SET spent_micro_usd = p.spent_micro_usd + excluded.spent_micro_usd
+         RETURNING period, spent_micro_usd AS spent,
+                   (SELECT CASE p.period WHEN 'total' THEN c.total_micro_usd ELSE c.day_micro_usd END
+                      FROM spend_caps c WHERE c.id = p.cap_id) AS cap`,
+};
+
+/**
+ * Counts a hold against caps. In the accepting transaction, after the account's counters: settlements take these locks
+ * in the same order.
+ *
+ * @throws {SpendCapError} a cap does not cover it; the transaction must not commit.
+ */
+export async function chargeSpendCaps(
+  transaction: Queryable,
+  capIds: readonly string[],
+  holdMicroUsd: bigint,
+): Promise<void> {
+  const periods = await transaction.query<ChargedPeriod>(charge, [capIds, holdMicroUsd]);
+  for (const { period, spent, cap } of periods) {
+    if (cap === null || spent <= cap) continue;
+    const before = spent - holdMicroUsd;
+    const left = cap > before ? cap - before : 0n;
+    throw new SpendCapError(period === 'total' ? 'total' : 'day', cap, left, holdMicroUsd);
+  }
+}
+
+const release: Statement = {
+  name: 'release_spend_caps',
+  text: `UPDATE spend_periods SET spent_micro_usd = spent_micro_usd - $3
+          WHERE cap_id = ANY ($1) AND period IN ($2, 'total')`,
+};
+
+/** Takes back what a settlement released. @param day the UTC day of the hold, `2026-11-21`. */
+export async function releaseSpendCaps(
+  transaction: Queryable,
+  capIds: readonly string[],
+  day: string,
+  releasedMicroUsd: bigint,
+): Promise<void> {
+  if (releasedMicroUsd > 0n) await transaction.query(release, [capIds, day, releasedMicroUsd]);
+}
+
+const selectLeft: Statement = {
+  name: 'select_spend_caps_left',
+  text: `SELECT min(CASE e.period WHEN 'total' THEN c.total_micro_usd ELSE c.day_micro_usd END
+                    - coalesce(p.spent_micro_usd, 0))::bigint AS "left"
+           FROM spend_caps c
+          CROSS JOIN LATERAL (VALUES (to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')), ('total')) AS e (period)
+           LEFT JOIN spend_periods p ON p.cap_id = c.id AND p.period = e.period
+          WHERE c.id = ANY ($1)`,
+};
+
+/** What all of these caps leave at this moment; undefined where there is none. */
+export async function spendCapsLeft(database: Queryable, capIds: readonly string[]): Promise<bigint | undefined> {
+  if (capIds.length === 0) return undefined;
+  const [row] = await database.query<{ left: bigint | null }>(selectLeft, [capIds]);
+  return row?.left ?? undefined;
+}

@@ -1,0 +1,33 @@
+/**
+ * Whose request it is (contract §7): the socket's peer; only where that is a trusted proxy, the right-most address of
+ * `X-Forwarded-For` that is none.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { BlockList } from 'node:net';
+
+/** @returns what finds the address of a request's client; `unknown` for a socket that is gone. */
+export function createClientAddress(trustedProxies: BlockList): (request: IncomingMessage) => string {
+  return (request) => {
+    let address = plain(request.socket.remoteAddress ?? '');
+    const forwarded = (request.headersDistinct['x-forwarded-for'] ?? []).flatMap((value) => value.split(','));
+    while (isTrusted(trustedProxies, address) && forwarded.length > 0) {
+      const next = plain((forwarded.pop() ?? '').trim());
+      // What a trusted proxy wrote is an address; anything else was there before it.
+      if (isIP(next) === 0) break;
+      address = next;
+    }
+    return address === '' ? 'unknown' : address;
+  };
+}
+
+/** Whether an address is that of a proxy whose forwarding headers are believed. */
+export function isTrusted(trustedProxies: BlockList, address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && trustedProxies.check(address, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** IPv4 as it is, also where the socket spells it as IPv6. */
+export function plain(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}

@@ -1,0 +1,180 @@
+/**
+ * From a route's description to what serves it: who asks and whether they may, how often, the query and the body by
+ * their schemas, then the handler, then the answer with its entity tag (contract §1, §3, §7).
+ */
+import type { IncomingMessage } from 'node:http';
+import type Router from '@koa/router';
+import etag from 'etag';
+import type { ParameterizedContext } from 'koa';
+import { UnauthenticatedError, requireScope } from '../accounts/authenticate.ts';
+import type { Caller } from '../accounts/authenticate.ts';
+import { compileCheck } from '../catalogue/schema-validation.ts';
+import type { Check } from '../catalogue/schema-validation.ts';
+import { DatabaseUnavailableError } from '../database/database.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
+import type { Budget } from '../limits/rate-limiter.ts';
+import { success } from '../wire/envelope.ts';
+import type { HttpContext } from './context.ts';
+import { invalidRequest } from './errors.ts';
+import { SMALL_BODY_BYTES, hasNoBody, readJson } from './json-body.ts';
+import type { RequestState } from './middleware.ts';
+import { readQuery } from './query.ts';
+import type { Route, RouteRequest } from './route.ts';
+
+/** The contract names such a limit and no number (§7): attempts without a usable key from one address. */
+const AUTH_FAILURES_PER_MINUTE = 60;
+
+/** Registers routes in their order. */
+export function registerRoutes(router: Router<RequestState>, http: HttpContext, routes: readonly Route[]): void {
+  for (const route of routes) {
+    const serve = server(http, route);
+    router.register(koaPath(route.path), [route.method], [serve]);
+  }
+}
+
+/** `/v1/tasks/{taskId}` as the router spells it; `{name...}` takes what follows, slashes included. */
+function koaPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\.\.\.\}/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+type Served = ParameterizedContext<RequestState> & { params: Record<string, string | undefined> };
+
+function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void> {
+  const checkQuery = route.query === undefined ? undefined : compileCheck(route.query, 'invalid request');
+  const checkBody = bodyCheck(route);
+
+  return async (ctx) => {
+    if (route.access === 'none' || route.access === 'operator') {
+      await answer(ctx);
+      return;
+    }
+    const caller = await identify(ctx);
+    ctx.state.caller = caller;
+    const budget = budgetOf(route, caller);
+    try {
+      requireAccess(caller);
+      if (route.budget !== 'deferred') {
+        const waitSeconds = await http.rateLimiter.take(budget);
+        if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+      }
+      tellBudget(ctx, budget);
+      await answer(ctx);
+    } finally {
+      // Contract §7: on every authenticated response.
+      if (!ctx.headerSent) tellBudget(ctx, budget);
+    }
+  };
+
+  async function identify(ctx: Served): Promise<Caller> {
+    try {
+      return await http.authenticator.authenticate(authorizationOf(ctx));
+    } catch (error) {
+      // Whoever has a good key is served, whatever others of the same address try.
+      if (error instanceof UnauthenticatedError) await countFailure(http, ctx.req);
+      throw error;
+    }
+  }
+
+  function tellBudget(ctx: Served, budget: Budget): void {
+    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
+    ctx.set('X-RateLimit-Limit', String(limit));
+    ctx.set('X-RateLimit-Remaining', String(remaining));
+    ctx.set('X-RateLimit-Reset', String(resetAt));
+  }
+
+  function requireAccess(caller: Caller): void {
+    if (route.access !== 'any' && route.access !== 'none' && route.access !== 'operator') {
+      requireScope(caller, route.access);
+    }
+  }
+
+  async function answer(ctx: Served): Promise<void> {
+    // The media route's query is ignored: some players add one of their own.
+    const isStrict = route.answer.kind !== 'other' || route.query !== undefined;
+    const { query, prefixed } = isStrict
+      ? readQuery(ctx.URL.searchParams, route.query, checkQuery, route.queryPrefix)
+      : { query: {}, prefixed: {} };
+    const request = {
+      ctx,
+      caller: ctx.state.caller,
+      params: paramsOf(ctx),
+      query,
+      prefixed,
+      body: await bodyOf(ctx),
+    } as unknown as RouteRequest<never, never>;
+    const result = await route.handle(request);
+    if (result === undefined) return;
+    ctx.status = 200;
+    if (ctx.response.get('Cache-Control') === '') {
+      ctx.set('Cache-Control', route.method === 'GET' ? 'private, no-cache' : 'no-store');
+    }
+    answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
+  }
+
+  async function bodyOf(ctx: Served): Promise<unknown> {
+    if (route.body?.kind !== 'json') return undefined;
+    if (route.body.isOptional === true && hasNoBody(ctx.req)) return {};
+    const body = await readJson(ctx.req, route.body.maxBytes ?? SMALL_BODY_BYTES);
+    const problem = checkBody?.(body);
+    if (problem !== undefined) throw invalidRequest(problem);
+    if (route.body.isCheckedLater === true && (typeof body !== 'object' || body === null || Array.isArray(body))) {
+      throw invalidRequest('invalid request: the body is not a JSON object');
+    }
+    return body;
+  }
+}
+
+/** @throws {RateLimitedError} no usable key, once too often from this address. */
+async function countFailure(http: HttpContext, request: IncomingMessage): Promise<void> {
+  const budget = { id: `auth:${http.clientAddress(request)}`, perMinute: AUTH_FAILURES_PER_MINUTE };
+  const waitSeconds = await http.rateLimiter.take(budget).catch((error: unknown) => {
+    // A malformed key needs no database to be refused.
+    if (error instanceof DatabaseUnavailableError) return 0;
+    throw error;
+  });
+  if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+}
+
+function bodyCheck({ body }: Route): Check | undefined {
+  if (body?.kind !== 'json' || body.isCheckedLater === true) return undefined;
+  return compileCheck(body.schema, 'invalid request');
+}
+
+/** Two of them would be one of them to us and the other to a proxy: such a request has no valid key. */
+function authorizationOf(ctx: Served): string | undefined {
+  const values = ctx.req.headersDistinct['authorization'] ?? [];
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function budgetOf(route: Route, caller: Caller): Budget {
+  return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
+}
+
+/** The account's creating requests (contract §7). */
+export function createBudget(caller: Caller): Budget {
+  return { id: `create:${caller.accountId}`, perMinute: caller.createsPerMinute };
+}
+
+function readBudget(caller: Caller): Budget {
+  return { id: `read:${caller.accountId}`, perMinute: caller.readsPerMinute };
+}
+
+function paramsOf(ctx: Served): Record<string, string> {
+  const params = ctx.params as Record<string, string | string[] | undefined>;
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : (value ?? '')]),
+  );
+}
+
+/** Answers JSON; what the client has already (its `If-None-Match`) is answered with 304 (contract §3). */
+function answerJson(ctx: Served, value: unknown): void {
+  const text = JSON.stringify(value);
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = text;
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return;
+  ctx.set('ETag', etag(text));
+  if (ctx.fresh) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * What a route is: everything that is said of it in one place, from which the router, the checks of requests, the
+ * OpenAPI document and the matrix of who may do what are made. A route parses, calls one use case, presents.
+ */
+import type { TObject, TSchema, Static } from 'typebox';
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../accounts/authenticate.ts';
+import type { Scope } from '../accounts/api-key.ts';
+import type { RequestState } from './middleware.ts';
+
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The groups of the reference, in its order. */
+export const ROUTE_TAGS = [
+  'Tasks',
+  'Stored outputs',
+  'Files',
+  'Models',
+  'Account',
+  'Keys',
+  'Webhooks',
+  'Media',
+  'Service',
+  'Administration',
+] as const;
+
+/** What is answered with 200. `data` stands in the envelope, `json` by itself; the others are told in words. */
+export type RouteAnswer =
+  | { readonly kind: 'data'; readonly schema: TSchema; readonly example?: unknown }
+  | { readonly kind: 'json'; readonly schema: TSchema; readonly example?: unknown }
+  | { readonly kind: 'other'; readonly mimeTypes: readonly string[]; readonly description: string };
+
+/** How a request's body is read. */
+export type RouteBody =
+  | {
+      readonly kind: 'json';
+      readonly schema: TSchema;
+      /** Default: 256 kB (contract §1). */
+      readonly maxBytes?: number;
+      /** Whether the body may be left out: it is `{}` then. */
+      readonly isOptional?: boolean;
+      /** The use case checks the schema itself, because something comes before that (the key of a create). */
+      readonly isCheckedLater?: boolean;
+      readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+    }
+  /** The handler reads it: uploads. */
+  | { readonly kind: 'raw'; readonly mimeTypes: readonly string[]; readonly description: string };
+
+/** What a handler is given: parsed and checked. */
+export interface RouteRequest<Query, Body> {
+  readonly ctx: ParameterizedContext<RequestState>;
+  /** Only where the route needs a key. */
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** Values of query parameters whose names begin with `queryPrefix`, by the rest of their names. */
+  readonly prefixed: Readonly<Record<string, string>>;
+  readonly body: Body;
+}
+
+export interface RouteSpec<Query extends TObject, Body extends TSchema> {
+  readonly method: RouteMethod;
+  /** In the spelling of OpenAPI: `/v1/tasks/{taskId}`. `{modelName...}` takes slashes too. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly tag: (typeof ROUTE_TAGS)[number];
+  readonly summary: string;
+  readonly description?: string;
+  /** The scope a key needs, `any` for every key, `none` for no key, `operator` on the admin listener. */
+  readonly access: Scope | 'any' | 'none' | 'operator';
+  /**
+   * Which of the account's budgets a request takes a token of; default `read`. `deferred`: the handler takes it, from
+   * the creating one.
+   */
+  readonly budget?: 'create' | 'read' | 'deferred';
+  /** One line for each `{parameter}` of the path. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Query;
+  /** `metadata.`: further query parameters, of any name that begins like this. */
+  readonly queryPrefix?: string;
+  /** Request headers that mean something to this route, with a line for each. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: RouteBody & { readonly schema?: Body };
+  readonly answer: RouteAnswer;
+  /** Error codes beside those that every route of its kind can answer. */
+  readonly errors?: readonly string[];
+  /** @returns what the answer holds; undefined where the handler has answered by itself. */
+  handle(request: RouteRequest<Static<Query>, Static<Body>>): Promise<unknown>;
+}
+
+/** A route, whatever its query and body are. */
+export type Route = RouteSpec<TObject, TSchema>;
+
+/** Types a route by its own schemas. */
+export function defineRoute<Query extends TObject = TObject<Record<never, never>>, Body extends TSchema = TSchema>(
+  spec: RouteSpec<Query, Body>,
+): Route {
+  return spec as unknown as Route;
+}

@@ -1,0 +1,61 @@
+/**
+ * `/healthz`: this process runs. `/readyz`: it can serve, that is, the database and the store answer. Temporal is not
+ * asked: tasks are accepted, read and cancelled without it (architecture).
+ */
+import { Type } from 'typebox';
+import type { HttpContext } from '../context.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+
+const ReadinessSchema = Type.Object(
+  {
+    status: Type.String({ enum: ['ready', 'not ready'] }),
+    database: Type.Boolean(),
+    store: Type.Boolean(),
+    draining: Type.Boolean(),
+  },
+  { additionalProperties: false },
+);
+
+export function healthRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/healthz',
+      operationId: 'getHealth',
+      tag: 'Service',
+      summary: 'Whether this process runs',
+      access: 'none',
+      answer: { kind: 'json', schema: HealthSchema },
+      handle: async () => ({ status: 'ok' }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/readyz',
+      operationId: 'getReadiness',
+      tag: 'Service',
+      summary: 'Whether this process can serve: 200, or 503 with the same body',
+      access: 'none',
+      answer: { kind: 'json', schema: ReadinessSchema },
+      async handle({ ctx }) {
+        const [database, store] = await Promise.all([isFine(http.database.check()), isFine(http.store.check())]);
+        const isReady = http.isReady() && database && store;
+        ctx.status = isReady ? 200 : 503;
+        ctx.set('Cache-Control', 'no-store');
+        ctx.body = { status: isReady ? 'ready' : 'not ready', database, store, draining: !http.isReady() };
+        return undefined;
+      },
+    }),
+  ];
+}
+
+async function isFine(check: Promise<unknown>): Promise<boolean> {
+  try {
+    await check;
+    return true;
+  } catch {
+    return false;
+  }
+}

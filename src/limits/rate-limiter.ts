@@ -1,0 +1,42 @@
+/**
+ * How many requests somebody may make: the port that requests pass, and what is told of it in headers (contract §7).
+ * Its implementation leases tokens from PostgreSQL (leases.ts), so that several processes share one limit and no request
+ * pays a round trip for it.
+ */
+
+/** Whose requests are counted, and how many there may be. */
+export interface Budget {
+  /** `create:<account>`, `read:<account>`, `auth:<address>`. */
+  readonly id: string;
+  /** Tokens that come back per minute; as many can be used at once. */
+  readonly perMinute: number;
+}
+
+/** Where a budget stands, as `X-RateLimit-*` tells it. */
+export interface BudgetState {
+  readonly limit: number;
+  /** Whole tokens that are left, as far as this process knows. */
+  readonly remaining: number;
+  /** Unix seconds, rounded up: when all tokens are back. */
+  readonly resetAt: number;
+}
+
+export interface RateLimiter {
+  /** Takes a token where there is one. @returns 0, or the whole seconds (1 or more) after which there will be one. */
+  take(budget: Budget): Promise<number>;
+  /** Returns a token that was taken for a request that costs none: the replay of a key. */
+  giveBack(budget: Budget): void;
+  /** What this process knows of a budget at this moment; asks nobody. */
+  state(budget: Budget): BudgetState;
+}
+
+/** Too many requests; nothing was done. */
+export class RateLimitedError extends Error {
+  override readonly name = 'RateLimitedError';
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super('too many requests');
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}

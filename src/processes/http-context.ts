@@ -1,0 +1,40 @@
+/**
+ * Puts together what the HTTP room is given, from the foundation of a process and its hooks. Apart from the api process,
+ * so that tests serve the very same application without Temporal.
+ */
+import { createAuthenticator } from '../accounts/authenticate.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { compileCheck } from '../catalogue/schema-validation.ts';
+import type { HttpContext } from '../http/context.ts';
+import { createClientAddress } from '../http/client-address.ts';
+import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
+import { createTaskCreator } from '../tasks/create.ts';
+import { CreateTaskSchema } from '../wire/create-task.ts';
+import type { Foundation } from './foundation.ts';
+
+/** What the process adds: the ways from a request to the launcher and the repair. */
+type Hooks = Pick<HttpContext, 'wakeLauncher' | 'considerRepair' | 'isReady'>;
+
+export function createHttpContext(
+  foundation: Foundation,
+  catalogue: Catalogue,
+  hooks: Hooks,
+  installationId: string,
+): HttpContext {
+  const { config, database, now } = foundation;
+  return {
+    ...foundation,
+    ...hooks,
+    catalogue,
+    rateLimiter: createLeasedRateLimiter({ database, now }),
+    clientAddress: createClientAddress(config.http.trustedProxies),
+    authenticator: createAuthenticator(database, now),
+    taskCreator: createTaskCreator({
+      database,
+      catalogue,
+      installationId,
+      egressPolicy: foundation.egressPolicy,
+      checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
+    }),
+  };
+}
