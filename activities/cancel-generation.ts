@@ -1,7 +1,8 @@
 /**
- * Tells a provider that a task's job is not wanted any more. What it answers changes nothing.
+ * Tells a provider that a task's job is not wanted any more, and brings what it bills all the same, where it says so.
  */
 import { Context } from '@temporalio/activity';
+import { formatUsd } from '../src/domain/money.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/work.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -10,10 +11,11 @@ import { routeOf } from './task-route.ts';
 export function createCancelGeneration(context: ActivityContext): Activities['cancelGeneration'] {
   return async ({ taskId }) => {
     const generation = await readGeneration(context.database, taskId);
-    if (generation?.state !== 'submitted') return;
+    if (generation?.state !== 'submitted') return {};
     const { provider, request, upstreamName } = await routeOf(context, await readWorkingTask(context.database, taskId));
     const signal = Context.current().cancellationSignal;
-    const outcome = await provider.cancel(request, generation.jobId, { signal });
+    const { outcome, billedMicroUsd } = await provider.cancel(request, generation.jobId, { signal });
     context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was told to stop');
+    return { outcome, ...(billedMicroUsd === undefined ? {} : { billedUsd: formatUsd(billedMicroUsd) }) };
   };
 }

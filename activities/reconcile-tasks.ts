@@ -14,12 +14,15 @@ const PAGE = 100;
 const AT_ONCE = 10;
 /** A row that changed a moment ago is being worked on (architecture: "unchanged for 5 s"). */
 const IDLE_SECONDS = 5;
+/** After this the rest is left to the next activity: well within its time-out (workflows/activity-options.ts). */
+const PASS_MS = 30_000;
 /** The activity that works on a task ends it at its deadline; the repair comes after that. */
 const DEADLINE_GRACE_SECONDS = 60;
 
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
-  return async () => {
-    await requestStalledCallbacks(context.database);
+  return async ({ after: first = FIRST_IDLE_CURSOR } = {}) => {
+    const endAt = Date.now() + PASS_MS;
+    if (first === FIRST_IDLE_CURSOR) await requestStalledCallbacks(context.database);
     const counts = { checked: 0, settled: 0, restarted: 0 };
     const dependencies = {
       database: context.database,
@@ -27,7 +30,7 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
       retentionDays: context.config.outputRetentionDays,
       logger: context.logger,
     };
-    let after = FIRST_IDLE_CURSOR;
+    let after = first;
     for (;;) {
       const tasks = await findIdleTasks(context.database, {
         idleSeconds: IDLE_SECONDS,
@@ -44,8 +47,8 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
         counts.restarted += repairs.filter((repair) => repair === 'restarted').length;
       }
       after = tasks.at(-1)?.cursor ?? after;
-      if (tasks.length < PAGE) break;
+      if (tasks.length < PAGE) return counts;
+      if (Date.now() > endAt) return { ...counts, next: after };
     }
-    return counts;
   };
 }

@@ -5,12 +5,15 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
 import { beginAttempt, finishAttempt, markExhausted } from '../src/callbacks/attempts.ts';
-import type { AttemptResult, PendingCallback } from '../src/callbacks/attempts.ts';
+import type { AttemptResult, CallbackState, PendingCallback } from '../src/callbacks/attempts.ts';
 import { signCallback } from '../src/callbacks/signing.ts';
-import { nextCallbackDelayMs } from '../src/domain/callback-schedule.ts';
+import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs } from '../src/domain/callback-schedule.ts';
+import { parseRetryAfterMs } from '../src/domain/retry-after.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { readTask } from '../src/tasks/read.ts';
+import type { TaskDetail } from '../src/tasks/read.ts';
+import { addEvent, lockTask } from '../src/tasks/timeline.ts';
 import { presentTask } from '../src/wire/task.ts';
 import type { Activities, DeliverCallbackInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -22,6 +25,15 @@ const EXCHANGE_TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 /** The receiver says that it wants no more (contract §6). */
 const HTTP_GONE = 410;
+/** With the exchange well within the activity's own time (workflows/activity-options.ts). */
+const RECORD_WITHIN_MS = 5_000;
+
+/** An attempt that is counted, with all that sending it needs. */
+interface BegunAttempt extends PendingCallback {
+  /** As it stands at this attempt. */
+  readonly task: TaskDetail;
+  readonly secrets: readonly string[];
+}
 
 interface Exchange extends AttemptResult {
   readonly retryAfterMs?: number;
@@ -30,32 +42,26 @@ interface Exchange extends AttemptResult {
 export function createSendCallback(context: ActivityContext): Activities['sendCallback'] {
   const { offsetsSeconds } = context.config.callbacks;
   return async ({ taskId }: DeliverCallbackInput) => {
-    // Before the attempt is counted: what fails here must not use one up.
-    const { accountId } = await readTask(context.database, taskId);
-    const secrets = await context.webhookKeys.activeSecrets(context.database, accountId);
-    const pending = await beginAttempt(context.database, taskId, offsetsSeconds.length);
-    if (pending === undefined) {
-      await markExhausted(context.database, taskId);
-      return { state: 'nothing_to_send' };
-    }
-    const exchange = await send(context, taskId, pending, secrets);
-    context.logger.info({ taskId, attempt: pending.attempt, ...exchange }, 'a callback was attempted');
+    const begun = await begin(context, taskId, offsetsSeconds.length);
+    if (begun === undefined) return { state: 'nothing_to_send' };
+    const { attempt, scheduled } = begun;
+    const exchange = await send(context, begun);
+    context.logger.info({ taskId, attempt, ...exchange }, 'a callback was attempted');
 
     const status = exchange.httpStatus ?? 0;
     if (status >= 200 && status < 300) {
-      await finishAttempt(context.database, taskId, pending.attempt, exchange, 'delivered', undefined);
+      await record(context, taskId, attempt, exchange, 'delivered');
       return { state: 'delivered' };
     }
     if (status === HTTP_GONE) {
-      await finishAttempt(context.database, taskId, pending.attempt, exchange, 'stopped', undefined);
+      await record(context, taskId, attempt, exchange, 'stopped');
       return { state: 'stopped' };
     }
-    const delayMs = nextCallbackDelayMs(pending.attempt, offsetsSeconds, exchange.retryAfterMs);
-    const state = delayMs === undefined ? 'exhausted' : 'pending';
-    await finishAttempt(context.database, taskId, pending.attempt, exchange, state, delayMs);
+    const delayMs = nextCallbackDelayMs(scheduled, offsetsSeconds, exchange.retryAfterMs);
+    await record(context, taskId, attempt, exchange, delayMs === undefined ? 'exhausted' : 'pending', delayMs);
     if (delayMs === undefined) throw ApplicationFailure.nonRetryable('the schedule is used up', 'CallbackExhausted');
     throw ApplicationFailure.create({
-      message: `attempt ${pending.attempt} failed: ${exchange.errorClass ?? `status ${status}`}`,
+      message: `attempt ${attempt} failed: ${exchange.errorClass ?? `status ${status}`}`,
       type: 'CallbackAttemptFailed',
       nonRetryable: false,
       nextRetryDelay: delayMs,
@@ -63,31 +69,38 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
   };
 }
 
-async function send(
-  context: ActivityContext,
-  taskId: TaskId,
-  pending: PendingCallback,
-  secrets: readonly string[],
-): Promise<Exchange> {
-  const signal = Context.current().cancellationSignal;
-  const detail = await keepAnswer(signal, () => readTask(context.database, taskId));
-  const body = JSON.stringify(presentTask(detail, context.urlSigner, context.now()));
+/** Counts the attempt together with reading what it sends: where that fails, none is used up. */
+async function begin(context: ActivityContext, taskId: TaskId, maxAttempts: number): Promise<BegunAttempt | undefined> {
+  return context.database.transaction(async (transaction) => {
+    const pending = await beginAttempt(transaction, taskId, maxAttempts);
+    if (pending === undefined) {
+      await markExhausted(transaction, taskId);
+      return undefined;
+    }
+    const task = await readTask(transaction, taskId);
+    const secrets = await context.webhookKeys.activeSecrets(transaction, pending.accountId, context.now());
+    return { ...pending, task, secrets };
+  });
+}
+
+async function send(context: ActivityContext, { task, url, secrets }: BegunAttempt): Promise<Exchange> {
+  const body = JSON.stringify(presentTask(task, context.urlSigner, context.now()));
   const headers = signCallback({
-    taskId,
-    timestampSeconds: Math.floor(Date.now() / 1000),
+    taskId: task.id,
+    timestampSeconds: Math.floor(context.now() / 1000),
     body,
     secrets,
     headerPrefix: context.config.callbacks.headerPrefix,
   });
   try {
-    const reply = await context.egress.post(pending.url, {
+    const reply = await context.egress.post(url, {
       headers: { 'content-type': 'application/json', ...headers },
       body,
       timeoutMs: EXCHANGE_TIMEOUT_MS,
       maxResponseBytes: MAX_REPLY_BYTES,
-      signal,
+      signal: Context.current().cancellationSignal,
     });
-    const retryAfterMs = parseRetryAfter(reply.headers['retry-after']);
+    const retryAfterMs = parseRetryAfterMs(reply.headers['retry-after'], context.now(), MAX_CALLBACK_RETRY_AFTER_MS);
     return { httpStatus: reply.status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
@@ -95,10 +108,30 @@ async function send(
   }
 }
 
-/** Seconds or an HTTP date (RFC 9110 §10.2.3). */
-function parseRetryAfter(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+/**
+ * Writes the outcome down, in the record and in the timeline. What the receiver answered is kept in hand while the
+ * database is away: an answer that is lost is a callback sent twice.
+ */
+async function record(
+  context: ActivityContext,
+  taskId: TaskId,
+  attempt: number,
+  { httpStatus, errorClass }: Exchange,
+  state: CallbackState,
+  nextDelayMs?: number,
+): Promise<void> {
+  const result = {
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    ...(errorClass === undefined ? {} : { errorClass }),
+  };
+  await keepAnswer(AbortSignal.timeout(RECORD_WITHIN_MS), () =>
+    context.database.transaction(async (transaction) => {
+      await lockTask(transaction, taskId);
+      const durationMs = await finishAttempt(transaction, taskId, attempt, result, state, nextDelayMs);
+      // Recorded by a try whose own answer was lost.
+      if (durationMs === undefined) return;
+      const told = httpStatus === undefined ? { errorClass: errorClass ?? 'unreachable' } : { status: httpStatus };
+      await addEvent(transaction, taskId, 'callback_attempted', { attempt, ...told, durationMs });
+    }),
+  );
 }

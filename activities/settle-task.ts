@@ -2,6 +2,7 @@
  * Ends a task, or tells how it ended (src/tasks/settle.ts). Idempotent by the task's id.
  */
 import { actualCost } from '../src/catalogue/price.ts';
+import { parseUsd } from '../src/domain/money.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
 import { settleTask } from '../src/tasks/settle.ts';
 import type { Verdict } from '../src/tasks/settle.ts';
@@ -22,9 +23,14 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
 }
 
 async function verdictOf(context: ActivityContext, input: SettleInput): Promise<Verdict> {
-  if (input.status === 'fail') return input;
+  if (input.status === 'fail') {
+    const { billedUsd, ...verdict } = input;
+    // Contract §4: after a cancel, what the provider bills, and never more than was held (settle.ts).
+    const billed = billedUsd === undefined ? undefined : parseUsd(billedUsd);
+    return { ...verdict, ...(billed === undefined ? {} : { capturedMicroUsd: billed }) };
+  }
   const task = await readWorkingTask(context.database, input.taskId);
   const { pricing } = await context.definitions.read(task.definitionHash);
-  const capturedMicroUsd = isTerminal(task.status) ? 0n : actualCost(pricing, task.input, input.outputs.length);
+  const capturedMicroUsd = isTerminal(task.status) ? 0n : actualCost(pricing, task.input, input.outputs);
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
 }

@@ -6,7 +6,7 @@
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { isTerminal } from '../src/domain/task-status.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
-import type { Submission } from '../src/providers/provider.ts';
+import type { GenerationRequest, Submission } from '../src/providers/provider.ts';
 import { beginHandling, clearIntent, declareIntent, recordFiles, recordJob, recordRefusal } from '../src/tasks/work.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
@@ -15,6 +15,7 @@ import { passing, permanent } from './failures.ts';
 import { DeadlinePassedError, withHeartbeats } from './heartbeat.ts';
 import { keepAnswer } from './keep-answer.ts';
 import { stageFiles } from './stage-files.ts';
+import { stageInputs } from './stage-inputs.ts';
 import { routeOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 
@@ -31,16 +32,18 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     if (generation?.state === 'produced') return { kind: 'produced' };
     if (generation?.state === 'submitted') return { kind: 'job' };
     if (task.isCancelRequested) throw permanent('cancelled');
-    if (task.deadlineAt !== null && task.deadlineAt <= Date.now()) throw permanent('timed_out');
+    if (task.deadlineAt !== null && task.deadlineAt <= Date.now()) throw new DeadlinePassedError();
 
     const route = await routeOf(context, task);
-    if (!route.provider.isSubmitRepeatable) {
-      const isFirst = await declareIntent(context.database, task.id, route.upstreamName);
-      if (!isFirst) throw permanent('outcome_unknown');
-    }
     return withHeartbeats(task.deadlineAt, async (stopSignal, deadlineSignal) => {
       const signal = route.provider.worksWhileSubmitting ? stopSignal : deadlineSignal;
-      const submission = await submit(context, task, route, signal);
+      // Before the intent: what fails until then was not sent.
+      const request = await stageInputs(context, task, route, stopSignal);
+      if (!route.provider.isSubmitRepeatable) {
+        const isFirst = await declareIntent(context.database, task.id, route.upstreamName);
+        if (!isFirst) throw permanent('outcome_unknown');
+      }
+      const submission = await submit(context, task, route, request, signal);
       if (submission.kind === 'job') {
         const { jobId } = submission;
         await keepAnswer(signal, () => recordJob(context.database, task.id, route.upstreamName, jobId));
@@ -58,10 +61,11 @@ async function submit(
   context: ActivityContext,
   task: WorkingTask,
   route: TaskRoute,
+  request: GenerationRequest,
   signal: AbortSignal,
 ): Promise<Submission> {
   try {
-    return await route.provider.submit(route.request, { signal });
+    return await route.provider.submit(request, { signal });
   } catch (error) {
     // Nothing was accepted, so another attempt may submit again.
     if (error instanceof ProviderRefusal && !route.provider.isSubmitRepeatable) {

@@ -34,6 +34,8 @@ CREATE TABLE spend_periods (
 );
 ALTER TABLE api_keys
   ADD COLUMN spend_cap_ids text[] NOT NULL DEFAULT '{}',
+  -- The cap among them that the key was given itself; a key that replaces another keeps that one's.
+  ADD COLUMN spend_cap_id text,
   ADD COLUMN last_used_at timestamptz,
   -- The key that replaces this one; it stops at `expires_at` then.
   ADD COLUMN replaced_by text;
@@ -67,20 +69,24 @@ CREATE INDEX ledger_entries_usage ON ledger_entries (account_id, created_at)
 
 -- Lists. What never changes of a task is indexed when it is accepted. Of those that are over the status never changes;
 -- those that are not are few (running cap and queue cap), so that a change of status stays heap-only.
-CREATE INDEX tasks_by_model ON tasks (account_id, model, created_at DESC, id DESC);
-CREATE INDEX tasks_by_key ON tasks (account_id, key_id, created_at DESC, id DESC);
-CREATE INDEX tasks_over_by_status ON tasks (account_id, status, created_at DESC, id DESC) WHERE completed_at IS NOT NULL;
-CREATE INDEX tasks_open_by_account ON tasks (account_id, created_at DESC, id DESC) WHERE completed_at IS NULL;
+-- NULLS LAST, where there are no nulls: a list that asks for this order gets it from its filter's index alone. From
+-- `tasks_by_account` it would read the whole account for the one model, key or status that is rare in it.
+CREATE INDEX tasks_by_model ON tasks (account_id, model, created_at DESC NULLS LAST, id DESC NULLS LAST);
+CREATE INDEX tasks_by_key ON tasks (account_id, key_id, created_at DESC NULLS LAST, id DESC NULLS LAST);
+CREATE INDEX tasks_over_by_status ON tasks (account_id, status, created_at DESC NULLS LAST, id DESC NULLS LAST)
+  WHERE completed_at IS NOT NULL;
+CREATE INDEX tasks_open_by_account ON tasks (account_id, created_at DESC NULLS LAST, id DESC NULLS LAST)
+  WHERE completed_at IS NULL;
 CREATE TABLE task_metadata (
   account_id text NOT NULL,
-  -- The first 12 bytes of SHA-256 over name, U+001F and value: a value can be longer than an index entry.
+  -- The first 12 bytes of SHA-256 over the name's length, name and value: a value can be longer than an index entry.
   pair bytea NOT NULL,
   created_at timestamptz NOT NULL,
   task_id text NOT NULL,
   PRIMARY KEY (account_id, pair, created_at, task_id)
 );
 CREATE FUNCTION metadata_pair(name text, value text) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN substr(sha256(convert_to(name || chr(31) || value, 'UTF8')), 1, 12);
+  RETURN substr(sha256(convert_to(length(name)::text || ':' || name || value, 'UTF8')), 1, 12);
 INSERT INTO task_metadata (account_id, pair, created_at, task_id)
   SELECT t.account_id, metadata_pair(m.key, m.value), t.created_at, t.id
     FROM tasks t, jsonb_each_text(t.metadata) m WHERE t.metadata IS NOT NULL;
@@ -105,6 +111,10 @@ ALTER TABLE outputs
 UPDATE outputs o SET model = (SELECT t.model FROM tasks t WHERE t.id = o.task_id);
 ALTER TABLE outputs ALTER COLUMN model SET NOT NULL;
 CREATE INDEX outputs_by_account ON outputs (account_id, created_at DESC, id DESC);
+-- The list shows what is kept, unless it is asked for more.
+CREATE INDEX outputs_kept ON outputs (account_id, created_at DESC, id DESC) WHERE gone_at IS NULL;
+CREATE INDEX outputs_persistent ON outputs (account_id, created_at DESC, id DESC)
+  WHERE gone_at IS NULL AND storage_tier = 'persistent';
 CREATE INDEX outputs_retained ON outputs (retain_until) WHERE retain_until IS NOT NULL AND gone_at IS NULL;
 CREATE INDEX outputs_to_delete ON outputs (gone_at) WHERE gone_at IS NOT NULL AND bytes_deleted_at IS NULL;
 CREATE INDEX outputs_pending ON outputs (pending_since) WHERE pending_since IS NOT NULL;
@@ -135,6 +145,7 @@ CREATE TABLE storage_days (
   metered_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (account_id, day)
 );
+CREATE INDEX storage_days_unpaid ON storage_days (day, account_id) WHERE paid_micro_usd < due_micro_usd;
 
 -- Uploads (contract §7).
 CREATE TABLE files (
@@ -149,7 +160,8 @@ CREATE TABLE files (
   gone_at timestamptz,
   bytes_deleted_at timestamptz
 );
-CREATE INDEX files_by_account ON files (account_id, created_at DESC, id DESC);
+-- What an account keeps at this moment, added up for each upload.
+CREATE INDEX files_kept_by_account ON files (account_id, expires_at) INCLUDE (size_bytes) WHERE gone_at IS NULL;
 CREATE INDEX files_retained ON files (expires_at) WHERE gone_at IS NULL;
 CREATE INDEX files_to_delete ON files (gone_at) WHERE gone_at IS NOT NULL AND bytes_deleted_at IS NULL;
 
@@ -167,12 +179,13 @@ ALTER TABLE outbox DROP CONSTRAINT outbox_kind_check;
 ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check
   CHECK (kind IN ('start_task', 'cancel_task', 'stop_generation', 'deliver_callback', 'promote_output'));
 
--- Tokens of the rate limits that processes lease (limits/leases.ts). Losing it gives everybody a full bucket again.
+-- Tokens of the rate limits that processes lease (limits/leased-rate-limiter.ts). Losing it gives everybody a full bucket
+-- again.
 CREATE UNLOGGED TABLE rate_buckets (
   id text PRIMARY KEY,
   tokens double precision NOT NULL,
-  -- What the last lease took.
-  leased double precision NOT NULL,
+  -- {process: [tokens, when it leased them in Unix seconds]}: they occupy their place in the bucket.
+  leases jsonb NOT NULL,
   updated_at timestamptz NOT NULL
 );
 CREATE INDEX rate_buckets_idle ON rate_buckets (updated_at);

@@ -90,9 +90,13 @@ async function runRole(role, args) {
   return handOver(process.execPath, [MAIN, role, ...args]);
 }
 
+/** `bench`: ours beside raw Temporal; `bench <name>`: what bench/<name>/run.ts measures. */
 async function bench(args) {
+  const isNamed = /^\w+$/.test(args[0] ?? '');
+  const [file, rest] = isNamed ? [`bench/${args[0]}/run.ts`, args.slice(1)] : ['bench/run.ts', args];
+  if (!existsSync(file)) fail(`There is no ${file}.`);
   await prepare({ builds: true });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'bench/run.ts'), ...args]);
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, file), ...rest]);
 }
 
 const COMMANDS = {

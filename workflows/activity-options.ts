@@ -4,7 +4,7 @@
  */
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { TASK_QUEUES } from '../src/domain/workflow-ids.ts';
-import type { MediaTaskInput } from './contracts.ts';
+import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
 /**
  * A worker that dies is noticed after this long. Three lost heartbeats (they are sent every 3 s at most, see
@@ -57,6 +57,25 @@ export const CANCEL_OPTIONS: ActivityOptions = {
   taskQueue: TASK_QUEUES.media,
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 3 },
+  summary: 'cancel at the provider',
+};
+
+/**
+ * The same before a cancelled task is settled: what it costs may depend on the answer, and its owner waits for the end.
+ * 10 s an attempt, two of them.
+ */
+export const ASK_TO_STOP_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', maximumAttempts: 2 },
+  summary: 'cancel at the provider',
+};
+
+/** Telling a provider to stop for a task whose own workflow is gone: nobody waits, so it is tried for a while. */
+export const STOP_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 10 },
   summary: 'cancel at the provider',
 };
 
@@ -126,4 +145,48 @@ export const RECONCILE_OPTIONS: ActivityOptions = {
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: { maximumAttempts: 2 },
   summary: 'look for tasks to repair',
+};
+
+/**
+ * Promoting is a look into the store and one transaction. Never given up: its bytes are counted against the account's cap
+ * until it has ended. A store that is away may be so for hours, which is why the interval grows to a minute.
+ */
+export const PROMOTE_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  summary: 'make the output persistent',
+};
+
+/** One pass; the next comes a minute later anyhow. */
+export const EXPIRE_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '50 seconds',
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: { maximumAttempts: 2 },
+  summary: 'look for what has expired',
+};
+
+/**
+ * One sweep, within the interval of its Schedule. Listing a large store takes minutes; what a sweep that was cut off did
+ * not reach is left to the next.
+ */
+export function sweepOptions(input: SweepInput): ActivityOptions {
+  return {
+    taskQueue: TASK_QUEUES.media,
+    startToCloseTimeout: input.target === 'unnamed' ? '50 minutes' : '10 minutes',
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: { initialInterval: '1 second', maximumAttempts: 3 },
+    summary: input.target === 'unnamed' ? 'sweep objects that nothing names' : 'sweep the bytes of what is gone',
+  };
+}
+
+/** One pass; after a long pause it has many days to book. What it did not reach is booked by the next. */
+export const METER_OPTIONS: ActivityOptions = {
+  taskQueue: TASK_QUEUES.media,
+  startToCloseTimeout: '50 minutes',
+  // One day of one account is one statement over its periods, which the database ends after 15 s.
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
+  summary: 'meter persistent storage',
 };

@@ -36,7 +36,25 @@ export type ArchiveResult =
 /** How a task is to end. */
 export type SettleInput =
   | { readonly taskId: TaskId; readonly status: 'success'; readonly outputs: readonly ArchivedOutput[] }
-  | { readonly taskId: TaskId; readonly status: 'fail'; readonly reason: FailureReason };
+  | {
+      readonly taskId: TaskId;
+      readonly status: 'fail';
+      readonly reason: FailureReason;
+      /** Decimal USD: what the provider bills for a cancelled task. */
+      readonly billedUsd?: string;
+    };
+
+/** The argument of `stopGeneration`. */
+export interface StopGenerationInput {
+  readonly taskId: TaskId;
+}
+
+/** What a provider answered when it was told to stop; absent fields: it was not asked, or does not say. */
+export interface StopResult {
+  readonly outcome?: 'cancelled' | 'too_late' | 'unsupported';
+  /** Decimal USD. */
+  readonly billedUsd?: string;
+}
 
 /** How it did end, whoever decided. */
 export interface SettleResult {
@@ -59,15 +77,61 @@ export interface ReconcileResult {
   readonly checked: number;
   readonly settled: number;
   readonly restarted: number;
+  /** Where the next part of the pass begins; absent: all was looked at. */
+  readonly next?: string;
+}
+
+/** The argument of `reconcileTasks`; absent: from the beginning. */
+export interface ReconcileInput {
+  readonly after?: string;
+}
+
+/** The argument of `promoteOutput`. */
+export interface PromoteOutputInput {
+  readonly outputId: string;
+}
+
+/** How a promotion ended; `given_up`: the output, or its bytes, are gone. */
+export interface PromotionResult {
+  readonly state: 'persistent' | 'given_up' | 'not_pending';
+}
+
+/** What one pass wrote down as expired, and how many promotions it asked for again. */
+export interface ExpireResult {
+  readonly outputs: number;
+  readonly files: number;
+  /** Inputs of tasks that ended long ago. */
+  readonly inputs: number;
+  readonly requested: number;
+}
+
+/** What a sweep looks for: the bytes of what is gone, or objects that nothing names. */
+export interface SweepInput {
+  readonly target: 'deleted' | 'unnamed';
+}
+
+/** How many objects a sweep deleted. */
+export interface SweepResult {
+  readonly deleted: number;
+}
+
+/** How many days of accounts were booked, and how many outputs returned to temporary storage. */
+export interface MeterResult {
+  readonly days: number;
+  readonly returned: number;
 }
 
 /** The activities as the workflows call them. */
 export interface Activities {
   submitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
   awaitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
-  cancelGeneration(input: { readonly taskId: TaskId }): Promise<void>;
+  cancelGeneration(input: StopGenerationInput): Promise<StopResult>;
   archiveOutputs(input: MediaTaskInput): Promise<ArchiveResult>;
   settleTask(input: SettleInput): Promise<SettleResult>;
   sendCallback(input: DeliverCallbackInput): Promise<DeliveryResult>;
-  reconcileTasks(): Promise<ReconcileResult>;
+  reconcileTasks(input?: ReconcileInput): Promise<ReconcileResult>;
+  promoteOutput(input: PromoteOutputInput): Promise<PromotionResult>;
+  expireOutputs(): Promise<ExpireResult>;
+  sweepObjects(input: SweepInput): Promise<SweepResult>;
+  meterStorage(): Promise<MeterResult>;
 }

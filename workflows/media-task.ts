@@ -7,6 +7,7 @@ import {
   CancellationScope,
   isCancellation,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -17,6 +18,7 @@ import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
   ARCHIVE_LOCALLY,
+  ASK_TO_STOP_OPTIONS,
   CANCEL_OPTIONS,
   SETTLE_LOCALLY,
   SETTLE_OPTIONS,
@@ -24,13 +26,18 @@ import {
   awaitOptions,
   submitOptions,
 } from './activity-options.ts';
-import type { Activities, ArchiveResult, MediaTaskInput, SettleInput, SettleResult } from './contracts.ts';
+import type { Activities, ArchiveResult, MediaTaskInput, SettleInput, SettleResult, StopResult } from './contracts.ts';
 import { isPermanent, reasonOf } from './failure.ts';
 
 const inside = proxyLocalActivities<Pick<Activities, 'archiveOutputs'>>(ARCHIVE_LOCALLY);
 const local = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
 const regular = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const courtesy = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
+
+const asking = proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP_OPTIONS);
+
+/** Since the second release: histories before it settle a cancelled task first. */
+const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
 
 /**
  * Runs a task to its end.
@@ -46,10 +53,14 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
 
   let settlement: SettleInput;
   let cancellation: unknown;
+  let hasJob = false;
   try {
     showStatus('handling');
     let submitted = await submitGeneration(input);
-    if (submitted.kind === 'job') submitted = await awaitGeneration(input);
+    if (submitted.kind === 'job') {
+      hasJob = true;
+      submitted = await awaitGeneration(input);
+    }
     // What was finished before the activity heard of the cancellation is not wanted any more: throws.
     const scope = CancellationScope.current();
     if (scope.consideredCancelled) await scope.cancelRequested;
@@ -69,9 +80,15 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   }
 
   return CancellationScope.nonCancellable(async () => {
+    let isTold = false;
+    if (cancellation !== undefined && hasJob && settlement.status === 'fail' && patched(ASKS_FOR_BILL)) {
+      const answer = await askToStop(input);
+      isTold = answer !== undefined;
+      if (answer?.billedUsd !== undefined) settlement = { ...settlement, billedUsd: answer.billedUsd };
+    }
     const outcome = await settle(settlement);
     showStatus(outcome.status, outcome.reason);
-    if (mayStillRun(outcome)) await tellProvider(input);
+    if (mayStillRun(outcome) && !isTold) await tellProvider(input);
     if (outcome.status === 'success') return outcome;
     if (outcome.reason === 'cancelled' && cancellation !== undefined) throw cancellation;
     const reason = outcome.reason ?? 'provider_error';
@@ -86,6 +103,19 @@ function failed(input: MediaTaskInput, reason: FailureReason): SettleInput {
 /** Whether the provider may still be working on a task that has ended, whoever ended it. */
 function mayStillRun({ reason }: SettleResult): boolean {
   return reason === 'cancelled' || reason === 'timed_out' || reason === 'terminated';
+}
+
+/**
+ * Stops the provider before a cancelled task is settled, because it may bill something for it all the same (contract §4).
+ *
+ * @returns undefined where it did not answer in time.
+ */
+async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined> {
+  try {
+    return await asking.cancelGeneration({ taskId: input.taskId });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Stops what may still run at the provider. After the settlement, which waits for no provider, and deciding nothing. */

@@ -8,7 +8,18 @@ import type { Activities, ReconcileResult } from './contracts.ts';
 
 const { reconcileTasks } = proxyActivities<Pick<Activities, 'reconcileTasks'>>(RECONCILE_OPTIONS);
 
+/** A pass over more begins anew, so that no history grows without end: at half a minute a part this is an hour. */
+const MAX_PARTS = 120;
+
 /** Looks once through all open tasks. */
 export async function reconcile(): Promise<ReconcileResult> {
-  return reconcileTasks();
+  let part = await reconcileTasks();
+  let { checked, settled, restarted } = part;
+  for (let parts = 1; part.next !== undefined && parts < MAX_PARTS; parts++) {
+    part = await reconcileTasks({ after: part.next });
+    checked += part.checked;
+    settled += part.settled;
+    restarted += part.restarted;
+  }
+  return { checked, settled, restarted };
 }

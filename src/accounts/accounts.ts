@@ -1,11 +1,9 @@
 /**
- * Accounts and their API keys as an operator handles them: created, listed, suspended, revoked. Requests are judged in
- * `authenticate.ts`; money is `billing/`'s.
+ * Accounts as an operator handles them: created, listed, limited, suspended. Their keys are in `keys.ts`; requests are
+ * judged in `authenticate.ts`; money is `billing/`'s.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
-import { newApiKey } from './api-key.ts';
-import type { Scope } from './api-key.ts';
 
 export interface Account {
   readonly id: string;
@@ -77,13 +75,19 @@ export async function createAccount(
 
 interface AccountRow extends Omit<Account, 'limits'>, AccountLimits {}
 
-const selectAccounts: Statement = {
-  name: 'select_accounts',
-  text: `SELECT a.id, a.name, a.status, a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
+const ACCOUNT_COLUMNS = `a.id, a.name, a.status, a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
                 c.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.persistent_bytes::float8 AS "persistentBytes",
                 c.queue_cap AS "queueCap", c.running_cap AS "runningCap", a.creates_per_minute AS "createsPerMinute",
-                a.reads_per_minute AS "readsPerMinute", a.storage_cap_bytes::float8 AS "storageCapBytes"
-           FROM accounts a JOIN account_counters c ON c.account_id = a.id
+                a.reads_per_minute AS "readsPerMinute", a.storage_cap_bytes::float8 AS "storageCapBytes"`;
+
+function accountOf(row: AccountRow): Account {
+  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes, ...account } = row;
+  return { ...account, limits: { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes } };
+}
+
+const selectAccounts: Statement = {
+  name: 'select_accounts',
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM accounts a JOIN account_counters c ON c.account_id = a.id
           WHERE $1::text IS NULL OR a.id = $1
           ORDER BY a.created_at, a.id`,
 };
@@ -91,10 +95,20 @@ const selectAccounts: Statement = {
 /** All accounts, oldest first, or the one that is named. */
 export async function listAccounts(database: Queryable, accountId?: string): Promise<readonly Account[]> {
   const rows = await database.query<AccountRow>(selectAccounts, [accountId ?? null]);
-  return rows.map(({ runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes, ...account }) => ({
-    ...account,
-    limits: { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes },
-  }));
+  return rows.map(accountOf);
+}
+
+const selectAccountPage: Statement = {
+  name: 'select_account_page',
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM accounts a JOIN account_counters c ON c.account_id = a.id
+          WHERE $2::text IS NULL OR (a.created_at, a.id) > (SELECT p.created_at, p.id FROM accounts p WHERE p.id = $2)
+          ORDER BY a.created_at, a.id LIMIT $1`,
+};
+
+/** Accounts, oldest first, that follow another one. @param after the last account of the page before. */
+export async function listAccountPage(database: Queryable, size: number, after?: string): Promise<readonly Account[]> {
+  const rows = await database.query<AccountRow>(selectAccountPage, [size, after ?? null]);
+  return rows.map(accountOf);
 }
 
 /** @throws {AccountNotFoundError} */
@@ -124,77 +138,54 @@ export async function setSuspended(transaction: Queryable, accountId: string, is
   await transaction.query(updateSuspension, [accountId, isSuspended]);
 }
 
-const insertKey: Statement = {
-  name: 'insert_key',
-  text: `INSERT INTO api_keys (id, account_id, name, secret_sha256, scopes, models, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+const updateNameAndRates: Statement = {
+  name: 'update_account',
+  text: `UPDATE accounts
+            SET name = coalesce($2, name), creates_per_minute = coalesce($3, creates_per_minute),
+                reads_per_minute = coalesce($4, reads_per_minute), storage_cap_bytes = coalesce($5, storage_cap_bytes)
+          WHERE id = $1 RETURNING id`,
+};
+const updateCaps: Statement = {
+  name: 'update_account_caps',
+  text: `UPDATE account_counters SET running_cap = coalesce($2, running_cap), queue_cap = coalesce($3, queue_cap)
+          WHERE account_id = $1`,
 };
 
-export interface KeyRights {
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly models?: readonly string[];
-  readonly expiresAt?: Date;
-}
-
-/** Creates a key; its text is returned once and never again. */
-export async function createKey(
-  database: Queryable,
+/**
+ * Changes limits of an account; what is not named stays. Rates hold within a second, caps at once: a task that runs or
+ * waits above a lowered cap stays.
+ *
+ * @throws {AccountNotFoundError}
+ */
+export async function updateLimits(
+  transaction: Queryable,
   accountId: string,
-  rights: KeyRights,
-): Promise<{ readonly id: string; readonly text: string }> {
-  await readAccount(database, accountId);
-  const key = newApiKey();
-  await database.query(insertKey, [
-    key.id,
-    accountId,
-    rights.name,
-    key.secretSha256,
-    rights.scopes,
-    rights.models ?? null,
-    rights.expiresAt ?? null,
-  ]);
-  return { id: key.id, text: key.text };
+  limits: Partial<AccountLimits>,
+): Promise<void> {
+  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes } = limits;
+  const rates = [createsPerMinute, readsPerMinute, storageCapBytes].map((value) => value ?? null);
+  const rows = await transaction.query(updateNameAndRates, [accountId, null, ...rates]);
+  if (rows.length === 0) throw new AccountNotFoundError(accountId);
+  await transaction.query(updateCaps, [accountId, runningCap ?? null, queueCap ?? null]);
 }
 
-export interface KeyListing {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly createdAt: Date;
-  readonly revokedAt: Date | undefined;
+/** @throws {AccountNotFoundError} */
+export async function renameAccount(database: Queryable, accountId: string, name: string): Promise<void> {
+  const rows = await database.query(updateNameAndRates, [accountId, name, null, null, null]);
+  if (rows.length === 0) throw new AccountNotFoundError(accountId);
 }
 
-const selectKeys: Statement = {
-  name: 'select_keys',
-  text: 'SELECT id, name, scopes, created_at, revoked_at FROM api_keys WHERE account_id = $1 ORDER BY created_at, id',
+const lockStatement: Statement = {
+  name: 'lock_account',
+  text: 'SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE',
 };
 
-/** The keys of an account, oldest first, without their secrets. */
-export async function listKeys(database: Queryable, accountId: string): Promise<readonly KeyListing[]> {
-  const rows = await database.query<{
-    id: string;
-    name: string;
-    scopes: Scope[];
-    created_at: Date;
-    revoked_at: Date | null;
-  }>(selectKeys, [accountId]);
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    scopes: row.scopes,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at ?? undefined,
-  }));
-}
-
-const revoke: Statement = {
-  name: 'revoke_key',
-  text: 'UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING id',
-};
-
-/** Revokes a key for ever. @returns whether there was such a key. */
-export async function revokeKey(database: Queryable, keyId: string): Promise<boolean> {
-  const rows = await database.query(revoke, [keyId]);
-  return rows.length > 0;
+/**
+ * Lets nobody else change keys of this account until the transaction is over. Requests and tasks never take this lock.
+ *
+ * @throws {AccountNotFoundError}
+ */
+export async function lockAccount(transaction: Queryable, accountId: string): Promise<void> {
+  const rows = await transaction.query(lockStatement, [accountId]);
+  if (rows.length === 0) throw new AccountNotFoundError(accountId);
 }

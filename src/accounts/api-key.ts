@@ -14,6 +14,8 @@ const API_KEY = new RegExp(
   `^(dk_live_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}}))([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 
+const API_KEY_ID = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
+
 /** What may be done with a key (contract §7). */
 export const SCOPES = [
   'tasks:read',
@@ -52,6 +54,11 @@ export function parseApiKey(text: string): { readonly id: string; readonly secre
   const [, body = '', id = '', secret = '', checksum] = match;
   if (base62(crc32(body), CHECKSUM_LENGTH) !== checksum) return undefined;
   return { id, secretSha256: hashSecret(secret) };
+}
+
+/** Whether a text can be the id of a key. */
+export function isApiKeyId(text: string): boolean {
+  return API_KEY_ID.test(text);
 }
 
 /** Compares a presented secret's hash with the stored one in constant time. */

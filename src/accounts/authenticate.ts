@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
 import { parseApiKey, secretsMatch } from './api-key.ts';
 import type { Scope } from './api-key.ts';
+import type { KeyUse } from './key-use.ts';
 
 /** Everything that is asked of a key while a request is served. */
 export interface Caller {
@@ -75,7 +76,12 @@ export interface Authenticator {
   forget(keyId: string): void;
 }
 
-export function createAuthenticator(database: Database, now: () => number = Date.now): Authenticator {
+/** @param keyUse is told of every key that a request was let in with. */
+export function createAuthenticator(
+  database: Database,
+  now: () => number = Date.now,
+  keyUse?: Pick<KeyUse, 'note'>,
+): Authenticator {
   const rows = new LRUCache<string, Promise<KeyRow | undefined>>({ max: CACHE_ENTRIES, ttl: CACHE_TTL_MS });
 
   const readKey = (keyId: string): Promise<KeyRow | undefined> => {
@@ -100,6 +106,7 @@ export function createAuthenticator(database: Database, now: () => number = Date
       const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
       if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError();
       if (row.account_status === 'suspended') throw new AccountSuspendedError();
+      keyUse?.note(presented.id);
       return {
         accountId: row.account_id,
         keyId: presented.id,

@@ -1,8 +1,9 @@
 /**
  * The record of a callback's attempts (contract §6). An attempt is written before it is sent, so that a worker that dies
- * while sending has used it up, and a receiver never sees more than the schedule allows.
+ * while sending has used it up, and a receiver never sees more than the schedule allows. A redelivery begins the schedule
+ * anew; the attempts go on being counted.
  */
-import type { Database, Statement } from '../database/database.ts';
+import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** What can be told of an attempt that brought no HTTP answer (contract §6). */
@@ -21,19 +22,22 @@ export type CallbackState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 
 export interface PendingCallback {
   readonly accountId: string;
   readonly url: string;
-  /** The number of the attempt now begun, 1 for the first. */
+  /** The number of the attempt now begun, 1 for the first of the task. */
   readonly attempt: number;
+  /** Its place in the schedule, 1 for the first of this delivery. */
+  readonly scheduled: number;
 }
 
 const beginStatement: Statement = {
   name: 'begin_callback_attempt',
   text: `WITH begun AS (
            UPDATE callbacks SET attempts = attempts + 1, next_attempt_at = NULL
-            WHERE task_id = $1 AND state = 'pending' AND attempts < $2
-        RETURNING task_id, account_id, url, attempts),
+            WHERE task_id = $1 AND state = 'pending' AND url <> '' AND attempts - attempts_before < $2
+        RETURNING task_id, account_id, url, attempts, attempts_before),
          attempt AS (
-           INSERT INTO callback_attempts (task_id, attempt) SELECT task_id, attempts FROM begun)
-         SELECT account_id AS "accountId", url, attempts AS attempt FROM begun`,
+           INSERT INTO callback_attempts (task_id, attempt, started_at)
+           SELECT task_id, attempts, clock_timestamp() FROM begun)
+         SELECT account_id AS "accountId", url, attempts AS attempt, attempts - attempts_before AS scheduled FROM begun`,
 };
 
 /**
@@ -43,21 +47,26 @@ const beginStatement: Statement = {
  * @returns undefined where nothing is to be sent any more: delivered, stopped, or the schedule is used up.
  */
 export async function beginAttempt(
-  database: Database,
+  transaction: Queryable,
   taskId: TaskId,
   maxAttempts: number,
 ): Promise<PendingCallback | undefined> {
-  const [row] = await database.query<PendingCallback>(beginStatement, [taskId, maxAttempts]);
+  const [row] = await transaction.query<PendingCallback>(beginStatement, [taskId, maxAttempts]);
   return row;
 }
 
+/** An attempt of a delivery before this one changes this one only where it reached the receiver. */
 const finishStatement: Statement = {
   name: 'finish_callback_attempt',
   text: `WITH attempt AS (
-           UPDATE callback_attempts SET finished_at = now(), http_status = $3, error_class = $4
-            WHERE task_id = $1 AND attempt = $2)
-         UPDATE callbacks SET state = $5, next_attempt_at = now() + make_interval(secs => $6)
-          WHERE task_id = $1 AND ((state = 'pending' AND attempts = $2) OR $5 IN ('delivered', 'stopped'))`,
+           UPDATE callback_attempts SET finished_at = clock_timestamp(), http_status = $3, error_class = $4
+            WHERE task_id = $1 AND attempt = $2 AND finished_at IS NULL
+        RETURNING round(extract(epoch FROM finished_at - started_at) * 1000)::float8 AS "durationMs"),
+         callback AS (
+           UPDATE callbacks SET state = $5, next_attempt_at = now() + make_interval(secs => $6)
+            WHERE task_id = $1 AND EXISTS (SELECT 1 FROM attempt)
+              AND ((state = 'pending' AND attempts = $2 AND attempts_before < $2) OR $5 IN ('delivered', 'stopped')))
+         SELECT "durationMs" FROM attempt`,
 };
 
 /**
@@ -65,16 +74,17 @@ const finishStatement: Statement = {
  * taken for dead) changes the delivery only where it reached the receiver.
  *
  * @param nextDelayMs until the next attempt; undefined where there is none.
+ * @returns how long the attempt took, in milliseconds; undefined where it was recorded before, which changes nothing.
  */
 export async function finishAttempt(
-  database: Database,
+  transaction: Queryable,
   taskId: TaskId,
   attempt: number,
   result: AttemptResult,
   state: CallbackState,
   nextDelayMs: number | undefined,
-): Promise<void> {
-  await database.query(finishStatement, [
+): Promise<number | undefined> {
+  const [row] = await transaction.query<{ durationMs: number }>(finishStatement, [
     taskId,
     attempt,
     result.httpStatus ?? null,
@@ -82,6 +92,7 @@ export async function finishAttempt(
     state,
     nextDelayMs === undefined ? null : nextDelayMs / 1000,
   ]);
+  return row?.durationMs;
 }
 
 const exhaustStatement: Statement = {
@@ -90,6 +101,63 @@ const exhaustStatement: Statement = {
 };
 
 /** The schedule was used up by attempts whose workers died. */
-export async function markExhausted(database: Database, taskId: TaskId): Promise<void> {
+export async function markExhausted(database: Queryable, taskId: TaskId): Promise<void> {
   await database.query(exhaustStatement, [taskId]);
+}
+
+const restartStatement: Statement = {
+  name: 'restart_callback',
+  text: `UPDATE callbacks SET state = 'pending', attempts_before = attempts, next_attempt_at = now()
+          WHERE task_id = $1 AND state <> 'pending'
+         RETURNING task_id`,
+};
+
+/**
+ * Begins the schedule anew, for a task that is over.
+ *
+ * @returns false where a delivery is under way, which goes on as it is, or where there is no callback.
+ */
+export async function restartDelivery(transaction: Queryable, taskId: TaskId): Promise<boolean> {
+  const rows = await transaction.query(restartStatement, [taskId]);
+  return rows.length === 1;
+}
+
+/** As many attempts as are listed at most. */
+export const LISTED_ATTEMPTS = 1_000;
+
+/** An attempt as it is listed. */
+export interface RecordedAttempt {
+  readonly attempt: number;
+  /** Unix seconds. */
+  readonly at: number;
+  /** Null while it is under way, or where its worker died. */
+  readonly durationMs: number | null;
+  readonly httpStatus: number | null;
+  readonly errorClass: AttemptErrorClass | null;
+}
+
+/** A task's callback with its last attempts, in their order. */
+export interface CallbackRecord {
+  /** Empty once it was erased. */
+  readonly url: string;
+  readonly state: CallbackState;
+  readonly attempts: readonly RecordedAttempt[];
+}
+
+const selectCallback: Statement = {
+  name: 'select_callback',
+  text: `SELECT c.url, c.state,
+                (SELECT coalesce(json_agg(json_build_object(
+                          'attempt', a.attempt, 'at', floor(extract(epoch FROM a.started_at)),
+                          'durationMs', round(extract(epoch FROM a.finished_at - a.started_at) * 1000),
+                          'httpStatus', a.http_status, 'errorClass', a.error_class) ORDER BY a.attempt), '[]')
+                   FROM (SELECT * FROM callback_attempts WHERE task_id = c.task_id
+                          ORDER BY attempt DESC LIMIT ${LISTED_ATTEMPTS}) a) AS attempts
+           FROM callbacks c WHERE c.task_id = $1`,
+};
+
+/** @returns undefined where the task has no callback. Whose task it is, the caller has to know. */
+export async function readCallback(database: Queryable, taskId: TaskId): Promise<CallbackRecord | undefined> {
+  const [row] = await database.query<CallbackRecord>(selectCallback, [taskId]);
+  return row;
 }

@@ -4,8 +4,9 @@
  */
 import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
-import { compileCheck } from './schema-validation.ts';
-import type { Check } from './schema-validation.ts';
+import { pricedFields } from './price.ts';
+import { compileCheck, compileCheckAll } from './schema-validation.ts';
+import type { Check, CheckAll } from './schema-validation.ts';
 
 /** A model and a route of it, as a request named them. */
 export interface ResolvedModel {
@@ -18,15 +19,24 @@ export interface ResolvedModel {
   /** Whether the answer tells the route: only models that have several do. */
   readonly hasRoutes: boolean;
   readonly checkInput: Check;
+  /** Tells everything that is wrong with an input. */
+  readonly checkInputAll: CheckAll;
+  /** Whether an input has a price: the fields that it goes by are right, whatever the others are. */
+  hasPrice(input: unknown): boolean;
 }
 
 /** Unknown, retired or unavailable (spec §2.1). */
 export class ModelUnavailableError extends Error {
   override readonly name = 'ModelUnavailableError';
 
-  constructor(model: string) {
+  /** @param retired the model was there once: what to use instead, where there is such a thing. */
+  constructor(model: string, retired?: { readonly replacement: string | undefined }) {
+    const name = JSON.stringify(model.slice(0, 200));
+    const advice = retired?.replacement === undefined ? '' : `; use ${JSON.stringify(retired.replacement)}`;
     super(
-      `the model ${JSON.stringify(model.slice(0, 200))} does not exist or is not available; names are case-sensitive`,
+      retired === undefined
+        ? `the model ${name} does not exist or is not available; names are case-sensitive`
+        : `the model ${name} was retired and is no longer available${advice}`,
     );
   }
 }
@@ -54,7 +64,12 @@ export class ContradictoryRouteError extends Error {
 }
 
 export interface Catalogue {
+  /** All of them, the retired ones too. */
   readonly models: readonly ModelDefinition[];
+  /** Those that take requests now. */
+  available(): readonly ModelDefinition[];
+  /** A model by its name, whatever route the name carries and whether or not it is retired. */
+  find(name: string): ModelDefinition | undefined;
   /**
    * @param name as the request gave it: `base` or the older `base@route`.
    * @param route as the request gave it; absent, `""` and `"default"` mean the default route.
@@ -63,30 +78,31 @@ export interface Catalogue {
   resolve(name: string, route: string | undefined): ResolvedModel;
 }
 
-interface Entry {
-  readonly definition: ModelDefinition;
-  readonly hash: string;
-  readonly checkInput: Check;
-}
+type Entry = Pick<ResolvedModel, 'definition' | 'hash' | 'checkInput' | 'checkInputAll' | 'hasPrice'>;
 
-/** @throws {Error} an input schema does not compile, or two models have one name. */
-export function createCatalogue(definitions: readonly ModelDefinition[]): Catalogue {
+/**
+ * @param now milliseconds since 1970: models retire by it.
+ * @throws {Error} an input schema does not compile, or two models have one name.
+ */
+export function createCatalogue(definitions: readonly ModelDefinition[], now: () => number = Date.now): Catalogue {
   const entries = new Map<string, Entry>();
   for (const definition of definitions) {
     if (entries.has(definition.name)) throw new Error(`two models are called ${definition.name}`);
-    entries.set(definition.name, {
-      definition,
-      hash: definitionHash(definition),
-      checkInput: compileCheck(definition.inputSchema, 'invalid input'),
-    });
+    entries.set(definition.name, entryOf(definition));
   }
+  const models = [...entries.values()].map((entry) => entry.definition);
+  const isRetired = ({ retiresAt }: ModelDefinition): boolean => retiresAt !== undefined && retiresAt * 1000 <= now();
 
   return {
-    models: [...entries.values()].map((entry) => entry.definition),
+    models,
+    available: () => models.filter((definition) => !isRetired(definition)),
+    find: (name) => entries.get(splitName(name, entries).base)?.definition,
     resolve(name, route) {
       const { base, suffix } = splitName(name, entries);
       const entry = entries.get(base);
       if (entry === undefined) throw new ModelUnavailableError(name);
+      const { replacement } = entry.definition;
+      if (isRetired(entry.definition)) throw new ModelUnavailableError(name, { replacement });
       const named = route === undefined || route === '' ? undefined : route;
       if (suffix !== undefined && named !== undefined && suffix !== named) {
         throw new ContradictoryRouteError(suffix, named);
@@ -101,6 +117,31 @@ export function createCatalogue(definitions: readonly ModelDefinition[]): Catalo
         hasRoutes: available.length > 1,
       };
     },
+  };
+}
+
+function entryOf(definition: ModelDefinition): Entry {
+  const { inputSchema, pricing } = definition;
+  // Only estimates need these two, and compiling takes a moment.
+  let checkAll: CheckAll | undefined;
+  let checkPriced: Check | undefined;
+  return {
+    definition,
+    hash: definitionHash(definition),
+    checkInput: compileCheck(inputSchema, 'invalid input'),
+    checkInputAll: (input) => (checkAll ??= compileCheckAll(inputSchema, 'invalid input'))(input),
+    hasPrice: (input) =>
+      (checkPriced ??= compileCheck(schemaOf(pricedFields(pricing), inputSchema), 'invalid input'))(input) ===
+      undefined,
+  };
+}
+
+/** What a schema says of some fields; nothing is said of the others. */
+function schemaOf(fields: ReadonlySet<string>, { properties, required }: ModelDefinition['inputSchema']): object {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(properties ?? {}).filter(([name]) => fields.has(name))),
+    required: (Array.isArray(required) ? required : []).filter((name) => fields.has(String(name))),
   };
 }
 

@@ -8,7 +8,12 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
 
-const UsdAmount = Type.String({ pattern: '^[0-9]{1,9}(\\.[0-9]{1,6})?$' });
+/** A unit may cost less than a micro: what is rounded is the sum. */
+const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
+
+/** What a model makes. */
+export type Modality = 'image' | 'video' | 'audio';
+
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
 
@@ -23,15 +28,60 @@ const UpstreamSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** Decimal USD for one unit; `by` gives other prices by the value of one input field. */
-const PricingSchema = Type.Object(
+const FieldName = Type.String({ minLength: 1, maxLength: 100, description: 'A field of the input.' });
+const Value = Type.Unsafe<string | boolean | number>({ type: ['string', 'boolean', 'integer'] });
+
+/** A field whose number multiplies a price; `default` is what counts where the input has no such field. */
+const quantityField = (description: string) =>
+  Type.Object(
+    {
+      field: FieldName,
+      default: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Where the field is absent.' }),
+      ),
+    },
+    { additionalProperties: false, description },
+  );
+
+/** How a price is reckoned (contract §7 "Money"): the price of a unit, times how many, times every factor that applies. */
+export const PricingSchema = Type.Object(
   {
-    unit: Type.Literal('image'),
-    usd: UsdAmount,
+    unit: Type.Unsafe<'image' | 'second' | 'character' | 'task'>({
+      type: 'string',
+      enum: ['image', 'second', 'character', 'task'],
+      description:
+        'What is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price).',
+    }),
+    usd: Type.String({ pattern: UNIT_PRICE, description: 'Decimal USD for one unit, where `by` says nothing else.' }),
     by: Type.Optional(
       Type.Object(
-        { field: Type.String({ minLength: 1, maxLength: 100 }), usd: Type.Record(Type.String(), UsdAmount) },
-        { additionalProperties: false },
+        { field: FieldName, usd: Type.Record(Type.String(), Type.String({ pattern: UNIT_PRICE })) },
+        { additionalProperties: false, description: 'Decimal USD for one unit by the value of a field.' },
+      ),
+    ),
+    count: Type.Optional(quantityField('How many are asked for at once; one where this is absent.')),
+    duration: Type.Optional(quantityField('The seconds asked for: an integer, or a text such as `"6"`.')),
+    text: Type.Optional(
+      Type.Object(
+        { field: FieldName },
+        { additionalProperties: false, description: 'The text whose characters (Unicode code points) are counted.' },
+      ),
+    ),
+    factors: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            field: FieldName,
+            value: Value,
+            factor: Type.String({ pattern: '^[0-9]{1,3}(\\.[0-9]{1,6})?$', description: 'A decimal number.' }),
+            default: Type.Optional(Value),
+          },
+          { additionalProperties: false },
+        ),
+        {
+          maxItems: 20,
+          description: 'Multiply the price where `field` is `value` (`default` where it is absent); all that apply do.',
+        },
       ),
     ),
   },
@@ -39,13 +89,18 @@ const PricingSchema = Type.Object(
 );
 
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });
+const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 
-/** The whole file. `limits` bound the task's stages; `typicalSeconds` is what `Retry-After` is reckoned from. */
+/**
+ * The whole file. `limits` bound the task's stages, each with a default (`limitsOf`); `typicalSeconds` is what
+ * `Retry-After` is reckoned from. From `deprecatedAt` on a model should not be begun with any more, from `retiresAt` on
+ * it takes no requests; `replacement` is the model to use instead.
+ */
 export const ModelDefinitionSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
     name: Name,
-    modality: Type.Union([Type.Literal('image'), Type.Literal('video'), Type.Literal('audio')]),
+    modality: Type.Unsafe<Modality>({ type: 'string', enum: ['image', 'video', 'audio'] }),
     ownedBy: Type.String({ minLength: 1, maxLength: 100 }),
     created: Type.Integer({ minimum: 0 }),
     description: Type.String({ minLength: 1, maxLength: 4000 }),
@@ -58,12 +113,21 @@ export const ModelDefinitionSchema = Type.Object(
     ),
     inputSchema: Type.Record(Type.String(), Type.Unknown()),
     pricing: PricingSchema,
-    limits: Type.Object(
-      { queuedSeconds: Seconds, handlingSeconds: Seconds, archivingSeconds: Seconds },
-      { additionalProperties: false },
+    limits: Type.Optional(
+      Type.Object(
+        {
+          queuedSeconds: Type.Optional(Seconds),
+          handlingSeconds: Type.Optional(Seconds),
+          archivingSeconds: Type.Optional(Seconds),
+        },
+        { additionalProperties: false },
+      ),
     ),
     typicalSeconds: Type.Number({ minimum: 0, maximum: 86_400 }),
     examples: Type.Array(Type.Record(Type.String(), Type.Unknown()), { minItems: 1, maxItems: 50 }),
+    deprecatedAt: Type.Optional(UnixSeconds),
+    retiresAt: Type.Optional(UnixSeconds),
+    replacement: Type.Optional(Name),
   },
   { additionalProperties: false },
 );
@@ -82,6 +146,30 @@ export function upstreamOf(
   route: string | null,
 ): ModelDefinition['routes'][string]['upstreams'][number] | undefined {
   return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams[0];
+}
+
+/** How long the stages of a task may take, in whole seconds. */
+export interface StageLimits {
+  /** From its creation until somebody works on it. */
+  readonly queuedSeconds: number;
+  /** From then until the files are there. */
+  readonly handlingSeconds: number;
+  /** Bringing the files into the object store. */
+  readonly archivingSeconds: number;
+}
+
+/** A film takes longer than a picture. Ours: spec §8 does not show the time-outs. */
+const HANDLING_SECONDS: Readonly<Record<Modality, number>> = { image: 600, audio: 900, video: 3_600 };
+const QUEUED_SECONDS = 86_400;
+const ARCHIVING_SECONDS = 1_800;
+
+/** The model's limits: its own, and for those that it does not have the ones of its modality. */
+export function limitsOf({ modality, limits }: ModelDefinition): StageLimits {
+  return {
+    queuedSeconds: limits?.queuedSeconds ?? QUEUED_SECONDS,
+    handlingSeconds: limits?.handlingSeconds ?? HANDLING_SECONDS[modality],
+    archivingSeconds: limits?.archivingSeconds ?? ARCHIVING_SECONDS,
+  };
 }
 
 /** The name by which a definition is pinned: SHA-256, hex, over its content whatever the order of its fields. */

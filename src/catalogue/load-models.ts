@@ -1,8 +1,10 @@
 /**
- * Reads model files and says, for a bad one, which file, which place in it and why.
+ * Reads model files and says, for a bad one, which file, which place in it and why. What is read is proven here, so that
+ * nobody meets a model that has no price for an input it accepts.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { priceProblem } from './price-proof.ts';
 import { worstCaseCost } from './price.ts';
 import { DEFAULT_ROUTE, ModelDefinitionSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
@@ -27,12 +29,25 @@ const checkDefinition = compileCheck(ModelDefinitionSchema, 'invalid model file'
  * @throws {ModelFileError} the first bad file.
  */
 export async function loadModels(folders: readonly string[]): Promise<readonly ModelDefinition[]> {
-  const definitions: ModelDefinition[] = [];
+  const files = new Map<string, { readonly file: string; readonly definition: ModelDefinition }>();
   for (const folder of folders) {
     const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort();
-    for (const name of names) definitions.push(await loadModel(path.join(folder, name)));
+    for (const name of names) {
+      const file = path.join(folder, name);
+      const definition = await loadModel(file);
+      const other = files.get(definition.name);
+      if (other !== undefined) throw new ModelFileError(file, `name: ${other.file} has ${definition.name} already`);
+      files.set(definition.name, { file, definition });
+    }
   }
-  return definitions;
+  for (const { file, definition } of files.values()) {
+    const { replacement } = definition;
+    if (replacement === undefined) continue;
+    if (replacement === definition.name || !files.has(replacement)) {
+      throw new ModelFileError(file, `replacement: there is no other model called ${replacement}`);
+    }
+  }
+  return [...files.values()].map(({ definition }) => definition);
 }
 
 async function loadModel(file: string): Promise<ModelDefinition> {
@@ -49,12 +64,16 @@ async function loadModel(file: string): Promise<ModelDefinition> {
   if (definition.routes[DEFAULT_ROUTE] === undefined) {
     throw new ModelFileError(file, `routes: there is no ${DEFAULT_ROUTE} route`);
   }
-  checkExamples(file, definition);
+  const { deprecatedAt, retiresAt } = definition;
+  if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
+    throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
+  }
+  checkSchema(file, definition);
   return definition;
 }
 
-/** An example that its own schema refuses would mislead everyone who copies it. */
-function checkExamples(file: string, definition: ModelDefinition): void {
+/** An example that its own schema refuses would mislead everyone who copies it; a price must fit whatever it accepts. */
+function checkSchema(file: string, definition: ModelDefinition): void {
   let checkInput;
   try {
     checkInput = compileCheck(definition.inputSchema, 'invalid input');
@@ -63,6 +82,12 @@ function checkExamples(file: string, definition: ModelDefinition): void {
       cause: error,
     });
   }
+  // Spec §2.5.1: a field that is not in the schema is refused.
+  if (definition.inputSchema['type'] !== 'object' || definition.inputSchema['additionalProperties'] !== false) {
+    throw new ModelFileError(file, 'inputSchema: it must have "type": "object" and "additionalProperties": false');
+  }
+  const priced = priceProblem(definition);
+  if (priced !== undefined) throw new ModelFileError(file, priced);
   definition.examples.forEach((example, place) => {
     const problem = checkInput(example);
     if (problem !== undefined) throw new ModelFileError(file, `examples.${place}: ${problem}`);

@@ -1,36 +1,144 @@
 /**
- * What a task costs by its model's price rules (contract §7): decimal strings in the file, integer micro-USD here.
+ * What a task costs by its model's price rules (contract §7 "Money"): the price of a unit, times how many, times every
+ * factor that applies; reckoned exactly and rounded up once, to the micro. That the rules fit the model's input schema is
+ * proven when its file is read (price-proof.ts).
  */
-import { parseUsd } from '../domain/money.ts';
+import { ZERO, add, decimalOf, multiply, roundUpToMicroUsd, smallerOf } from '../domain/money.ts';
+import type { Decimal } from '../domain/money.ts';
 import type { ModelDefinition } from './definition.ts';
 
-type Pricing = ModelDefinition['pricing'];
+export type Pricing = ModelDefinition['pricing'];
+type Factor = NonNullable<Pricing['factors']>[number];
+type Input = Readonly<Record<string, unknown>>;
 
-/** How many units a request may produce at most. */
-const UNITS_PER_REQUEST = 1n;
+const ONE: Decimal = { digits: 1n, scale: 0 };
 
-/** The price of one unit for this input, in micro-USD. */
-function unitPrice(pricing: Pricing, input: Readonly<Record<string, unknown>>): bigint {
-  const value = pricing.by === undefined ? undefined : input[pricing.by.field];
-  const prices = pricing.by?.usd ?? {};
-  const listed = typeof value === 'string' && Object.hasOwn(prices, value) ? prices[value] : undefined;
-  const price = parseUsd(listed ?? pricing.usd);
-  if (price === undefined) throw new Error('a price in a loaded definition is not a decimal amount');
-  return price;
+/** What a price needs to know of a delivered file. */
+export interface DeliveredOutput {
+  /** `image video audio first_frame last_frame thumbnail`, an open set (contract §3). */
+  readonly type: string;
+  readonly durationSeconds?: number;
 }
 
-/** The worst-case cost, which is held when a task is accepted. */
-export function worstCaseCost(pricing: Pricing, input: Readonly<Record<string, unknown>>): bigint {
-  return unitPrice(pricing, input) * UNITS_PER_REQUEST;
+/** Made from what was asked for, and not paid (contract §3: "only for video and after it"). */
+const DERIVED_TYPES: ReadonlySet<string> = new Set(['first_frame', 'last_frame', 'thumbnail']);
+
+/** How a price comes about, for whoever wants to see it. */
+export interface Quote {
+  /** How many units at most. */
+  readonly quantity: Decimal;
+  /** USD for one. */
+  readonly unitUsd: Decimal;
+  /** Those that apply. */
+  readonly factors: readonly Factor[];
+  readonly costMicroUsd: bigint;
 }
 
-/** The actual cost of what was delivered, which is captured; never more than the worst case. */
-export function actualCost(
+/**
+ * The worst case and how it comes about.
+ *
+ * @param input one that its model's schema accepts.
+ * @throws {Error} a field that the price goes by has a value that the schema would have refused.
+ */
+export function quote(pricing: Pricing, input: Input): Quote {
+  const quantity = askedQuantity(pricing, input);
+  const unitUsd = unitPrice(pricing, input);
+  const factors = (pricing.factors ?? []).filter((factor) => applies(factor, input));
+  return { quantity, unitUsd, factors, costMicroUsd: costOf(quantity, unitUsd, factors) };
+}
+
+/** The worst-case cost in micro-USD, which is held when a task is accepted. */
+export function worstCaseCost(pricing: Pricing, input: Input): bigint {
+  return quote(pricing, input).costMicroUsd;
+}
+
+/**
+ * The cost of what was delivered in micro-USD, which is captured: by count or by duration where the price goes by that,
+ * and never more than the worst case.
+ */
+export function actualCost(pricing: Pricing, input: Input, outputs: readonly DeliveredOutput[]): bigint {
+  const primary = outputs.filter(({ type }) => !DERIVED_TYPES.has(type));
+  if (primary.length === 0) return 0n;
+  const { quantity, unitUsd, factors } = quote(pricing, input);
+  return costOf(smallerOf(deliveredQuantity(pricing, input, primary, quantity), quantity), unitUsd, factors);
+}
+
+/** The fields of the input that a price goes by. */
+export function pricedFields({ by, count, duration, text, factors = [] }: Pricing): ReadonlySet<string> {
+  const rules = [by, count, duration, text, ...factors].filter((rule) => rule !== undefined);
+  return new Set(rules.map(({ field }) => field));
+}
+
+function costOf(quantity: Decimal, unitUsd: Decimal, factors: readonly Factor[]): bigint {
+  return roundUpToMicroUsd(multiply(quantity, unitUsd, ...factors.map(({ factor }) => exact(factor))));
+}
+
+function unitPrice({ by, usd }: Pricing, input: Input): Decimal {
+  const value = by === undefined ? undefined : valueOf(input, by.field);
+  const isListed = by !== undefined && typeof value === 'string' && Object.hasOwn(by.usd, value);
+  return exact((isListed ? by.usd[value] : undefined) ?? usd);
+}
+
+function askedQuantity(pricing: Pricing, input: Input): Decimal {
+  switch (pricing.unit) {
+    case 'image':
+      return askedCount(pricing, input);
+    case 'second':
+      return multiply(askedSeconds(pricing, input), askedCount(pricing, input));
+    case 'character':
+      return characters(pricing, input);
+    case 'task':
+      return ONE;
+  }
+}
+
+function deliveredQuantity(
   pricing: Pricing,
-  input: Readonly<Record<string, unknown>>,
-  deliveredOutputs: number,
-): bigint {
-  const cost = unitPrice(pricing, input) * BigInt(deliveredOutputs);
-  const worstCase = worstCaseCost(pricing, input);
-  return cost < worstCase ? cost : worstCase;
+  input: Input,
+  outputs: readonly DeliveredOutput[],
+  asked: Decimal,
+): Decimal {
+  if (pricing.unit === 'image') return exact(outputs.length);
+  if (pricing.unit !== 'second') return asked;
+  // A file that does not tell its duration is taken to be as long as it was asked for.
+  const each = askedSeconds(pricing, input);
+  return outputs.map(({ durationSeconds }) => decimalOf(durationSeconds ?? '') ?? each).reduce(add, ZERO);
+}
+
+function askedCount({ count }: Pricing, input: Input): Decimal {
+  return count === undefined ? ONE : number(input, count);
+}
+
+function askedSeconds({ duration }: Pricing, input: Input): Decimal {
+  return duration === undefined ? ONE : number(input, duration);
+}
+
+function characters({ text }: Pricing, input: Input): Decimal {
+  const value = text === undefined ? '' : (valueOf(input, text.field) ?? '');
+  if (typeof value !== 'string') throw new Error(`the price goes by ${text?.field}, which is no text`);
+  let codePoints = 0;
+  for (const _ of value) codePoints += 1;
+  return exact(codePoints);
+}
+
+function number(input: Input, { field, default: missing }: { field: string; default?: number }): Decimal {
+  const value = valueOf(input, field) ?? missing;
+  const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
+  if (amount === undefined) throw new Error(`the price goes by ${field}, which is no number`);
+  return amount;
+}
+
+function applies({ field, value, default: missing }: Factor, input: Input): boolean {
+  return (valueOf(input, field) ?? missing) === value;
+}
+
+/** Own fields alone: no field is called `constructor` unless the input has one. */
+function valueOf(input: Input, field: string): unknown {
+  return Object.hasOwn(input, field) ? input[field] : undefined;
+}
+
+function exact(value: string | number): Decimal {
+  const amount = decimalOf(value);
+  if (amount === undefined) throw new Error('a number in a loaded definition is not a decimal one');
+  return amount;
 }

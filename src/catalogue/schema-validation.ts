@@ -29,11 +29,17 @@ export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
   };
 }
 
-/** Says everything that is wrong with a value, at most a hundred things: what `estimate` lists (contract §4). */
+/**
+ * Says everything that is wrong with a value, at most a hundred things: what `estimate` lists (contract §4). Of a value
+ * with very many members only the first is told, as if each of them were wrong it would be too many to collect.
+ */
 export type CheckAll = (value: unknown) => readonly string[];
 
 /** At most this many violations are told of one value. */
 const MAX_VIOLATIONS = 100;
+
+/** A violation occupies some hundred bytes until all are found, and a body of 10 MB has room for millions of members. */
+const MAX_LISTED_MEMBERS = 10_000;
 
 /**
  * Compiles a JSON Schema into a check that finds every violation.
@@ -42,18 +48,37 @@ const MAX_VIOLATIONS = 100;
  */
 export function compileCheckAll(schema: object, prefix: ViolationPrefix): CheckAll {
   const validate = compile(schema, true);
+  const checkFirst = compileCheck(schema, prefix);
   return (value) => {
+    if (hasMoreMembers(value, MAX_LISTED_MEMBERS)) {
+      const problem = checkFirst(value);
+      return problem === undefined ? [] : [problem];
+    }
     if (validate(value)) return [];
     const problems = (validate.errors ?? []).map((error) => describe(error, prefix));
     return [...new Set(problems)].slice(0, MAX_VIOLATIONS);
   };
 }
 
+/** Whether a parsed value has more members, at all depths, than the limit. */
+function hasMoreMembers(value: unknown, limit: number): boolean {
+  const open: unknown[] = [value];
+  let members = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const inside: unknown[] = Object.values(next);
+    members += inside.length;
+    if (members > limit) return true;
+    open.push(...inside);
+  }
+  return false;
+}
+
 /** Annotations of ours: what they mean stands where they are read (http/query.ts). */
 const ANNOTATIONS = ['x-clamped'];
 
 function compile(schema: object, allErrors: boolean): ValidateFunction {
-  const ajv = new Ajv2020({ strict: true, ownProperties: true, verbose: true, allErrors });
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, ownProperties: true, verbose: true, allErrors });
   for (const annotation of ANNOTATIONS) ajv.addKeyword(annotation);
   return ajv.compile(schema);
 }

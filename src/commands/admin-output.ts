@@ -1,7 +1,8 @@
 /**
  * How the admin commands find their database and what they print: readable lines, or JSON with `--json`.
  */
-import type { Account, KeyListing } from '../accounts/accounts.ts';
+import type { Account } from '../accounts/accounts.ts';
+import type { KeyListing } from '../accounts/keys.ts';
 import { loadDatabaseConfig } from '../config/config.ts';
 import { openDatabase } from '../database/database.ts';
 import type { Database } from '../database/database.ts';

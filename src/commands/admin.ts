@@ -4,16 +4,9 @@
  */
 import yargs from 'yargs';
 import type { Argv } from 'yargs';
-import {
-  createAccount,
-  createKey,
-  listAccounts,
-  listKeys,
-  readAccount,
-  revokeKey,
-  setSuspended,
-} from '../accounts/accounts.ts';
+import { createAccount, listAccounts, readAccount, setSuspended } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/api-key.ts';
+import { createKey, listKeys, revokeKey } from '../accounts/keys.ts';
 import { WEBHOOK_SECRET_LENGTH, createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
 import { verifyLedger } from '../billing/verify.ts';
@@ -225,7 +218,7 @@ function webhookCommands(group: Group, withDatabase: WithDatabase) {
         }
         const accountId = await onlyAccount(database, account);
         const keys = createWebhookKeys(loadEncryptionKey(admin.environment));
-        await database.transaction((transaction) => keys.replace(transaction, accountId, secret));
+        await database.transaction((transaction) => keys.replace(transaction, accountId, secret, Date.now()));
         return { account: accountId, secret, whsec: whsecSpelling(secret) };
       }),
     )
@@ -236,7 +229,7 @@ function webhookCommands(group: Group, withDatabase: WithDatabase) {
       withDatabase(async ({ account }, database, admin) => {
         const accountId = await onlyAccount(database, account);
         const keys = createWebhookKeys(loadEncryptionKey(admin.environment));
-        const secrets = await keys.activeSecrets(database, accountId);
+        const secrets = await keys.activeSecrets(database, accountId, Date.now());
         return secrets.map((secret) => ({ secret, whsec: whsecSpelling(secret) }));
       }),
     )

@@ -15,7 +15,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   try {
     const api = await startApi(foundation);
     logger.info({ url: api.url }, 'the api is listening');
-    announceReady({ url: api.url });
+    announceReady({ url: api.url, ...(api.adminUrl === undefined ? {} : { adminUrl: api.adminUrl }) });
     await stop;
     await api.close();
   } finally {

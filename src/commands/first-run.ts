@@ -2,8 +2,9 @@
  * `darkroom first-run`: makes sure that an embedded installation has an account to begin with, and says so in one line
  * of JSON: `{accountId, apiKey?, balanceUsd}`, the key only when it was just made.
  */
-import { createAccount, createKey, listAccounts } from '../accounts/accounts.ts';
+import { createAccount, listAccounts } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/api-key.ts';
+import { createKey } from '../accounts/keys.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
 import { newWebhookSecret } from '../callbacks/signing.ts';
@@ -26,7 +27,7 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
       if (first !== undefined) return { accountId: first.id, balanceUsd: formatUsd(first.availableMicroUsd) };
       const accountId = await createAccount(transaction, 'first', LIMITS);
       await topUp(transaction, accountId, STARTING_BALANCE_MICRO_USD, `first-run-${accountId}`);
-      await webhookKeys.replace(transaction, accountId, newWebhookSecret());
+      await webhookKeys.replace(transaction, accountId, newWebhookSecret(), Date.now());
       const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });
       return { accountId, apiKey: key.text, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD) };
     });

@@ -2,10 +2,14 @@
  * The checked configuration: what every process is given instead of the environment. Grouped by the room that uses it.
  */
 import { readFileSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
+import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import { EnvironmentReader } from './environment.ts';
+import { readAdmin, readHttp } from './listeners.ts';
+import type { AdminConfig, HttpConfig } from './listeners.ts';
+
+export type { AdminConfig, HttpConfig } from './listeners.ts';
 
 export interface DatabaseConfig {
   readonly url: string;
@@ -18,17 +22,6 @@ export interface TemporalConfig {
   readonly apiKey: string | undefined;
   /** Absent: no TLS. All PEM. */
   readonly tls: { readonly ca?: Buffer; readonly certificate?: Buffer; readonly key?: Buffer } | undefined;
-}
-
-export interface HttpConfig {
-  readonly host: string;
-  readonly port: number;
-  /** Without a trailing slash; undefined: the address that the listener gets. */
-  readonly publicUrl: string | undefined;
-  readonly tls: { readonly certificateFile: string; readonly keyFile: string } | undefined;
-  /** Empty: nobody's forwarding headers are believed. */
-  readonly trustedProxies: BlockList;
-  readonly requiresHttps: boolean;
 }
 
 export interface StoreConfig {
@@ -45,10 +38,16 @@ export interface Config {
   readonly database: DatabaseConfig;
   readonly temporal: TemporalConfig;
   readonly http: HttpConfig;
+  /** Undefined: no admin listener. */
+  readonly admin: AdminConfig | undefined;
   readonly store: StoreConfig;
   readonly urls: { readonly signingKey: string; readonly lifetimeSeconds: number };
   readonly encryptionKey: string;
   readonly outputRetentionDays: number;
+  /** 0: inputs are kept. */
+  readonly inputRetentionDays: number;
+  /** The price of persistent storage, in micro-USD per GB (1e9 bytes) and month. */
+  readonly storagePriceMicroUsdPerGbMonth: bigint;
   readonly modelsDir: string | undefined;
   readonly callbacks: { readonly offsetsSeconds: readonly number[]; readonly headerPrefix: string };
   readonly egress: { readonly allow: readonly string[]; readonly ports: readonly number[] };
@@ -79,6 +78,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     database: { url: read.text('DATABASE_URL'), poolSize: read.integer('DATABASE_POOL_SIZE') },
     temporal: readTemporal(read),
     http: readHttp(read),
+    admin: readAdmin(read),
     store: {
       storeUrl: read.text('STORE_URL'),
       s3: {
@@ -89,11 +89,13 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       },
     },
     urls: {
-      signingKey: readLongSecret(read, 'URL_SIGNING_KEY'),
+      signingKey: read.longSecret('URL_SIGNING_KEY'),
       lifetimeSeconds: read.integer('URL_LIFETIME_SECONDS'),
     },
-    encryptionKey: readLongSecret(read, 'ENCRYPTION_KEY'),
+    encryptionKey: read.longSecret('ENCRYPTION_KEY'),
     outputRetentionDays: read.integer('OUTPUT_RETENTION_DAYS'),
+    inputRetentionDays: read.integer('INPUT_RETENTION_DAYS'),
+    storagePriceMicroUsdPerGbMonth: readStoragePrice(read),
     modelsDir: read.text('MODELS_DIR') || undefined,
     callbacks: { offsetsSeconds: readOffsets(read), headerPrefix: readHeaderPrefix(read) },
     egress: { allow: read.list('EGRESS_ALLOW'), ports: read.integers('EGRESS_PORTS') },
@@ -125,15 +127,9 @@ export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConf
 /** Only the key that encrypts webhook secrets. */
 export function loadEncryptionKey(environment: NodeJS.ProcessEnv): string {
   const read = new EnvironmentReader(environment);
-  const key = readLongSecret(read, 'ENCRYPTION_KEY');
+  const key = read.longSecret('ENCRYPTION_KEY');
   read.throwIfBroken();
   return key;
-}
-
-function readLongSecret(read: EnvironmentReader, name: 'URL_SIGNING_KEY' | 'ENCRYPTION_KEY'): string {
-  const secret = read.text(name);
-  if (secret !== '' && secret.length < 32) read.report(`${name} has ${secret.length} characters; it needs at least 32`);
-  return secret;
 }
 
 function readTemporal(read: EnvironmentReader): TemporalConfig {
@@ -173,58 +169,11 @@ function readTemporal(read: EnvironmentReader): TemporalConfig {
   };
 }
 
-function readHttp(read: EnvironmentReader): HttpConfig {
-  const host = read.text('HOST');
-  const certificateFile = read.text('TLS_CERT_FILE');
-  const keyFile = read.text('TLS_KEY_FILE');
-  const hasTls = certificateFile !== '' && keyFile !== '';
-  if ((certificateFile === '') !== (keyFile === '')) read.report('TLS_CERT_FILE and TLS_KEY_FILE go together');
-  const proxies = read.list('TRUSTED_PROXIES');
-  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-  if (!isLoopback && !hasTls && proxies.length === 0) {
-    read.report(
-      `HOST is ${host}, which is not loopback: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES (spec §1.8: only HTTPS)`,
-    );
-  }
-  const publicUrl = readPublicUrl(read);
-  const port = read.integer('PORT');
-  if (port === 0 && publicUrl === undefined) read.report('PORT is 0, any free one: set PUBLIC_URL too');
-  if (!isLoopback && publicUrl === undefined) read.report(`PUBLIC_URL is required when HOST is not loopback`);
-  return {
-    host,
-    port,
-    publicUrl,
-    tls: hasTls ? { certificateFile, keyFile } : undefined,
-    trustedProxies: readProxies(read, proxies),
-    requiresHttps: !isLoopback && !hasTls,
-  };
-}
-
-function readPublicUrl(read: EnvironmentReader): string | undefined {
-  const text = read.text('PUBLIC_URL');
-  if (text === '') return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '') {
-    read.report(`PUBLIC_URL: "${text}" is not an http(s) address without a path`);
-    return undefined;
-  }
-  return url.origin;
-}
-
-function readProxies(read: EnvironmentReader, entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-    const version = isIP(address);
-    const family = version === 6 ? 'ipv6' : 'ipv4';
-    const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix);
-    if (version === 0 || bits > (version === 6 ? 128 : 32)) {
-      read.report(`TRUSTED_PROXIES: "${entry}" is not an address or CIDR`);
-      continue;
-    }
-    list.addSubnet(address, bits, family);
-  }
-  return list;
+function readStoragePrice(read: EnvironmentReader): bigint {
+  const text = read.text('STORAGE_USD_PER_GB_MONTH');
+  const price = parseUsd(text);
+  if (price === undefined) read.report(`STORAGE_USD_PER_GB_MONTH: "${text}" is not a decimal amount such as 0.05`);
+  return price ?? 0n;
 }
 
 function readOffsets(read: EnvironmentReader): number[] {

@@ -17,6 +17,8 @@ export class ConfigurationError extends Error {
   }
 }
 
+const LONG_SECRET_CHARACTERS = 32;
+
 /** Reads variables by name and remembers every problem, so that one run tells them all. */
 export class EnvironmentReader {
   readonly #environment: NodeJS.ProcessEnv;
@@ -51,6 +53,15 @@ export class EnvironmentReader {
       return '';
     }
     return variable.fallback;
+  }
+
+  /** A secret that keys are made of or that opens something: at least 32 characters. */
+  longSecret(name: VariableName): string {
+    const secret = this.text(name);
+    if (secret !== '' && secret.length < LONG_SECRET_CHARACTERS) {
+      this.report(`${name} has ${secret.length} characters; it needs at least ${LONG_SECRET_CHARACTERS}`);
+    }
+    return secret;
   }
 
   /** A whole number within the variable's bounds. */

@@ -35,6 +35,23 @@ export const VARIABLES = {
     fallback: '',
     help: 'CIDRs of the TLS proxies in front, comma-separated. Only they may say X-Forwarded-For and X-Forwarded-Proto.',
   },
+  ADMIN_HOST: {
+    kind: 'text',
+    fallback: '127.0.0.1',
+    help: 'Address the admin listener listens on. Off loopback TLS_CERT_FILE or TRUSTED_PROXIES is required.',
+  },
+  ADMIN_PORT: {
+    kind: 'integer',
+    fallback: '8788',
+    minimum: 0,
+    maximum: 65535,
+    help: 'Port of the admin listener; 0 picks a free one.',
+  },
+  ADMIN_TOKEN: {
+    kind: 'secret',
+    fallback: '',
+    help: 'At least 32 characters; what operators send to the admin listener as Authorization: Bearer. Empty: there is no admin listener. `npm start` makes one.',
+  },
   DATABASE_URL: { kind: 'secret', help: 'PostgreSQL 15 or newer, e.g. postgres://user:password@db:5432/darkroom.' },
   DATABASE_POOL_SIZE: {
     kind: 'integer',
@@ -70,6 +87,18 @@ export const VARIABLES = {
     minimum: 1,
     maximum: 3650,
     help: 'How long temporary outputs are kept (spec §2.6).',
+  },
+  STORAGE_USD_PER_GB_MONTH: {
+    kind: 'text',
+    fallback: '0.05',
+    help: 'Price of persistent storage in USD per GB (10^9 bytes) and month, metered per UTC day; 0 makes it free.',
+  },
+  INPUT_RETENTION_DAYS: {
+    kind: 'integer',
+    fallback: '30',
+    minimum: 0,
+    maximum: 3650,
+    help: 'How long after its end the input of a task is kept; 0 keeps inputs for good.',
   },
   URL_LIFETIME_SECONDS: {
     kind: 'integer',

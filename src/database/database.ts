@@ -10,6 +10,8 @@ import type { Logger } from '../telemetry/log.ts';
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** How long its answer is waited for, where that is longer than usual; the transaction allows it to the server. */
+  readonly timeoutMs?: number;
 }
 
 /** Something that runs statements: the pool, or a transaction. Stores take this, so that a caller can compose. */
@@ -91,7 +93,10 @@ export function openDatabase(
   ): Promise<readonly Row[]> => {
     observe?.(statement.name);
     try {
-      const result = await client.query({ name: statement.name, text: statement.text, values: [...values] });
+      const { name, text, timeoutMs } = statement;
+      const query: pg.QueryConfig & { query_timeout?: number } = { name, text, values: [...values] };
+      if (timeoutMs !== undefined) query.query_timeout = timeoutMs;
+      const result = await client.query(query);
       return result.rows as Row[];
     } catch (error) {
       throw translate(error);

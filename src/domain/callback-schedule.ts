@@ -7,7 +7,7 @@
 export const DEFAULT_CALLBACK_OFFSETS_SECONDS = [0, 60, 300, 1200] as const;
 
 /** Contract §6: "`Retry-After` is honoured up to 1 h". */
-const MAX_RETRY_AFTER_MS = 3_600_000;
+export const MAX_CALLBACK_RETRY_AFTER_MS = 3_600_000;
 
 /**
  * How long to wait after a failed attempt.
@@ -25,5 +25,5 @@ export function nextCallbackDelayMs(
   const last = offsetsSeconds[attempt - 1];
   if (next === undefined || last === undefined) return undefined;
   const scheduledMs = Math.max(0, next - last) * 1000;
-  return Math.max(scheduledMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
+  return Math.max(scheduledMs, Math.min(retryAfterMs ?? 0, MAX_CALLBACK_RETRY_AFTER_MS));
 }

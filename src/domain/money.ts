@@ -1,22 +1,21 @@
 /**
  * Money: integer micro-USD inside (`bigint`), decimal strings on the wire (contract, "Conventions"). No floating point
- * touches an amount; whatever is multiplied is multiplied as integers and rounded up once.
+ * touches an amount: prices, quantities and factors are exact decimals, multiplied as integers and rounded up once.
  */
 
 /** Micro-USD in one USD. */
 const MICRO_PER_USD = 1_000_000n;
+/** The same as a power of ten. */
+const MICRO_DIGITS = 6;
 
-const DECIMAL = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
+const AMOUNT = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
 
 /**
  * Writes an amount as the wire does: no exponent, no trailing zeros, `"0.042"`.
  */
 export function formatUsd(microUsd: bigint): string {
-  const sign = microUsd < 0n ? '-' : '';
   const absolute = microUsd < 0n ? -microUsd : microUsd;
-  const fraction = (absolute % MICRO_PER_USD).toString().padStart(6, '0').replace(/0+$/, '');
-  const whole = `${sign}${absolute / MICRO_PER_USD}`;
-  return fraction === '' ? whole : `${whole}.${fraction}`;
+  return `${microUsd < 0n ? '-' : ''}${formatDecimal({ digits: absolute, scale: MICRO_DIGITS })}`;
 }
 
 /**
@@ -25,8 +24,81 @@ export function formatUsd(microUsd: bigint): string {
  * @returns undefined where the text is not of that form (signs, exponents and blanks included).
  */
 export function parseUsd(text: string): bigint | undefined {
-  const match = DECIMAL.exec(text);
+  const match = AMOUNT.exec(text);
   if (match === null) return undefined;
   const [, whole = '0', fraction = ''] = match;
-  return BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(6, '0'));
+  return BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(MICRO_DIGITS, '0'));
+}
+
+/** An exact number that is not negative: `digits` with the last `scale` of them behind the point. */
+export interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+export const ZERO: Decimal = { digits: 0n, scale: 0 };
+
+/** As JavaScript writes a number; an exponent of more than three digits is none of its own. */
+const DECIMAL = /^(\d{1,400})(?:\.(\d{1,400}))?(?:e([+-]\d{1,3}))?$/;
+
+/**
+ * Reads a number exactly: a decimal text, or what JSON holds, as it is written there (`4.96` is 496 hundredths and not
+ * its nearest binary fraction).
+ *
+ * @returns undefined for what is negative, not finite or no number.
+ */
+export function decimalOf(value: string | number | bigint): Decimal | undefined {
+  const match = DECIMAL.exec(String(value));
+  if (match === null) return undefined;
+  const [, whole = '0', fraction = '', exponent = '0'] = match;
+  const digits = BigInt(whole + fraction);
+  const scale = fraction.length - Number(exponent);
+  return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
+}
+
+/** Writes a number without exponent and trailing zeros. */
+export function formatDecimal({ digits, scale }: Decimal): string {
+  const text = digits.toString().padStart(scale + 1, '0');
+  const whole = text.slice(0, text.length - scale);
+  const fraction = text.slice(text.length - scale).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+/** The product, exactly. */
+export function multiply(...factors: readonly Decimal[]): Decimal {
+  return factors.reduce((product, factor) => ({
+    digits: product.digits * factor.digits,
+    scale: product.scale + factor.scale,
+  }));
+}
+
+/** The sum, exactly. */
+export function add(a: Decimal, b: Decimal): Decimal {
+  const scale = Math.max(a.scale, b.scale);
+  return { digits: scaled(a, scale) + scaled(b, scale), scale };
+}
+
+export function smallerOf(a: Decimal, b: Decimal): Decimal {
+  return isAbove(a, b) ? b : a;
+}
+
+export function largerOf(a: Decimal, b: Decimal): Decimal {
+  return isAbove(a, b) ? a : b;
+}
+
+/** Whether the first is the larger one. */
+export function isAbove(a: Decimal, b: Decimal): boolean {
+  const scale = Math.max(a.scale, b.scale);
+  return scaled(a, scale) > scaled(b, scale);
+}
+
+function scaled({ digits, scale }: Decimal, wanted: number): bigint {
+  return digits * 10n ** BigInt(wanted - scale);
+}
+
+/** From USD to micro-USD, rounded up: contract §7, "summed exactly and rounded up once to the micro". */
+export function roundUpToMicroUsd({ digits, scale }: Decimal): bigint {
+  if (scale <= MICRO_DIGITS) return digits * 10n ** BigInt(MICRO_DIGITS - scale);
+  const divisor = 10n ** BigInt(scale - MICRO_DIGITS);
+  return (digits + divisor - 1n) / divisor;
 }

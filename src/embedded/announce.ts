@@ -9,7 +9,7 @@ const EXAMPLE_BODY = '{"model":"darkroom/scene","input":{"prompt":"a lighthouse 
 
 /** The whole announcement. A key is in it only when it was just made. */
 export function announce(facts: InstallationFacts): string {
-  const { apiUrl, temporalUiUrl, dataDir, firstRun } = facts;
+  const { apiUrl, adminUrl, temporalUiUrl, dataDir, firstRun } = facts;
   // A second terminal knows of the default folder only.
   const isDefault = dataDir === locateDataFolder(undefined, {});
   const admin = `npm run admin --${isDefault ? '' : ` --data-dir '${dataDir}'`}`;
@@ -18,6 +18,7 @@ export function announce(facts: InstallationFacts): string {
     'Darkroom is running.',
     '',
     `  API          ${apiUrl}/v1`,
+    `  Admin        ${adminUrl}/admin`,
     ...(temporalUiUrl === undefined ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
     `  Data folder  ${dataDir}`,
     `  Logs         ${path.join(dataDir, 'logs')}`,
@@ -25,6 +26,7 @@ export function announce(facts: InstallationFacts): string {
     '',
     ...(firstRun.apiKey === undefined ? howToGetKey(admin) : firstSteps(apiUrl, firstRun.apiKey)),
     `Top up:        ${admin} accounts top-up ${firstRun.accountId} --usd 10`,
+    `Admin token:   ${admin} admin-token show`,
     'Stop:          Ctrl-C',
     '',
   ];

@@ -28,7 +28,7 @@ import {
 import type { Cluster } from './postgres.ts';
 import { ProcessRecord } from './process-record.ts';
 import { roleLaunch, runRole, waitForRole } from './role.ts';
-import type { ServingRole } from './role.ts';
+import type { RoleAddresses, ServingRole } from './role.ts';
 import { readOrMakeSecrets } from './secrets.ts';
 import type { EmbeddedSettings } from './settings.ts';
 import { obtainTemporalCli } from './temporal-cli.ts';
@@ -37,6 +37,7 @@ import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
 /** What a started installation is like, for whoever prints it. */
 export interface InstallationFacts {
   readonly apiUrl: string;
+  readonly adminUrl: string;
   readonly temporalUiUrl: string | undefined;
   readonly dataDir: string;
   readonly firstRun: FirstRunAnswer;
@@ -90,9 +91,11 @@ export class Installation {
     const environment: NodeJS.ProcessEnv = {
       URL_SIGNING_KEY: secrets.urlSigningKey,
       ENCRYPTION_KEY: secrets.encryptionKey,
+      ...(settings.hasAdminToken ? {} : { ADMIN_TOKEN: secrets.adminToken }),
       STORE_URL: pathToFileURL(path.join(dataDir, 'objects')).href,
       ...withoutEmpty(this.#options.environment),
       PORT: String(ports.api),
+      ADMIN_PORT: String(ports.admin),
       LOG_FORMAT: 'json',
       DARKROOM_EMBEDDED: 'true',
       SHUTDOWN_GRACE_SECONDS: String(settings.shutdownGraceSeconds),
@@ -111,13 +114,13 @@ export class Installation {
     ]);
     await runRole(program, 'migrate', environment, this.#log('migrate'), signal);
     const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
-    const [apiUrl = `http://${settings.host}:${ports.api}`] = await Promise.all([
-      this.#startRole('api', environment),
-      this.#startRole('worker', environment),
-    ]);
+    const [api] = await Promise.all([this.#startRole('api', environment), this.#startRole('worker', environment)]);
+    const { apiUrl = `http://${settings.host}:${ports.api}` } = api;
+    const { adminUrl = `http://${settings.adminHost}:${ports.admin}` } = api;
     const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
     await writeInstance({
       apiUrl,
+      adminUrl,
       ...(temporalUiUrl === undefined ? {} : { temporalUiUrl }),
       temporalAddress: environment['TEMPORAL_ADDRESS'] ?? '',
       databaseUrl: environment['DATABASE_URL'] ?? '',
@@ -125,7 +128,7 @@ export class Installation {
       dataDir,
       environment: configurationOf(environment),
     });
-    return { apiUrl, temporalUiUrl, dataDir, firstRun };
+    return { apiUrl, adminUrl, temporalUiUrl, dataDir, firstRun };
   }
 
   /** Stops all parts: those that use others first. */
@@ -156,11 +159,12 @@ export class Installation {
     }
   }
 
-  async #claimPorts(): Promise<{ api: number; postgres: number; temporal: number; temporalUi: number }> {
+  async #claimPorts(): Promise<{ api: number; admin: number; postgres: number; temporal: number; temporalUi: number }> {
     const { settings } = this.#options;
     const { database, temporal } = settings.runsElsewhere;
     return {
       api: await claimPort(settings.port, 'the API', 'PORT', settings.host),
+      admin: await claimPort(settings.adminPort, 'the admin listener', 'ADMIN_PORT', settings.adminHost),
       postgres: database ? 0 : await claimPort(settings.postgresPort, 'PostgreSQL', 'POSTGRES_PORT'),
       temporal: temporal ? 0 : await claimPort(settings.temporalPort, 'Temporal', 'TEMPORAL_PORT'),
       temporalUi: temporal ? 0 : await claimPort(settings.temporalUiPort, "Temporal's Web UI", 'TEMPORAL_UI_PORT'),
@@ -218,21 +222,21 @@ export class Installation {
     return address;
   }
 
-  async #startRole(role: ServingRole, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
-    let url: string | undefined;
+  async #startRole(role: ServingRole, environment: NodeJS.ProcessEnv): Promise<RoleAddresses> {
+    let addresses: RoleAddresses = {};
     const part = this.#part({
       name: role,
       title: role === 'api' ? 'The API' : 'The worker',
       launch: async () => roleLaunch(this.#options.program, role, environment),
       waitUntilReady: async (announced, signal) => {
-        url = await waitForRole(announced, signal);
+        addresses = await waitForRole(announced, signal);
       },
       stopSignal: 'SIGTERM',
       stopTimeoutMs: this.#options.settings.shutdownGraceSeconds * 1000 + ROLE_STOP_MARGIN_MS,
     });
     this.#roles.push(part);
     await part.start();
-    return url;
+    return addresses;
   }
 
   #part(definition: PartDefinition): Part {

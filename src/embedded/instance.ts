@@ -12,6 +12,7 @@ export interface Instance {
   readonly pid: number;
   /** Absolute addresses, without a trailing slash. */
   readonly apiUrl: string;
+  readonly adminUrl: string;
   /** Absent where Temporal runs elsewhere. */
   readonly temporalUiUrl?: string;
   readonly temporalAddress: string;

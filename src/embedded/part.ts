@@ -16,6 +16,8 @@ export interface ReadyMessage {
   readonly type: 'ready';
   /** Where the api listens. */
   readonly url?: string;
+  /** Where it listens for operators. */
+  readonly adminUrl?: string;
 }
 
 /** What a part is. */

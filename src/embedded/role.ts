@@ -29,13 +29,20 @@ export function roleLaunch(program: string, role: ServingRole | OneTimeRole, env
   };
 }
 
+/** Where a role listens, if it does. */
+export interface RoleAddresses {
+  readonly apiUrl?: string;
+  readonly adminUrl?: string;
+}
+
 /** Waits for a serving role's word, and for the API's own `/readyz` where we can ask it. */
-export async function waitForRole(announced: Promise<ReadyMessage>, signal: AbortSignal): Promise<string | undefined> {
-  const { url } = await untilAborted(announced, signal);
+export async function waitForRole(announced: Promise<ReadyMessage>, signal: AbortSignal): Promise<RoleAddresses> {
+  const { url, adminUrl } = await untilAborted(announced, signal);
   // HTTPS with a certificate for a public name could not be verified on loopback.
-  if (url?.startsWith('http://') !== true) return url;
-  while (!(await answersReady(url, signal))) await delay(100, undefined, { signal });
-  return url;
+  if (url?.startsWith('http://') === true) {
+    while (!(await answersReady(url, signal))) await delay(100, undefined, { signal });
+  }
+  return { ...(url === undefined ? {} : { apiUrl: url }), ...(adminUrl === undefined ? {} : { adminUrl }) };
 }
 
 async function answersReady(url: string, signal: AbortSignal): Promise<boolean> {

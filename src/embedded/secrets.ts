@@ -13,9 +13,11 @@ export interface InstallationSecrets {
   /** `ENCRYPTION_KEY`: without it stored webhook secrets cannot be read. */
   readonly encryptionKey: string;
   readonly postgresPassword: string;
+  /** `ADMIN_TOKEN`: what operators send to the admin listener. */
+  readonly adminToken: string;
 }
 
-const FILE = 'secrets.json';
+const SECRETS_FILE = 'secrets.json';
 const SECRET_BYTES = 32;
 
 /**
@@ -26,12 +28,15 @@ const SECRET_BYTES = 32;
  * @throws {EmbeddedError} they are gone or damaged.
  */
 export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): Promise<InstallationSecrets> {
-  const file = path.join(folder, FILE);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (text !== undefined) return parseSecrets(text, file);
+  const file = path.join(folder, SECRETS_FILE);
+  const found = await readSecrets(folder);
+  if (found !== undefined) {
+    if (found.adminToken !== undefined) return { ...found, adminToken: found.adminToken };
+    // Folders of before there was an admin listener.
+    const completed = { ...found, adminToken: randomSecret() };
+    await writeSecrets(file, completed);
+    return completed;
+  }
   if (hasDatabase) {
     throw new EmbeddedError(
       `${file} is gone, and the database beside it cannot be opened without it: restore that file.`,
@@ -41,25 +46,44 @@ export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): P
     urlSigningKey: randomSecret(),
     encryptionKey: randomSecret(),
     postgresPassword: randomSecret(),
+    adminToken: randomSecret(),
   };
-  await writeWhole(file, `${JSON.stringify(made, null, 2)}\n`, 0o600);
+  await writeSecrets(file, made);
   return made;
+}
+
+/** The secrets of a data folder; undefined where it has none yet. @throws {EmbeddedError} they are damaged. */
+export async function readSecrets(folder: string): Promise<StoredSecrets | undefined> {
+  const file = path.join(folder, SECRETS_FILE);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  return text === undefined ? undefined : parseSecrets(text, file);
+}
+
+/** What a file holds that was written by an earlier release. */
+type StoredSecrets = Omit<InstallationSecrets, 'adminToken'> & { readonly adminToken: string | undefined };
+
+async function writeSecrets(file: string, secrets: InstallationSecrets): Promise<void> {
+  await writeWhole(file, `${JSON.stringify(secrets, null, 2)}\n`, 0o600);
 }
 
 function randomSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-function parseSecrets(text: string, file: string): InstallationSecrets {
+function parseSecrets(text: string, file: string): StoredSecrets {
   try {
     const found = JSON.parse(text) as Partial<Record<keyof InstallationSecrets, unknown>>;
-    const { urlSigningKey, encryptionKey, postgresPassword } = found;
+    const { urlSigningKey, encryptionKey, postgresPassword, adminToken } = found;
     if (
       typeof urlSigningKey === 'string' &&
       typeof encryptionKey === 'string' &&
-      typeof postgresPassword === 'string'
+      typeof postgresPassword === 'string' &&
+      (typeof adminToken === 'string' || adminToken === undefined)
     ) {
-      return { urlSigningKey, encryptionKey, postgresPassword };
+      return { urlSigningKey, encryptionKey, postgresPassword, adminToken };
     }
   } catch {
     // Told below, with the file's name and without its content.

@@ -10,10 +10,14 @@ export interface EmbeddedSettings {
   readonly host: string;
   /** 0 in any of the ports: a free one. */
   readonly port: number;
+  readonly adminHost: string;
+  readonly adminPort: number;
   readonly postgresPort: number;
   readonly temporalPort: number;
   readonly temporalUiPort: number;
   readonly temporalCliPath: string;
+  /** Whether the environment names a token for operators; otherwise the installation has its own. */
+  readonly hasAdminToken: boolean;
   readonly shutdownGraceSeconds: number;
   /** Which parts are not ours to run, because the environment names others. */
   readonly runsElsewhere: { readonly database: boolean; readonly temporal: boolean; readonly store: boolean };
@@ -28,10 +32,13 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
   const settings: EmbeddedSettings = {
     host: read.text('HOST'),
     port: read.integer('PORT'),
+    adminHost: read.text('ADMIN_HOST'),
+    adminPort: read.integer('ADMIN_PORT'),
     postgresPort: read.integer('POSTGRES_PORT'),
     temporalPort: read.integer('TEMPORAL_PORT'),
     temporalUiPort: read.integer('TEMPORAL_UI_PORT'),
     temporalCliPath: read.text('TEMPORAL_CLI_PATH'),
+    hasAdminToken: isSet(environment, 'ADMIN_TOKEN'),
     shutdownGraceSeconds: isSet(environment, 'SHUTDOWN_GRACE_SECONDS')
       ? read.integer('SHUTDOWN_GRACE_SECONDS')
       : DEFAULT_GRACE_SECONDS,
@@ -41,6 +48,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
       store: isSet(environment, 'STORE_URL'),
     },
   };
+  read.longSecret('ADMIN_TOKEN');
   checkPortsDiffer(settings, read);
   checkEveryVariable(environment, read);
   read.throwIfBroken();
@@ -51,6 +59,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
 function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): void {
   const ports = {
     PORT: settings.port,
+    ADMIN_PORT: settings.adminPort,
     TEMPORAL_PORT: settings.temporalPort,
     TEMPORAL_UI_PORT: settings.temporalUiPort,
     POSTGRES_PORT: settings.postgresPort,

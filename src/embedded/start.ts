@@ -19,7 +19,7 @@ Usage: npm start -- [options]
   --verbose            shows all log lines of all parts, not only warnings
   --help               shows this
 
-Ports: PORT (8787), TEMPORAL_PORT (7233), TEMPORAL_UI_PORT (8233), POSTGRES_PORT (a free one); 0 picks a free one.
+Ports: PORT (8787), ADMIN_PORT (8788), TEMPORAL_PORT (7233), TEMPORAL_UI_PORT (8233), POSTGRES_PORT (a free one); 0 picks a free one.
 DATABASE_URL, TEMPORAL_ADDRESS and STORE_URL name services of your own, which are then not started here.
 All variables: .env.example.
 `;

@@ -9,7 +9,8 @@ import { Piscina } from 'piscina';
 import { packageModule } from '../config/package-root.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { isEngineName } from './engine-names.ts';
-import type { EngineJob, EnginePool, RenderedFile } from './engine.ts';
+import { UnusableInputError } from '../providers/unusable-input-error.ts';
+import type { EngineJob, EnginePool, RenderedFile, ThreadAnswer } from './engine.ts';
 
 /**
  * 256 MB of JavaScript heap a thread. Pixels live outside that heap; what is inside is shapes and code, some 30 MB at
@@ -70,7 +71,7 @@ class Gate {
  */
 export function createEnginePool(options: { threads: number; logger: Logger; threadModule?: string }): EnginePool {
   const { threads, logger, threadModule = packageModule('src/engines/thread.ts') } = options;
-  const piscina = new Piscina<EngineJob, readonly RenderedFile[]>({
+  const piscina = new Piscina<EngineJob, ThreadAnswer>({
     filename: threadModule,
     minThreads: 0,
     maxThreads: threads,
@@ -100,7 +101,9 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
     signal.addEventListener('abort', stop, { once: true });
     running.add(controller);
     try {
-      return await piscina.run(job, { signal: controller.signal });
+      const answer = await piscina.run(job, { signal: controller.signal });
+      if (answer.kind === 'unusable_input') throw new UnusableInputError(answer.problem);
+      return answer.files;
     } catch (err) {
       if (signal.aborted) throw abortError(signal);
       // What is left of AbortError is a thread that died while it started; whoever waits did not abort anything.

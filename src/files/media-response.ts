@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import parseRange from 'range-parser';
+import { listsTag } from './entity-tag.ts';
 import { mediaTypeOf } from './media-types.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 
@@ -102,12 +103,6 @@ function requestedRange(request: MediaRequest, etag: string): ByteRange | 'unsat
 function withinSize(header: string, sizeBytes: number): string {
   const suffix = /^bytes=\s*-(\d+)\s*$/i.exec(header)?.[1];
   return suffix !== undefined && Number(suffix) > sizeBytes ? `bytes=-${sizeBytes}` : header;
-}
-
-/** Whether a condition's list of entity tags has ours. `weak` ignores a `W/`, `strong` refuses it (RFC 9110 §8.8.3.2). */
-function listsTag(header: string, etag: string, comparison: 'weak' | 'strong'): boolean {
-  const tags = header.split(',').map((tag) => tag.trim());
-  return tags.some((tag) => tag === '*' || tag === etag || (comparison === 'weak' && tag === `W/${etag}`));
 }
 
 function disposition({ mimeType, fileName }: MediaRequest): string {

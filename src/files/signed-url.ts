@@ -15,7 +15,7 @@ const TOKEN_VERSION = 'v1';
 const PURPOSE = 'darkroom/download-url/v1';
 const MIN_KEY_LENGTH = 32;
 /** 5 min: repeated reads give the same URL for some minutes, so that ETag and browser caches work (contract §3). */
-const ROUNDING_SECONDS = 300;
+export const ROUNDING_SECONDS = 300;
 const MAC_LENGTH = 22;
 const TOKEN = /^v1\.([A-Za-z0-9_-]{1,64})\.([0-9a-z]{1,8})\.([A-Za-z0-9_-]{22})$/;
 const OUTPUT_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -40,12 +40,20 @@ export interface SignedUrl {
 }
 
 export interface UrlSigner {
+  /** What every URL of ours begins with: no trailing slash, no `/v1`. */
+  readonly publicUrl: string;
   /**
    * Signs a download address. A few microseconds: it runs for each output of each task that is read.
    *
-   * @param output its id, and `<taskId>-<n>.<ext>` as the file name.
+   * @param output its id, and `<taskId>-<n>.<ext>` as the file name; `notAfter` cuts the URL's life, `expireAt` gives it
+   *   another end than now plus the lifetime, both in Unix seconds.
    */
-  sign(output: { readonly outputId: string; readonly fileName: string }): SignedUrl;
+  sign(output: {
+    readonly outputId: string;
+    readonly fileName: string;
+    readonly notAfter?: number;
+    readonly expireAt?: number;
+  }): SignedUrl;
   /**
    * Tells which output a token opens.
    *
@@ -84,10 +92,12 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   const key = deriveKey(options.signingKey);
   const accepted = [key, ...(options.previousSigningKeys ?? []).map(deriveKey)];
   return {
-    sign({ outputId, fileName }) {
+    publicUrl: options.publicUrl,
+    sign({ outputId, fileName, notAfter = Infinity, expireAt: end }) {
       if (!OUTPUT_ID.test(outputId)) throw new TypeError('not an output id');
       const earliest = now() / 1000 + options.lifetimeSeconds;
-      const expireAt = Math.ceil(earliest / ROUNDING_SECONDS) * ROUNDING_SECONDS;
+      const usual = Math.ceil(earliest / ROUNDING_SECONDS) * ROUNDING_SECONDS;
+      const expireAt = Math.min(end ?? usual, notAfter);
       const claim = `${TOKEN_VERSION}.${outputId}.${expireAt.toString(36)}`;
       return { url: `${base}${claim}.${macOf(claim, key)}/${encodeURIComponent(fileName)}`, expireAt };
     },

@@ -1,22 +1,30 @@
 /**
- * The public application: middleware and routes put together. The facade of architecture.md: it maps rows to the wire
- * and decides nothing.
+ * An application: middleware and routes put together. The facade of architecture.md: it maps rows to the wire and decides
+ * nothing. The public one is here, the one for operators in admin-app.ts.
  */
 import Router from '@koa/router';
 import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
 import type { Context } from 'koa';
+import type { HttpConfig } from '../config/config.ts';
 import { NOT_FOUND, RequestError } from './errors.ts';
 import type { HttpContext } from './context.ts';
 import { answerErrors, requireHttps } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
 import { publicRoutes } from './public-routes.ts';
 import { registerRoutes } from './register-routes.ts';
+import type { Route } from './route.ts';
 
 /** What a client that goes away in the middle leaves behind: not an error of ours. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
 
+/** The public application. */
 export function createApp(http: HttpContext): Koa<RequestState> {
+  return assembleApp(http, http.config.http, publicRoutes(http));
+}
+
+/** @param listener how the listener is protected that serves it. */
+export function assembleApp(http: HttpContext, listener: HttpConfig, routes: readonly Route[]): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.on('error', (error: Error & { code?: string }) => {
     // HPE: the parser's own errors, which are answered where they arise (server.ts).
@@ -25,10 +33,10 @@ export function createApp(http: HttpContext): Koa<RequestState> {
   });
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  registerRoutes(router, http, publicRoutes(http));
+  registerRoutes(router, http, routes);
 
   app.use(answerErrors(http));
-  app.use(requireHttps(http.config.http));
+  app.use(requireHttps(listener));
   app.use(router.routes());
   app.use(answerUnrouted);
   return app;

@@ -27,6 +27,22 @@ export function isTrusted(trustedProxies: BlockList, address: string): boolean {
   return version !== 0 && trustedProxies.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
+/**
+ * Whom a limit by address counts as one: an IPv4 address, and of IPv6 the /64, which is the least that one subscriber has.
+ *
+ * @param address as `createClientAddress` tells it.
+ */
+export function addressBlock(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [withoutZone = ''] = address.split('%');
+  // The URL parser writes an address in its one canonical form, its last four bytes in hexadecimal too.
+  const [head = '', tail] = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1).split('::');
+  const before = head.split(':').filter((part) => part !== '');
+  const after = (tail ?? '').split(':').filter((part) => part !== '');
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+}
+
 /** IPv4 as it is, also where the socket spells it as IPv6. */
 export function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');

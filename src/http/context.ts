@@ -3,18 +3,23 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '../accounts/authenticate.ts';
+import type { KeyUse } from '../accounts/key-use.ts';
 import type { WebhookKeys } from '../accounts/webhook-key.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import type { Egress } from '../egress/guarded-client.ts';
+import type { EgressPolicy } from '../egress/policy.ts';
 import type { ObjectStore } from '../files/object-store.ts';
 import type { UrlSigner } from '../files/signed-url.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
+import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskCreator } from '../tasks/create.ts';
+import type { EventFeed } from '../tasks/feed.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { EventStreams } from './event-stream.ts';
 
 export interface HttpContext {
   readonly config: Config;
@@ -25,16 +30,24 @@ export interface HttpContext {
   readonly definitions: PinnedDefinitions;
   readonly webhookKeys: WebhookKeys;
   readonly egress: Egress;
+  /** Judges URLs that clients give. */
+  readonly egressPolicy: EgressPolicy;
   readonly authenticator: Authenticator;
+  readonly keyUse: KeyUse;
   readonly rateLimiter: RateLimiter;
   readonly catalogue: Catalogue;
   readonly taskCreator: TaskCreator;
+  /** Closed when the process drains: streams end, and whoever waits is answered. */
+  readonly feed: EventFeed;
+  readonly eventStreams: EventStreams;
   /** Milliseconds since 1970. */
   now(): number;
   /** Whose request it is: the socket's peer, or what a trusted proxy says (contract §7). */
   clientAddress(request: IncomingMessage): string;
-  /** There is something in the outbox. */
-  wakeLauncher(): void;
+  /** There is something in the outbox; `claimed` is this process's to deliver. */
+  wakeLauncher(claimed?: OutboxItem): void;
+  /** Whether this process can deliver starts at this moment. */
+  mayClaim(): boolean;
   /** A task was read: after the answer, look whether it needs repair. */
   considerRepair(task: TaskDetail): void;
   /** Whether this process takes requests: false from SIGTERM on. */

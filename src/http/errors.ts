@@ -2,19 +2,29 @@
  * The one place where errors become HTTP (contract §1). Nothing else in the program knows a status code, and no answer
  * holds a stack, SQL, a host name, a key or a provider's words.
  */
+import { UnknownLedgerEntryError } from '../billing/ledger-list.ts';
 import { SpendCapError } from '../billing/spend-caps.ts';
+import { TooMuchUsageError } from '../billing/usage.ts';
 import { AccountSuspendedError, ForbiddenError, UnauthenticatedError } from '../accounts/authenticate.ts';
+import { AccountNotFoundError } from '../accounts/accounts.ts';
+import { AdjustmentTooLargeError } from '../billing/ledger.ts';
+import { BalanceTooLargeError, ReferenceUsedError } from '../billing/operator-entries.ts';
+import { KeyNotFoundError, KeyRefusedError } from '../accounts/keys.ts';
 import { ContradictoryRouteError, ModelUnavailableError, UnknownRouteError } from '../catalogue/catalogue.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
 import { ObjectNotFoundError } from '../files/object-store.ts';
 import { StoreUnavailableError } from '../files/store-unavailable-error.ts';
 import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
+import { UploadNotFoundError, UploadsFullError } from '../files/uploads.ts';
+import { UnsupportedMediaError } from '../media/inspect.ts';
 import { OutputNotFoundError } from '../outputs/outputs.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { IdempotencyMismatchError, InsufficientBalanceError, QueueFullError } from '../tasks/accept.ts';
 import { InvalidTaskError } from '../tasks/create.ts';
 import { TaskNotFoundError } from '../tasks/read.ts';
+import { TaskNotOverError } from '../tasks/erase.ts';
+import { NotRedeliverableError } from '../tasks/redeliver.ts';
 
 /** What is answered: `headers` beside the envelope. */
 export interface HttpProblem {
@@ -75,10 +85,24 @@ export function problemOf(
   }
   if (
     error instanceof InvalidTaskError ||
+    error instanceof NotRedeliverableError ||
+    error instanceof TaskNotOverError ||
+    error instanceof KeyRefusedError ||
+    error instanceof ReferenceUsedError ||
+    error instanceof BalanceTooLargeError ||
+    error instanceof AdjustmentTooLargeError ||
     error instanceof UnknownRouteError ||
     error instanceof ContradictoryRouteError
   ) {
     return { status: 400, errorCode: 'INVALID_REQUEST', message: error.message };
+  }
+  if (error instanceof UnknownLedgerEntryError) {
+    const message = 'invalid request: cursor: not one that this list gave';
+    return { status: 400, errorCode: 'INVALID_REQUEST', message };
+  }
+  if (error instanceof TooMuchUsageError) {
+    const message = 'invalid request: groupBy: more rows than one answer holds; ask for fewer days or groups';
+    return { status: 400, errorCode: 'INVALID_REQUEST', message };
   }
   if (error instanceof InsufficientBalanceError) {
     const needed = formatUsd(error.neededMicroUsd);
@@ -112,19 +136,34 @@ export function problemOf(
       headers: { 'Retry-After': RETRY_QUEUE_SECONDS },
     };
   }
-  if (error instanceof ExpiredUrlError) {
+  if (error instanceof UploadsFullError) {
     return {
-      status: 403,
-      errorCode: 'URL_EXPIRED',
-      message: 'this download URL has expired; GET /v1/tasks/<id> gives a fresh one',
+      status: 429,
+      errorCode: 'RATE_LIMITED',
+      message:
+        'this account keeps 10 GB of uploads, which is all it may; delete some with DELETE /v1/files/<id>, or wait: each is kept 24 h',
+      headers: { 'Retry-After': String(error.retryAfterSeconds) },
     };
+  }
+  if (error instanceof UnsupportedMediaError) {
+    const got = error.mimeType === undefined ? '' : ` (it is ${error.mimeType})`;
+    const message = `the file is no image, video or audio of a type that is taken${got}`;
+    return { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message };
+  }
+  if (error instanceof ExpiredUrlError) {
+    const place = error.outputId.startsWith('file_') ? 'GET /v1/files/<id>' : 'GET /v1/tasks/<id>';
+    const message = `this download URL has expired; ${place} gives a fresh one`;
+    return { status: 403, errorCode: 'URL_EXPIRED', message };
   }
   if (error instanceof InvalidUrlError) {
     return { status: 403, errorCode: 'FORBIDDEN', message: 'this download URL is not valid' };
   }
   if (
     error instanceof TaskNotFoundError ||
+    error instanceof AccountNotFoundError ||
+    error instanceof KeyNotFoundError ||
     error instanceof OutputNotFoundError ||
+    error instanceof UploadNotFoundError ||
     error instanceof ObjectNotFoundError
   ) {
     return NOT_FOUND;

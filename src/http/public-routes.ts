@@ -4,10 +4,38 @@
  */
 import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
+import { accountRoutes } from './routes/account.ts';
+import { estimateRoutes } from './routes/estimate.ts';
+import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { mediaRoutes } from './routes/media.ts';
+import { modelRoutes } from './routes/models.ts';
+import { referenceRoutes } from './routes/reference.ts';
+import { taskListRoutes } from './routes/task-list.ts';
+import { taskCallbackRoutes } from './routes/task-callback.ts';
+import { taskDetailRoutes } from './routes/task-detail.ts';
+import { taskEventRoutes } from './routes/task-events.ts';
+import { storageRoutes } from './routes/storages.ts';
 import { taskRoutes } from './routes/tasks.ts';
+import { webhookKeyRoutes } from './routes/webhook-key.ts';
 
 export function publicRoutes(http: HttpContext): readonly Route[] {
-  return [...taskRoutes(http), ...mediaRoutes(http), ...healthRoutes(http)];
+  const routes = [
+    ...taskRoutes(http),
+    ...taskDetailRoutes(http),
+    ...taskEventRoutes(http),
+    ...taskCallbackRoutes(http),
+    ...taskListRoutes(http),
+    ...storageRoutes(http),
+    ...fileRoutes(http),
+    ...estimateRoutes(http),
+    ...modelRoutes(http),
+    ...accountRoutes(http),
+    ...keyRoutes(http),
+    ...webhookKeyRoutes(http),
+    ...mediaRoutes(http),
+    ...healthRoutes(http),
+  ];
+  return [...routes, ...referenceRoutes(http, routes)];
 }

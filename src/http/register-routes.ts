@@ -2,7 +2,6 @@
  * From a route's description to what serves it: who asks and whether they may, how often, the query and the body by
  * their schemas, then the handler, then the answer with its entity tag (contract §1, §3, §7).
  */
-import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import etag from 'etag';
 import type { ParameterizedContext } from 'koa';
@@ -10,19 +9,18 @@ import { UnauthenticatedError, requireScope } from '../accounts/authenticate.ts'
 import type { Caller } from '../accounts/authenticate.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { Check } from '../catalogue/schema-validation.ts';
-import { DatabaseUnavailableError } from '../database/database.ts';
+import { listsTag } from '../files/entity-tag.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';
 import type { HttpContext } from './context.ts';
 import { invalidRequest } from './errors.ts';
+import { countFailedAuthentication } from './failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from './json-body.ts';
 import type { RequestState } from './middleware.ts';
+import { requireOperator } from './operator.ts';
 import { readQuery } from './query.ts';
 import type { Route, RouteRequest } from './route.ts';
-
-/** The contract names such a limit and no number (§7): attempts without a usable key from one address. */
-const AUTH_FAILURES_PER_MINUTE = 60;
 
 /** Registers routes in their order. */
 export function registerRoutes(router: Router<RequestState>, http: HttpContext, routes: readonly Route[]): void {
@@ -45,6 +43,7 @@ function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void>
 
   return async (ctx) => {
     if (route.access === 'none' || route.access === 'operator') {
+      if (route.access === 'operator') await requireOperator(http, ctx.req);
       await answer(ctx);
       return;
     }
@@ -69,8 +68,7 @@ function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void>
     try {
       return await http.authenticator.authenticate(authorizationOf(ctx));
     } catch (error) {
-      // Whoever has a good key is served, whatever others of the same address try.
-      if (error instanceof UnauthenticatedError) await countFailure(http, ctx.req);
+      if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
       throw error;
     }
   }
@@ -105,7 +103,7 @@ function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void>
     const result = await route.handle(request);
     if (result === undefined) return;
     ctx.status = 200;
-    if (ctx.response.get('Cache-Control') === '') {
+    if (!ctx.res.hasHeader('Cache-Control')) {
       ctx.set('Cache-Control', route.method === 'GET' ? 'private, no-cache' : 'no-store');
     }
     answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
@@ -122,17 +120,6 @@ function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void>
     }
     return body;
   }
-}
-
-/** @throws {RateLimitedError} no usable key, once too often from this address. */
-async function countFailure(http: HttpContext, request: IncomingMessage): Promise<void> {
-  const budget = { id: `auth:${http.clientAddress(request)}`, perMinute: AUTH_FAILURES_PER_MINUTE };
-  const waitSeconds = await http.rateLimiter.take(budget).catch((error: unknown) => {
-    // A malformed key needs no database to be refused.
-    if (error instanceof DatabaseUnavailableError) return 0;
-    throw error;
-  });
-  if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
 }
 
 function bodyCheck({ body }: Route): Check | undefined {
@@ -172,8 +159,11 @@ function answerJson(ctx: Served, value: unknown): void {
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = text;
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return;
-  ctx.set('ETag', etag(text));
-  if (ctx.fresh) {
+  const tag = etag(text);
+  ctx.set('ETag', tag);
+  // Not `ctx.fresh`: it gives up where the request says `no-cache`, which many clients send beside the condition.
+  const condition = ctx.req.headers['if-none-match'];
+  if (condition !== undefined && listsTag(condition, tag, 'weak')) {
     ctx.status = 304;
     ctx.body = null;
   }

@@ -30,6 +30,13 @@ export type RouteAnswer =
   | { readonly kind: 'json'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'other'; readonly mimeTypes: readonly string[]; readonly description: string };
 
+/** An answer beside the usual one: `schema` where it is JSON, `mimeTypes` where it is not, neither where it has no body. */
+export interface OtherAnswer {
+  readonly description: string;
+  readonly schema?: TSchema;
+  readonly mimeTypes?: readonly string[];
+}
+
 /** How a request's body is read. */
 export type RouteBody =
   | {
@@ -82,6 +89,10 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RouteBody & { readonly schema?: Body };
   readonly answer: RouteAnswer;
+  /** Headers of the answer that mean something on this route, with a line for each. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** What else is answered and is no error of the envelope, by status; under 200: another form of the same answer. */
+  readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
   /** Error codes beside those that every route of its kind can answer. */
   readonly errors?: readonly string[];
   /** @returns what the answer holds; undefined where the handler has answered by itself. */

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -32,9 +32,23 @@ export interface RunningServer {
 export class PortInUseError extends Error {
   override readonly name = 'PortInUseError';
 
-  constructor(port: number) {
-    super(`port ${port} is in use; stop what listens there, or set PORT to another`);
+  constructor(port: number, variable: 'PORT' | 'ADMIN_PORT' = 'PORT') {
+    super(`port ${port} is in use; stop what listens there, or set ${variable} to another`);
   }
+}
+
+/** Connections whose request is bounded by whoever reads its body, and not by the request time-out. */
+const boundByReader = new WeakSet<Duplex>();
+
+/**
+ * Takes a request out of the request time-out, which is for bodies that arrive in one go: an upload on a slow line takes
+ * minutes, and its reader bounds it (upload-body.ts). The next request of the connection has the time-out again.
+ *
+ * @returns ends this; a body that is not read to its end by then is for the caller to cut off.
+ */
+export function leaveToReader({ socket }: IncomingMessage): () => void {
+  boundByReader.add(socket);
+  return () => void boundByReader.delete(socket);
 }
 
 const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -44,6 +58,8 @@ const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message
 
 /** What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1). */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  // The server tells this once of a request and does nothing by itself where there is a listener.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && boundByReader.has(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -60,13 +76,21 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** @throws {PortInUseError} */
-export async function listen(config: HttpConfig, listener: RequestListener): Promise<RunningServer> {
+/**
+ * @param changes time-outs of a test that cannot wait for ours.
+ * @throws {PortInUseError}
+ */
+export async function listen(
+  config: HttpConfig,
+  listener: RequestListener,
+  changes: Partial<typeof LIMITS> = {},
+): Promise<RunningServer> {
+  const limits = { ...LIMITS, ...changes };
   const server =
     config.tls === undefined
-      ? createHttpServer(LIMITS, listener)
+      ? createHttpServer(limits, listener)
       : createHttpsServer(
-          { ...LIMITS, cert: await readFile(config.tls.certificateFile), key: await readFile(config.tls.keyFile) },
+          { ...limits, cert: await readFile(config.tls.certificateFile), key: await readFile(config.tls.keyFile) },
           listener,
         );
   await new Promise<void>((resolve, reject) => {

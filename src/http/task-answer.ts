@@ -11,6 +11,7 @@ import type { TaskDetail } from '../tasks/read.ts';
 import { presentTask } from '../wire/task.ts';
 import type { WireTask } from '../wire/task.ts';
 import type { HttpContext } from './context.ts';
+import { tellDeprecation } from './deprecation.ts';
 import type { RequestState } from './middleware.ts';
 
 /** @throws {TaskNotFoundError} a text that cannot be a task's id names no task. */
@@ -19,13 +20,14 @@ export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): Tas
   return taskId;
 }
 
-/** Presents a task, with `Retry-After` where it is not over (contract §3). */
+/** Presents a task, with `Retry-After` where it is not over, and what is to be said of its model (contract §3, §8). */
 export async function answerDetail(
   ctx: ParameterizedContext<RequestState>,
   http: HttpContext,
   task: TaskDetail,
 ): Promise<WireTask> {
   ctx.set('Cache-Control', 'private, no-cache');
+  tellDeprecation(ctx, http.catalogue.find(task.model));
   if (!isTerminal(task.status)) {
     const { typicalSeconds } = await http.definitions.read(task.definitionHash);
     ctx.set('Retry-After', String(secondsUntilWorthAsking(typicalSeconds, task.ageSeconds)));

@@ -1,8 +1,12 @@
 /**
  * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, stack.md "rate limits"): a tenth of a
  * minute's tokens at a time, so that any number of processes share one limit and hardly a request asks the database.
- * What a process leased and did not use in a tenth of a minute it returns with its next lease.
+ *
+ * A lease keeps its place in the bucket until its process takes the next one, or a minute is over: tokens in the bucket
+ * and tokens in leases are together never more than a minute's, however many processes there are. What a process did not
+ * use within a tenth of a minute it uses no more; it returns that with its next lease.
  */
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Budget, RateLimiter } from './rate-limiter.ts';
@@ -10,107 +14,140 @@ import type { Budget, RateLimiter } from './rate-limiter.ts';
 /** Of the tokens of a minute, and of the minute. */
 const LEASE_SHARE = 10;
 const LEASE_MS = 60_000 / LEASE_SHARE;
+/** A process that was not heard of for this long has died, or has nothing to return: its place is filled again. */
+const FORGIVEN_SECONDS = 60;
+/** A machine whose clock is further ahead than this is wrong: nobody else waits until that time has come. */
+const WRONG_CLOCK_SECONDS = 60;
 /** Some 200 B each: bounds what a flood of addresses can occupy. Whoever is forgotten loses a lease at most. */
 const REMEMBERED_BUDGETS = 20_000;
 
-/** Refills by the time that passed, takes returned tokens back, and gives out whole ones, as many as there are. */
-const REFILLED = `least($2, b.tokens + $4 + $2 * greatest(extract(epoch FROM clock_timestamp() - b.updated_at), 0) / 60)`;
+/**
+ * Refills by the time that passed, takes back what is returned, and gives out whole tokens, as many as there are. What is
+ * returned counts only as long as the lease it comes from has its place.
+ *
+ * $1 budget, $2 its tokens per minute, $3 tokens wanted, $4 tokens returned, $5 process, $6 Unix seconds.
+ */
 const leaseTokens: Statement = {
   name: 'lease_rate_tokens',
-  text: `INSERT INTO rate_buckets AS b (id, tokens, leased, updated_at)
-         VALUES ($1, $2::float8 - least($3::float8, $2::float8), least($3::float8, $2::float8), clock_timestamp())
-         ON CONFLICT (id) DO UPDATE
-            SET leased = least($3::float8, floor(${REFILLED})), tokens = ${REFILLED} - least($3::float8, floor(${REFILLED})),
-                updated_at = greatest(clock_timestamp(), b.updated_at)
-         RETURNING leased, tokens`,
+  text: `INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
+         VALUES ($1, $2::float8 - least($3::float8, $2::float8),
+                 jsonb_build_object($5::text, jsonb_build_array(least($3::float8, $2::float8), $6::float8)),
+                 to_timestamp($6::float8))
+         ON CONFLICT (id) DO UPDATE SET (tokens, leases, updated_at) = (
+           SELECT given.free - given.tokens,
+                  given.others || jsonb_build_object($5::text, jsonb_build_array(given.tokens, $6::float8)),
+                  least(greatest(b.updated_at, to_timestamp($6::float8)), to_timestamp($6::float8 + ${WRONG_CLOCK_SECONDS}))
+             FROM (SELECT coalesce(jsonb_object_agg(l.key, l.value) FILTER (WHERE l.key <> $5::text), '{}') AS others,
+                          coalesce(sum((l.value ->> 0)::float8) FILTER (WHERE l.key <> $5::text), 0) AS lent,
+                          coalesce(sum((l.value ->> 0)::float8) FILTER (WHERE l.key = $5::text), 0) AS own
+                     FROM jsonb_each(b.leases) l
+                    WHERE (l.value ->> 1)::float8 > $6::float8 - ${FORGIVEN_SECONDS}) AS held,
+                  LATERAL (SELECT greatest(0, least($2::float8 , b.tokens + least($4::float8, held.own)
+                             + $2::float8 * greatest($6::float8 - extract(epoch FROM b.updated_at), 0) / 60)) AS free)
+                    AS bucket,
+                  LATERAL (SELECT held.others, bucket.free, least($3::float8, floor(bucket.free)) AS tokens) AS given)
+         RETURNING tokens, (leases -> $5::text ->> 0)::float8 AS leased`,
 };
 
-interface Account {
+/** What this process knows of a budget. */
+interface Holding {
   /** Whole tokens of the lease that are not used yet. */
   tokens: number;
   /** After this the rest of the lease is returned before another is taken; milliseconds since 1970. */
   leaseEndsAt: number;
-  /** What the database had left when it was last asked, and when that was. */
+  /** What the database had left when it was last asked, and when that was: undefined before. */
   left: number;
-  askedAt: number;
+  askedAt: number | undefined;
   /** A lease under way, which every request that finds no token waits for. */
   leasing: Promise<void> | undefined;
   /** How many requests wait for it. */
   waiting: number;
 }
 
+/** @param now milliseconds since 1970. */
 export function createLeasedRateLimiter(options: {
   readonly database: Queryable;
   readonly now: () => number;
 }): RateLimiter {
   const { database, now } = options;
-  const accounts = new LRUCache<string, Account>({ max: REMEMBERED_BUDGETS });
+  const processId = randomUUID();
+  const holdings = new LRUCache<string, Holding>({ max: REMEMBERED_BUDGETS });
 
-  const accountOf = ({ id, perMinute }: Budget): Account => {
-    const known = accounts.get(id);
+  const holdingOf = ({ id, perMinute }: Budget): Holding => {
+    const known = holdings.get(id);
     if (known !== undefined) return known;
-    const account = { tokens: 0, leaseEndsAt: 0, left: perMinute, askedAt: 0, leasing: undefined, waiting: 0 };
-    accounts.set(id, account);
-    return account;
+    const holding = {
+      tokens: 0,
+      leaseEndsAt: 0,
+      left: perMinute,
+      askedAt: undefined,
+      leasing: undefined,
+      waiting: 0,
+    };
+    holdings.set(id, holding);
+    return holding;
   };
 
-  const lease = async (budget: Budget, account: Account): Promise<void> => {
-    // Those that begin to wait from here on take another.
+  const lease = async (budget: Budget, holding: Holding): Promise<void> => {
+    // Whoever asks in this very moment has a share in this lease.
     await Promise.resolve();
-    const wanted = Math.max(Math.ceil(budget.perMinute / LEASE_SHARE), account.waiting);
-    const returned = account.tokens;
-    account.tokens = 0;
+    const wanted = Math.max(Math.ceil(budget.perMinute / LEASE_SHARE), holding.waiting);
+    const returned = holding.tokens;
+    holding.tokens = 0;
+    const askedAt = now();
     const [row] = await database.query<{ leased: number; tokens: number }>(leaseTokens, [
       budget.id,
       budget.perMinute,
       wanted,
       returned,
+      processId,
+      askedAt / 1000,
     ]);
-    account.tokens += row?.leased ?? 0;
-    account.left = row?.tokens ?? 0;
-    account.askedAt = now();
-    account.leaseEndsAt = account.askedAt + LEASE_MS;
+    holding.tokens += row?.leased ?? 0;
+    holding.left = row?.tokens ?? 0;
+    holding.askedAt = askedAt;
+    holding.leaseEndsAt = now() + LEASE_MS;
   };
 
   /** Tokens that the database has by now, as far as is known here. */
-  const estimatedLeft = (budget: Budget, account: Account): number => {
-    const refilled = (budget.perMinute * Math.max(0, now() - account.askedAt)) / 60_000;
-    return Math.min(budget.perMinute, account.left + (account.askedAt === 0 ? budget.perMinute : refilled));
+  const estimatedLeft = (budget: Budget, holding: Holding): number => {
+    if (holding.askedAt === undefined) return budget.perMinute;
+    const refilled = (budget.perMinute * Math.max(0, now() - holding.askedAt)) / 60_000;
+    return Math.min(budget.perMinute, holding.left + refilled);
   };
 
-  const untilNext = (budget: Budget, account: Account): number => {
-    const missing = 1 - estimatedLeft(budget, account);
+  const untilNext = (budget: Budget, holding: Holding): number => {
+    const missing = 1 - estimatedLeft(budget, holding);
     return Math.max(1, Math.ceil((missing * 60) / budget.perMinute));
   };
 
   return {
     async take(budget) {
-      const account = accountOf(budget);
+      const holding = holdingOf(budget);
       for (;;) {
-        if (account.tokens >= 1 && now() < account.leaseEndsAt) {
-          account.tokens -= 1;
+        if (holding.tokens >= 1 && now() < holding.leaseEndsAt) {
+          holding.tokens -= 1;
           return 0;
         }
-        if (account.leasing === undefined) {
+        if (holding.leasing === undefined) {
           // The bucket was empty a moment ago: asking again before a token is back would bring nothing.
-          if (account.tokens < 1 && estimatedLeft(budget, account) < 1) return untilNext(budget, account);
-          account.leasing = lease(budget, account).finally(() => {
-            account.leasing = undefined;
+          if (holding.tokens < 1 && estimatedLeft(budget, holding) < 1) return untilNext(budget, holding);
+          holding.leasing = lease(budget, holding).finally(() => {
+            holding.leasing = undefined;
           });
         }
-        account.waiting += 1;
-        await account.leasing.finally(() => {
-          account.waiting -= 1;
+        holding.waiting += 1;
+        await holding.leasing.finally(() => {
+          holding.waiting -= 1;
         });
-        if (account.tokens < 1) return untilNext(budget, account);
       }
     },
     giveBack(budget) {
-      accountOf(budget).tokens += 1;
+      holdingOf(budget).tokens += 1;
     },
     state(budget) {
-      const account = accountOf(budget);
-      const have = Math.min(budget.perMinute, account.tokens + estimatedLeft(budget, account));
+      const holding = holdingOf(budget);
+      const have = Math.min(budget.perMinute, holding.tokens + estimatedLeft(budget, holding));
       return {
         limit: budget.perMinute,
         remaining: Math.floor(have),

@@ -5,6 +5,7 @@
 import { newId } from '../domain/ids.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { deleteAnyOutput } from './deletion.ts';
 
 /** One archived file: small facts, passed between activities. The object itself stays in the store. */
 export interface ArchivedOutput {
@@ -91,19 +92,13 @@ export async function readServableOutput(database: Queryable, outputId: string):
   return row;
 }
 
-const deleteOutput: Statement = {
-  name: 'delete_output',
-  text: `UPDATE outputs SET gone_at = now(), gone_reason = 'deleted' WHERE id = $1 AND gone_at IS NULL
-         RETURNING object_key AS "objectKey"`,
-};
-
 /**
- * Takes an output away from its readers. The bytes are deleted by whoever calls this.
+ * Takes an output away from its readers. Its bytes may be deleted by whoever calls this, and are by the sweep.
  *
  * @returns the object's key. @throws {OutputNotFoundError}
  */
 export async function markOutputDeleted(database: Queryable, outputId: string): Promise<string> {
-  const [row] = await database.query<{ objectKey: string }>(deleteOutput, [outputId]);
-  if (row === undefined) throw new OutputNotFoundError();
-  return row.objectKey;
+  const objectKey = await deleteAnyOutput(database, outputId);
+  if (objectKey === undefined) throw new OutputNotFoundError();
+  return objectKey;
 }

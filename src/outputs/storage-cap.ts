@@ -21,17 +21,3 @@ export async function reservePersistentBytes(
   const rows = await transaction.query(reserve, [accountId, sizeBytes]);
   return rows.length === 1;
 }
-
-const giveBack: Statement = {
-  name: 'give_back_persistent_bytes',
-  text: 'UPDATE account_counters SET persistent_bytes = persistent_bytes - $2 WHERE account_id = $1',
-};
-
-/** Gives room back that was taken. */
-export async function givePersistentBytesBack(
-  transaction: Queryable,
-  accountId: string,
-  sizeBytes: number,
-): Promise<void> {
-  await transaction.query(giveBack, [accountId, sizeBytes]);
-}

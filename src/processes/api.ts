@@ -12,8 +12,10 @@ import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { createCatalogue } from '../catalogue/catalogue.ts';
 import { loadModels } from '../catalogue/load-models.ts';
 import { packageFile } from '../config/package-root.ts';
+import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import { readInstallationId } from '../database/migrate.ts';
+import { startAdminListener } from './admin-listener.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
@@ -23,6 +25,8 @@ import { createReadRepair } from './read-repair.ts';
 export interface RunningApi {
   /** Where it listens. */
   readonly url: string;
+  /** Where the listener for operators is; undefined where there is none. */
+  readonly adminUrl: string | undefined;
   /** Finishes what was begun, within the configured grace time. */
   close(): Promise<void>;
 }
@@ -34,7 +38,7 @@ const RECONNECT_MS = 1_000;
 export async function startApi(foundation: Foundation): Promise<RunningApi> {
   const { config, database, logger, definitions } = foundation;
   const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
-  const catalogue = createCatalogue(await loadModels(folders));
+  const catalogue = createCatalogue(await loadModels(folders), foundation.now);
   await definitions.pin(catalogue.models);
 
   let isDraining = false;
@@ -42,7 +46,8 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
   let considerRepair: HttpContext['considerRepair'] = () => {};
   const hooks = {
     // After the answer is on its way: the caller does not wait for the claim.
-    wakeLauncher: () => void setImmediate(() => launcher?.wake()),
+    wakeLauncher: (claimed?: OutboxItem) => void setImmediate(() => launcher?.wake(claimed)),
+    mayClaim: () => launcher?.hasRoom() ?? false,
     considerRepair: (task: TaskDetail) => considerRepair(task),
     isReady: () => !isDraining,
   };
@@ -50,6 +55,10 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
   const app = createApp(http);
   const handle = app.callback();
   const server = await listen(config.http, (request, response) => void handle(request, response));
+  const adminServer = await startAdminListener(http).catch(async (error: unknown) => {
+    await server.close(0);
+    throw error;
+  });
 
   const connecting = new AbortController();
   const connected = connectWhenPossible(foundation, connecting.signal).then((temporal) => {
@@ -63,10 +72,13 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
 
   return {
     url: server.url,
+    adminUrl: adminServer?.url,
     async close() {
       isDraining = true;
       connecting.abort();
-      await server.close(config.shutdownGraceMs);
+      http.feed.close();
+      await Promise.all([server.close(config.shutdownGraceMs), adminServer?.close(config.shutdownGraceMs)]);
+      await http.keyUse.flush();
       await launcher?.close();
       await (await connected)?.connection.close();
     },

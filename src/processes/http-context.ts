@@ -3,17 +3,20 @@
  * so that tests serve the very same application without Temporal.
  */
 import { createAuthenticator } from '../accounts/authenticate.ts';
+import { createKeyUse } from '../accounts/key-use.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { HttpContext } from '../http/context.ts';
 import { createClientAddress } from '../http/client-address.ts';
+import { createEventStreams } from '../http/event-stream.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTaskCreator } from '../tasks/create.ts';
+import { createEventFeed } from '../tasks/feed.ts';
 import { CreateTaskSchema } from '../wire/create-task.ts';
 import type { Foundation } from './foundation.ts';
 
 /** What the process adds: the ways from a request to the launcher and the repair. */
-type Hooks = Pick<HttpContext, 'wakeLauncher' | 'considerRepair' | 'isReady'>;
+type Hooks = Pick<HttpContext, 'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady'>;
 
 export function createHttpContext(
   foundation: Foundation,
@@ -22,18 +25,24 @@ export function createHttpContext(
   installationId: string,
 ): HttpContext {
   const { config, database, now } = foundation;
+  const keyUse = createKeyUse({ database, now, logger: foundation.logger });
   return {
     ...foundation,
     ...hooks,
     catalogue,
     rateLimiter: createLeasedRateLimiter({ database, now }),
     clientAddress: createClientAddress(config.http.trustedProxies),
-    authenticator: createAuthenticator(database, now),
+    keyUse,
+    feed: createEventFeed({ database, logger: foundation.logger }),
+    eventStreams: createEventStreams(now),
+    authenticator: createAuthenticator(database, now, keyUse),
     taskCreator: createTaskCreator({
       database,
       catalogue,
       installationId,
       egressPolicy: foundation.egressPolicy,
+      urlSigner: foundation.urlSigner,
+      mayClaim: hooks.mayClaim,
       checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
     }),
   };

@@ -2,7 +2,7 @@
  * Tells Temporal what the outbox holds: in every api process, woken at once after a commit of that process and polling
  * otherwise (architecture, "One outbox for everything that Temporal must be told"). Any number of launchers may run.
  */
-import { EMBEDDED_PROTOCOL, upstreamOf } from '../catalogue/definition.ts';
+import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Database } from '../database/database.ts';
 import { claimOutbox, removeOutbox } from '../tasks/outbox.ts';
@@ -18,8 +18,10 @@ const MAX_IN_FLIGHT = 64;
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
 export interface Launcher {
-  /** There may be something in the outbox. */
-  wake(): void;
+  /** There may be something in the outbox; what was claimed already for this process is delivered at once. */
+  wake(claimed?: OutboxItem): void;
+  /** Whether it can deliver at this moment: it is not busy, and Temporal did not fail a moment ago. */
+  hasRoom(): boolean;
   /** Claims nothing more, and waits for what is under way. */
   close(): Promise<void>;
 }
@@ -40,7 +42,13 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
   let delivered: bigint[] = [];
   let removal: Promise<void> | undefined;
 
-  const wake = (): void => {
+  const hasRoom = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && Date.now() >= pausedUntil;
+
+  const wake = (claimed?: OutboxItem): void => {
+    if (claimed !== undefined) {
+      track(deliver(claimed));
+      return;
+    }
     wantsAnother = true;
     if (!isClaiming && !isClosing) void claimAll();
   };
@@ -95,14 +103,14 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
     switch (item.kind) {
       case 'start_task': {
         const definition = await definitions.read(item.definitionHash);
-        const { limits } = definition;
+        const { handlingSeconds, archivingSeconds } = limitsOf(definition);
         await gateway.startTask({
           taskId: item.subjectId,
           accountId: item.accountId,
           model: item.model,
           route: item.route,
-          handlingSeconds: limits.handlingSeconds,
-          archivingSeconds: limits.archivingSeconds,
+          handlingSeconds,
+          archivingSeconds,
           isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
         });
         return true;
@@ -137,10 +145,11 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
     return removal;
   };
 
-  const poll = setInterval(wake, POLL_INTERVAL_MS);
+  const poll = setInterval(() => wake(), POLL_INTERVAL_MS);
 
   return {
     wake,
+    hasRoom,
     async close() {
       isClosing = true;
       clearInterval(poll);

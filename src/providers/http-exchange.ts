@@ -9,7 +9,10 @@
  */
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
-import { parseRetryAfterMs } from './retry-after.ts';
+import { parseRetryAfterMs } from '../domain/retry-after.ts';
+
+/** 10 min: no provider can park a task for longer than a task may live. */
+const MAX_RETRY_AFTER_MS = 600_000;
 
 /** What is sent, and within which bounds. */
 export interface ExchangeRequest {
@@ -105,7 +108,7 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       onResponseStart(_controller, statusCode, headers) {
         if (statusCode < 200) return;
         status = statusCode;
-        retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now());
+        retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now(), MAX_RETRY_AFTER_MS);
       },
       onResponseData(_controller, chunk) {
         receivedBytes += chunk.length;

@@ -29,6 +29,13 @@ export type JobState =
 /** What became of a request to stop: `unsupported` where the protocol has no such call. */
 export type CancelOutcome = 'cancelled' | 'too_late' | 'unsupported';
 
+/** How a provider answered a request to stop. */
+export interface CancelAnswer {
+  readonly outcome: CancelOutcome;
+  /** What it bills for the work all the same, where it says so. */
+  readonly billedMicroUsd?: bigint;
+}
+
 /** The part of a route that says who does the work. It is pinned with the definition (architecture, "Models are pinned"). */
 export interface UpstreamBinding {
   /** A folder below `providers/`. */
@@ -43,12 +50,21 @@ export interface UpstreamBinding {
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
+/** One file that an input brings along. */
+export interface InputFile {
+  /** Read from the bytes. */
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
+}
+
 /** One piece of work. */
 export interface GenerationRequest {
   readonly taskId: TaskId;
   readonly upstream: UpstreamBinding;
-  /** The validated input, as the caller sent it. */
+  /** The validated input. Media are addresses that the provider can fetch. */
   readonly input: Readonly<Record<string, unknown>>;
+  /** The media themselves by their place in the input (`image_urls.0`), for a provider that `takesMediaAsBytes`. */
+  readonly media?: ReadonlyMap<string, InputFile>;
 }
 
 /** What every call of a provider gets beside its arguments. */
@@ -67,10 +83,12 @@ export interface Provider {
    * cancellation does not cut it off: the job's id would be lost, and with it the means to stop it.
    */
   readonly worksWhileSubmitting: boolean;
+  /** Whether `submit` is given the media of an input, because it fetches none itself. Default: no. */
+  readonly takesMediaAsBytes?: boolean;
   submit(request: GenerationRequest, call: ProviderCall): Promise<Submission>;
   /** @throws {ProviderFailure} the job is over without a result. */
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;
-  cancel(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<CancelOutcome>;
+  cancel(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<CancelAnswer>;
 }
 
 /** Nothing was accepted: not sent at all, or refused with 4xx, 429, or 503 without a job. */

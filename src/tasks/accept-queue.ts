@@ -30,12 +30,13 @@ interface Request {
   readonly reject: (error: unknown) => void;
 }
 
-export function createAcceptor(database: Database): Acceptor {
+/** @param mayClaim whether this process has room to deliver the starts of admitted tasks at this moment. */
+export function createAcceptor(database: Database, mayClaim: () => boolean): Acceptor {
   /** Of each account that has a statement under way: what waits for the next. */
   const waiting = new Map<string, Request[]>();
 
   const drain = async (accountId: string, requests: Request[]): Promise<void> => {
-    while (requests.length > 0) await answer(database, accountId, requests.splice(0, fitting(requests)));
+    while (requests.length > 0) await answer(database, accountId, requests.splice(0, fitting(requests)), mayClaim());
     waiting.delete(accountId);
   };
 
@@ -45,7 +46,7 @@ export function createAcceptor(database: Database): Acceptor {
         const request: Request = { task, resolve, reject };
         // A capped key's task takes its caps' rows too, in a transaction of its own.
         if (task.spendCapIds.length > 0) {
-          acceptOne(database, task).then(resolve, reject);
+          acceptOne(database, task, mayClaim()).then(resolve, reject);
           return;
         }
         const requests = waiting.get(task.accountId);
@@ -72,9 +73,14 @@ function fitting(requests: readonly Request[]): number {
 }
 
 /** Answers every request; never throws. */
-async function answer(database: Database, accountId: string, requests: readonly Request[]): Promise<void> {
-  const alone = requests.length === 1 ? requests : await answerTogether(database, accountId, requests);
-  for (const { task, resolve, reject } of alone) await acceptOne(database, task).then(resolve, reject);
+async function answer(
+  database: Database,
+  accountId: string,
+  requests: readonly Request[],
+  mayClaim: boolean,
+): Promise<void> {
+  const alone = requests.length === 1 ? requests : await answerTogether(database, accountId, requests, mayClaim);
+  for (const { task, resolve, reject } of alone) await acceptOne(database, task, mayClaim).then(resolve, reject);
 }
 
 /** @returns those that were refused together: each gets its own answer, in the order in which they came. */
@@ -82,10 +88,11 @@ async function answerTogether(
   database: Database,
   accountId: string,
   requests: readonly Request[],
+  mayClaim: boolean,
 ): Promise<readonly Request[]> {
   try {
     const tasks = requests.map(({ task }) => task);
-    const outcomes = await acceptTogether(database, accountId, tasks);
+    const outcomes = await acceptTogether(database, accountId, tasks, mayClaim);
     return requests.filter(({ resolve, reject }, place) => {
       const outcome = outcomes[place] ?? 'refused';
       if (outcome === 'mismatch') reject(new IdempotencyMismatchError());

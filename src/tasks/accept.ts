@@ -9,6 +9,8 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import { UniqueViolationError } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Fingerprint } from './fingerprint.ts';
+import { OUTBOX_LEASE_SECONDS } from './outbox.ts';
+import type { OutboxItem } from './outbox.ts';
 
 /** Everything that is decided about a task before it exists. */
 export interface NewTask {
@@ -94,7 +96,9 @@ export async function findReplay(
 }
 
 /**
- * Looks the keys up and accepts what is new. The look-up is a plain read before the account's row is locked: a replay
+ * Looks the keys up and accepts what is new. A task of an account with a free slot and nothing waiting is admitted to it
+ * at once and claimed for the process that accepts it, which spares the launcher a statement that takes the same account's
+ * row; where that process dies, its claim comes due again like any other (outbox.ts). The look-up is a plain read before the account's row is locked: a replay
  * must wait neither for its account nor for a settlement of its task, which takes these two locks the other way round.
  * LATERAL with a limit keeps it on the index, whatever the planner believes of the table's size.
  */
@@ -114,20 +118,26 @@ const acceptTasks: Statement = {
                   SELECT id, idempotency_key, fingerprint FROM tasks
                    WHERE account_id = $1 AND idempotency_key = w.idempotency_key LIMIT 1) t),
          fresh AS (
-           SELECT w.*, coalesce(sum(held_micro_usd) OVER (ORDER BY place DESC) - held_micro_usd, 0)::bigint AS held_behind
+           SELECT w.*, row_number() OVER (ORDER BY place) AS number,
+                  coalesce(sum(held_micro_usd) OVER (ORDER BY place DESC) - held_micro_usd, 0)::bigint AS held_behind
              FROM wanted w
             WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
          total AS (
            SELECT count(*)::integer AS tasks, sum(held_micro_usd)::bigint AS micro_usd FROM fresh),
+         admission AS (
+           SELECT t.*, CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
+                            THEN least(t.tasks, greatest(c.running_cap - c.running, 0)) ELSE 0 END AS admitted
+             FROM total t, (SELECT * FROM account_counters WHERE account_id = $1 FOR UPDATE) c WHERE t.tasks > 0),
          hold AS (
            UPDATE account_counters c
               SET available_micro_usd = c.available_micro_usd - t.micro_usd,
                   held_micro_usd = c.held_micro_usd + t.micro_usd,
-                  queued = c.queued + t.tasks, tasks_total = c.tasks_total + t.tasks
-             FROM total t
-            WHERE c.account_id = $1 AND t.tasks > 0 AND c.available_micro_usd >= t.micro_usd
+                  running = c.running + t.admitted, queued = c.queued + t.tasks - t.admitted,
+                  tasks_total = c.tasks_total + t.tasks
+             FROM admission t
+            WHERE c.account_id = $1 AND c.available_micro_usd >= t.micro_usd
               AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap
-        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd),
+        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd, t.admitted),
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
@@ -159,10 +169,16 @@ const acceptTasks: Statement = {
            INSERT INTO callbacks (task_id, account_id, url)
            SELECT f.id, h.account_id, f.callback_url FROM hold h, fresh f WHERE f.callback_url IS NOT NULL),
          start AS (
-           INSERT INTO outbox (kind, account_id, subject_id, is_ready) SELECT 'start_task', $1, id, false FROM task)
-         SELECT id, NULL::text AS "usedKey", NULL::bytea AS fingerprint FROM task
+           INSERT INTO outbox (kind, account_id, subject_id, is_ready, due_at, deliveries)
+           SELECT 'start_task', $1, f.id, f.number <= h.admitted,
+                  now() + CASE WHEN f.number <= h.admitted THEN make_interval(secs => $20) ELSE interval '0' END,
+                  CASE WHEN f.number <= h.admitted THEN 1 ELSE 0 END
+             FROM hold h, fresh f ORDER BY f.place
+        RETURNING id, subject_id, is_ready)
+         SELECT t.id, NULL::text AS "usedKey", NULL::bytea AS fingerprint, s.id AS "claimId"
+           FROM task t LEFT JOIN start s ON s.subject_id = t.id AND s.is_ready
          UNION ALL
-         SELECT id, idempotency_key, fingerprint FROM used`,
+         SELECT id, idempotency_key, fingerprint, NULL FROM used`,
 };
 
 const selectCounters: Statement = {
@@ -175,6 +191,8 @@ const selectCounters: Statement = {
 export interface Acceptance {
   readonly taskId: TaskId;
   readonly isReplay: boolean;
+  /** Its start, where it is admitted to a slot and claimed already: to be delivered by whoever accepted it. */
+  readonly claimed?: OutboxItem;
 }
 
 /** What became of a request among others: `refused` has its reason asked for by `acceptOne`. */
@@ -187,10 +205,10 @@ export type AcceptOutcome = Acceptance | 'mismatch' | 'refused';
  *   not used up.
  * @throws {IdempotencyMismatchError} another body used the key.
  */
-export async function acceptOne(database: Database, task: NewTask): Promise<Acceptance> {
+export async function acceptOne(database: Database, task: NewTask, mayClaim: boolean): Promise<Acceptance> {
   // Twice: between a refusal and reading why, a top-up or a settlement may have made room.
   for (let attempt = 0; attempt < 2; attempt++) {
-    const [outcome = 'refused'] = await acceptWithinCaps(database, task);
+    const [outcome = 'refused'] = await acceptWithinCaps(database, task, mayClaim);
     if (outcome === 'mismatch') throw new IdempotencyMismatchError();
     if (outcome !== 'refused') return outcome;
     // Contract §2: too little money or a conflict, and the key is looked up once more before that is answered.
@@ -204,10 +222,14 @@ export async function acceptOne(database: Database, task: NewTask): Promise<Acce
 }
 
 /** The caps are charged in the accepting transaction, after it: what is above one of them takes everything back. */
-function acceptWithinCaps(database: Database, task: NewTask): Promise<readonly AcceptOutcome[]> {
-  if (task.spendCapIds.length === 0) return acceptTogether(database, task.accountId, [task]);
+function acceptWithinCaps(
+  database: Database,
+  task: NewTask,
+  mayClaim: boolean,
+): Promise<readonly AcceptOutcome[]> {
+  if (task.spendCapIds.length === 0) return acceptTogether(database, task.accountId, [task], mayClaim);
   return database.transaction(async (transaction) => {
-    const outcomes = await acceptTogether(transaction, task.accountId, [task]);
+    const outcomes = await acceptTogether(transaction, task.accountId, [task], mayClaim);
     const [outcome] = outcomes;
     if (typeof outcome === 'object' && !outcome.isReplay) {
       await chargeSpendCaps(transaction, task.spendCapIds, task.holdMicroUsd);
@@ -220,23 +242,45 @@ function acceptWithinCaps(database: Database, task: NewTask): Promise<readonly A
  * Accepts tasks of one account in one statement. Those whose key was used before are replays; of the others all are
  * accepted or none, which is so where the balance or the queue cannot take all, or a key was used in this very moment.
  *
+ * @param mayClaim whether the caller delivers the starts of admitted tasks itself, at once.
  * @returns what became of each, in their order.
  */
 export async function acceptTogether(
   database: Queryable,
   accountId: string,
   tasks: readonly NewTask[],
+  mayClaim: boolean,
 ): Promise<readonly AcceptOutcome[]> {
-  const rows = await tryAccept(database, accountId, tasks);
-  const accepted = new Set(rows.filter(({ usedKey }) => usedKey === null).map(({ id }) => id));
+  const rows = await tryAccept(database, accountId, tasks, mayClaim);
+  const accepted = new Map(rows.filter(({ usedKey }) => usedKey === null).map((row) => [row.id, row]));
   const used = new Map(rows.filter(({ usedKey }) => usedKey !== null).map((row) => [row.usedKey, row]));
-  return tasks.map(({ id, idempotencyKey, fingerprint }) => {
+  return tasks.map((task) => {
+    const { id, idempotencyKey, fingerprint } = task;
     const first = idempotencyKey === undefined ? undefined : used.get(idempotencyKey);
     if (first !== undefined) {
       return first.fingerprint?.equals(fingerprint.hash) === true ? { taskId: first.id, isReplay: true } : 'mismatch';
     }
-    return accepted.has(id) ? { taskId: id, isReplay: false } : 'refused';
+    const row = accepted.get(id);
+    if (row === undefined) return 'refused';
+    return {
+      taskId: id,
+      isReplay: false,
+      ...(row.claimId === null ? {} : { claimed: claimedStart(row.claimId, task) }),
+    };
   });
+}
+
+function claimedStart(id: bigint, task: NewTask): OutboxItem {
+  return {
+    kind: 'start_task',
+    id,
+    subjectId: task.id,
+    accountId: task.accountId,
+    model: task.model,
+    route: task.route ?? null,
+    definitionHash: task.definitionHash,
+    deliveries: 0,
+  };
 }
 
 interface AcceptRow {
@@ -244,12 +288,15 @@ interface AcceptRow {
   /** The key that this task used before now; null for a task that was accepted. */
   readonly usedKey: string | null;
   readonly fingerprint: Buffer | null;
+  /** The claimed outbox row; null where the task waits for a slot. */
+  readonly claimId: bigint | null;
 }
 
 async function tryAccept(
   database: Queryable,
   accountId: string,
   tasks: readonly NewTask[],
+  mayClaim: boolean,
 ): Promise<readonly AcceptRow[]> {
   try {
     return await database.query<AcceptRow>(acceptTasks, [
@@ -271,6 +318,8 @@ async function tryAccept(
       tasks.map((task) => task.callbackUrl ?? null),
       tasks.map((task) => jsonOrNull(task.inputObjects)),
       tasks.map((task) => jsonOrNull(task.spendCapIds)),
+      mayClaim,
+      OUTBOX_LEASE_SECONDS,
     ]);
   } catch (error) {
     // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.

@@ -5,20 +5,22 @@
 import { requireModel } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import { limitsOf } from '../catalogue/definition.ts';
 import { worstCaseCost } from '../catalogue/price.ts';
 import type { Check } from '../catalogue/schema-validation.ts';
 import type { Database } from '../database/database.ts';
 import { newTaskId, taskIdForKey } from '../domain/ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { formatUsd, parseUsd } from '../domain/money.ts';
-import { checkUrl } from '../egress/policy.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
+import type { UrlSigner } from '../files/signed-url.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Fingerprint } from './fingerprint.ts';
+import { judgeMedia } from './input-media.ts';
+import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
 import { unstorableProblem } from './storable-text.ts';
 
 /** A request body that has the form of wire/create-task.ts. */
@@ -43,6 +45,10 @@ export interface CreateDependencies {
   readonly catalogue: Catalogue;
   readonly installationId: string;
   readonly egressPolicy: EgressPolicy;
+  /** Knows the URLs of ours that an input may hold. */
+  readonly urlSigner: UrlSigner;
+  /** Whether this process can deliver starts at this moment; absent: it never does. */
+  readonly mayClaim?: () => boolean;
   /** Judges the form of the body. */
   readonly checkBody: Check;
 }
@@ -71,7 +77,7 @@ export interface CreateBudget {
 
 export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
   const { database, catalogue, installationId, checkBody } = dependencies;
-  const acceptor = createAcceptor(database);
+  const acceptor = createAcceptor(database, dependencies.mayClaim ?? (() => false));
   return {
     async create(caller, body, idempotencyKey, budget) {
       const print = fingerprint(body);
@@ -84,7 +90,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       }
       let task: NewTask;
       try {
-        task = judge(caller, body, idempotencyKey, print);
+        task = await judge(caller, body, idempotencyKey, print);
       } catch (problem) {
         // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
         // statement that accepts.
@@ -107,26 +113,26 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     return idempotencyKey === undefined ? undefined : findReplay(database, caller.accountId, idempotencyKey, print);
   }
 
-  /** Everything that can be said about a request without asking anyone. */
-  function judge(
+  /** Everything that can be said about a request before its account is asked; only media of ours need the database. */
+  async function judge(
     caller: Caller,
     body: Readonly<Record<string, unknown>>,
     idempotencyKey: string | undefined,
     print: Fingerprint,
-  ): NewTask {
-    const problem = checkBody(body);
-    if (problem !== undefined) throw new InvalidTaskError(problem);
+  ): Promise<NewTask> {
+    refuse(checkBody(body));
     const request = body as unknown as CreateRequest;
     const model = catalogue.resolve(request.model, request.route);
     requireModel(caller, model.definition.name);
-    const inputProblem = model.checkInput(request.input);
-    if (inputProblem !== undefined) throw new InvalidTaskError(inputProblem);
-    const textProblem = unstorableProblem(body);
-    if (textProblem !== undefined) throw new InvalidTaskError(textProblem);
-    checkCallback(request, dependencies.egressPolicy);
-    checkTimeout(request, model.definition.limits.handlingSeconds);
+    refuse(model.checkInput(request.input));
+    refuse(unstorableProblem(body));
+    const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
+    refuse(callbackProblem(request.callback, dependencies.egressPolicy));
+    refuse(timeoutProblem(request.timeoutSeconds, handlingSeconds));
     const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
-    checkMaxCost(request, holdMicroUsd);
+    refuse(maxCostProblem(request.maxCost, holdMicroUsd));
+    const media = await judgeMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
+    refuse(media.problems[0]);
     return {
       id: idempotencyKey === undefined ? newTaskId() : taskIdForKey(installationId, caller.accountId, idempotencyKey),
       accountId: caller.accountId,
@@ -136,37 +142,20 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       model: model.fullName,
       route: model.hasRoutes ? model.route : undefined,
       definitionHash: model.hash,
-      inputJson: JSON.stringify(request.input),
+      inputJson: JSON.stringify(media.input),
       metadata: request.metadata,
       storage: request.storage ?? 'temp',
       timeoutSeconds: request.timeoutSeconds,
-      queuedSeconds: model.definition.limits.queuedSeconds,
+      queuedSeconds,
       callbackUrl: request.callback?.url,
       holdMicroUsd,
-      inputObjects: [],
+      inputObjects: media.objectKeys,
       spendCapIds: caller.spendCapIds,
     };
   }
 }
 
-function checkCallback(request: CreateRequest, policy: EgressPolicy): void {
-  if (request.callback === undefined) return;
-  const checked = checkUrl(request.callback.url, policy);
-  if (!checked.ok) throw new InvalidTaskError(`invalid request: callback.url: ${checked.problem}`);
-}
-
-/** Contract §2: "below the model's own limit". */
-function checkTimeout(request: CreateRequest, limitSeconds: number): void {
-  const { timeoutSeconds } = request;
-  if (timeoutSeconds === undefined || timeoutSeconds <= limitSeconds) return;
-  throw new InvalidTaskError(`invalid request: timeoutSeconds: maximum: got ${timeoutSeconds}, want ${limitSeconds}`);
-}
-
-function checkMaxCost(request: CreateRequest, worstCaseMicroUsd: bigint): void {
-  if (request.maxCost === undefined) return;
-  const maxMicroUsd = parseUsd(request.maxCost);
-  if (maxMicroUsd !== undefined && worstCaseMicroUsd <= maxMicroUsd) return;
-  throw new InvalidTaskError(
-    `invalid request: maxCost: the task can cost up to ${formatUsd(worstCaseMicroUsd)} USD, above ${request.maxCost}`,
-  );
+/** @throws {InvalidTaskError} there is a problem. */
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new InvalidTaskError(problem);
 }

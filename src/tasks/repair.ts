@@ -2,14 +2,16 @@
  * Mending a task whose workflow ended without settling it, or that no workflow works on (architecture, "Repair is part of
  * the design"). Called for every open task by the `reconcile` schedule, and for a single one when it is read.
  */
-import type { Database } from '../database/database.ts';
+import type { Database, Statement } from '../database/database.ts';
+import type { FailureReason } from '../domain/failure-reason.ts';
 import { observeTask } from '../domain/task-status.ts';
 import type { WorkflowCondition } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { IdleTask } from './open-tasks.ts';
-import { requestRestart } from './outbox.ts';
-import { settleTask } from './settle.ts';
+import { requestRestart, requestWork } from './outbox.ts';
+import { settleIn } from './settle.ts';
+import type { Outcome, SettleOptions } from './settle.ts';
 import { addEvent } from './timeline.ts';
 import { touchTask } from './work.ts';
 
@@ -32,7 +34,7 @@ export async function repairTask(
   if (task.isPastDeadline) {
     // Only in the stage whose deadline passed: it may have gone on since it was looked at.
     const options = { retentionDays, onlyFrom: [task.status] };
-    const outcome = await settleTask(database, task.id, { status: 'fail', reason: 'timed_out' }, options);
+    const outcome = await endAndStop(database, task.id, 'timed_out', options);
     if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, status: task.status }, 'a task was past its deadline and was ended');
     return 'settled';
@@ -41,7 +43,8 @@ export async function repairTask(
   if (task.hasStart) return 'none';
   const { repair } = observeTask(task.status, await describe(task.id), task.hasStart);
   if (repair === 'settle') {
-    const outcome = await settleTask(database, task.id, { status: 'fail', reason: 'terminated' }, { retentionDays });
+    const outcome = await endAndStop(database, task.id, 'terminated', { retentionDays });
+    if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, ...outcome }, 'a workflow had ended without settling its task');
     return 'settled';
   }
@@ -56,4 +59,26 @@ export async function repairTask(
     return isNew ? 'restarted' : 'none';
   }
   return 'none';
+}
+
+const selectJob: Statement = {
+  name: 'select_job_to_stop',
+  text: `SELECT t.account_id AS "accountId" FROM generations g JOIN tasks t ON t.id = g.task_id
+          WHERE g.task_id = $1 AND g.state = 'submitted'`,
+};
+
+/** Ends a task that nobody works on; a job that its provider may still have is stopped. */
+function endAndStop(
+  database: Database,
+  taskId: TaskId,
+  reason: FailureReason,
+  options: SettleOptions,
+): Promise<Outcome | undefined> {
+  return database.transaction(async (transaction) => {
+    const outcome = await settleIn(transaction, taskId, { status: 'fail', reason }, options);
+    if (outcome === undefined) return undefined;
+    const [job] = await transaction.query<{ accountId: string }>(selectJob, [taskId]);
+    if (job !== undefined) await requestWork(transaction, 'stop_generation', job.accountId, taskId);
+    return outcome;
+  });
 }

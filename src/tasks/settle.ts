@@ -12,7 +12,8 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { addEvent } from './timeline.ts';
+import { addEvent, addEvents } from './timeline.ts';
+import type { NewEvent } from './timeline.ts';
 
 /** What a task is to end as. */
 export type Verdict =
@@ -126,7 +127,7 @@ export async function settleIn(
   if (verdict.status === 'success') {
     await storeOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
   }
-  await addEvent(transaction, taskId, 'settled', reason === null ? { status: 'success' } : { status: 'fail', reason });
+  await addEvents(transaction, taskId, endOf(verdict));
   await transaction.query(requestCallback, [taskId]);
   // Last: from here to the commit the account's row is locked, and all its creates and settlements wait.
   await settleHold(transaction, {
@@ -142,6 +143,14 @@ export async function settleIn(
     await releaseSpendCaps(transaction, task.spendCapIds, task.heldOn, task.heldMicroUsd - task.capturedMicroUsd);
   }
   return { status: verdict.status, reason };
+}
+
+function endOf(verdict: Verdict): readonly NewEvent[] {
+  if (verdict.status === 'fail') return [['settled', { status: 'fail', reason: verdict.reason }]];
+  return [
+    ['archived', { count: verdict.outputs.length }],
+    ['settled', { status: 'success' }],
+  ];
 }
 
 /** Writes the outputs' rows, in the tier that was asked for as long as the account's cap has room. */

@@ -6,7 +6,7 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { addEvent } from './timeline.ts';
+import { addEvent, withFreeSeq } from './timeline.ts';
 
 /** What an activity needs of the task it works on. */
 export interface WorkingTask {
@@ -25,6 +25,8 @@ export interface WorkingTask {
   /** The deadline of the stage that has one at this moment, by the worker's clock: now plus what is left. */
   readonly deadlineAt: number | null;
   readonly archivingDeadlineAt: number | null;
+  /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
+  readonly deadlineSeconds: number | null;
 }
 
 interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadlineAt'> {
@@ -36,6 +38,7 @@ interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadline
 const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
   definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
   held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
+  floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds",
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
   extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
 
@@ -77,7 +80,7 @@ export async function beginHandling(
   taskId: TaskId,
   limitSeconds: number,
 ): Promise<{ readonly task: WorkingTask; readonly generation: Generation | undefined }> {
-  const [row] = await database.query<WorkingRow>(beginHandlingStatement, [taskId, limitSeconds]);
+  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginHandlingStatement, [taskId, limitSeconds]));
   // A task that was queued until now cannot have a generation.
   if (row !== undefined) return { task: withDeadlines(row), generation: undefined };
   return { task: await readWorkingTask(database, taskId), generation: await readGeneration(database, taskId) };
@@ -99,7 +102,7 @@ const beginArchivingStatement: Statement = {
 
 /** Moves a handled task to `archiving`; one that is past that, or is to be cancelled, is only read. */
 export async function beginArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
-  const [row] = await database.query<WorkingRow>(beginArchivingStatement, [taskId, limitSeconds]);
+  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginArchivingStatement, [taskId, limitSeconds]));
   return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
 }
 
@@ -189,12 +192,20 @@ export async function recordJob(database: Database, taskId: TaskId, upstream: st
   });
 }
 
+/** The event belongs to a task that is not over: what a second run brings after the end is told to nobody. */
 const upsertFiles: Statement = {
   name: 'record_generation_files',
-  text: `INSERT INTO generations (task_id, upstream, state, files) VALUES ($1, $2, 'produced', $3)
-         ON CONFLICT (task_id) DO UPDATE SET state = 'produced', files = excluded.files, updated_at = now()
-          WHERE generations.state <> 'produced'
-         RETURNING task_id`,
+  text: `WITH task AS MATERIALIZED (
+           SELECT id, completed_at IS NULL AS is_open FROM tasks WHERE id = $1 FOR NO KEY UPDATE),
+         stored AS (
+           INSERT INTO generations (task_id, upstream, state, files) SELECT id, $2, 'produced', $3::jsonb FROM task
+           ON CONFLICT (task_id) DO UPDATE SET state = 'produced', files = excluded.files, updated_at = now()
+            WHERE generations.state <> 'produced'
+           RETURNING task_id)
+         INSERT INTO task_events (task_id, seq, type, detail)
+         SELECT t.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = t.id), 'produced',
+                jsonb_build_object('count', jsonb_array_length($3::jsonb))
+           FROM stored s JOIN task t ON t.id = s.task_id AND t.is_open`,
 };
 
 /**
@@ -206,5 +217,5 @@ export async function recordFiles(
   upstream: string,
   files: readonly GeneratedFile[],
 ): Promise<void> {
-  await database.query(upsertFiles, [taskId, upstream, JSON.stringify(files)]);
+  await withFreeSeq(() => database.query(upsertFiles, [taskId, upstream, JSON.stringify(files)]));
 }

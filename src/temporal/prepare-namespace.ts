@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
+import type { Duration } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';
@@ -104,19 +105,72 @@ async function ensureSearchAttributes(
   }
 }
 
-/** How often the repair looks through all open tasks (architecture, "Repair is part of the design"). */
-const RECONCILE_EVERY = '60 seconds';
+interface OwnSchedule {
+  readonly scheduleId: string;
+  readonly every: Duration;
+  /** Of each interval, from midnight UTC on. */
+  readonly offset?: Duration;
+  readonly workflowType: string;
+  readonly args: readonly unknown[];
+  readonly purpose: string;
+}
+
+/** Each is safe to run twice and at any time (architecture, "Repair is part of the design"). */
+const SCHEDULES: readonly OwnSchedule[] = [
+  {
+    scheduleId: 'darkroom-reconcile',
+    every: '60 seconds',
+    workflowType: 'reconcile',
+    args: [],
+    purpose: 'ends tasks whose workflow is gone, and restarts those that have none',
+  },
+  {
+    scheduleId: 'darkroom-expire-outputs',
+    every: '60 seconds',
+    workflowType: 'expireOutputs',
+    args: [],
+    purpose: 'writes down what is kept no longer, and asks again for promotions that nobody works on',
+  },
+  {
+    scheduleId: 'darkroom-sweep-deleted',
+    every: '60 seconds',
+    workflowType: 'sweepObjects',
+    args: [{ target: 'deleted' }],
+    purpose: 'deletes the bytes of what is gone',
+  },
+  {
+    scheduleId: 'darkroom-sweep-unnamed',
+    every: '60 minutes',
+    offset: '20 minutes',
+    workflowType: 'sweepObjects',
+    args: [{ target: 'unnamed' }],
+    purpose: 'deletes objects that nothing names',
+  },
+  {
+    scheduleId: 'darkroom-meter-storage',
+    every: '60 minutes',
+    // A day is metered when its last transactions are in (billing/storage-metering.ts).
+    offset: '5 minutes',
+    workflowType: 'meterStorage',
+    args: [],
+    purpose: 'books persistent storage for the days that have ended',
+  },
+];
 
 /** Creates the schedules that do not exist yet. */
 export async function ensureSchedules(client: Client): Promise<void> {
+  await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, schedule)));
+}
+
+async function ensureSchedule(client: Client, { every, offset, workflowType, ...rest }: OwnSchedule): Promise<void> {
   await client.schedule
     .create({
-      scheduleId: 'darkroom-reconcile',
-      spec: { intervals: [{ every: RECONCILE_EVERY }] },
-      action: { type: 'startWorkflow', workflowType: 'reconcile', taskQueue: TASK_QUEUES.media, args: [] },
+      scheduleId: rest.scheduleId,
+      spec: { intervals: [{ every, ...(offset === undefined ? {} : { offset }) }] },
+      action: { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUES.media, args: [...rest.args] },
       // A pass that was missed is made up for by the next one.
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
-      memo: { purpose: 'ends tasks whose workflow is gone, and restarts those that have none' },
+      memo: { purpose: rest.purpose },
     })
     .catch((error: unknown) => {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;

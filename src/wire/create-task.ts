@@ -6,19 +6,48 @@ import { Type } from 'typebox';
 
 export const CreateTaskSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, maxLength: 300 }),
-    input: Type.Record(Type.String(), Type.Unknown()),
+    model: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description:
+        'The name as `GET /v1/models` gives it; case-sensitive. The older spelling `<model>@<route>` works too.',
+      examples: ['darkroom/scene'],
+    }),
+    input: Type.Record(Type.String(), Type.Unknown(), {
+      description: "What the model is to make: exactly the fields of the model's own schema (`GET /v1/models/{id}`).",
+      examples: [{ prompt: 'A red lighthouse on a cliff at sunset', resolution: '2k' }],
+    }),
     callback: Type.Optional(
       Type.Object(
         {
-          url: Type.String({ minLength: 1, maxLength: 2048 }),
-          when: Type.Optional(Type.Unsafe<'final'>({ type: 'string', enum: ['final'] })),
+          url: Type.String({
+            minLength: 1,
+            maxLength: 2048,
+            description:
+              'A public HTTPS address. It receives a POST when the task is over and answers 2xx within 10 s.',
+            examples: ['https://example.com/hooks/darkroom'],
+          }),
+          when: Type.Optional(
+            Type.Unsafe<'final'>({ type: 'string', enum: ['final'], description: 'Only `final`, the default.' }),
+          ),
         },
-        { additionalProperties: false },
+        { additionalProperties: false, description: 'Without it the caller polls.' },
       ),
     ),
-    route: Type.Optional(Type.String({ maxLength: 64 })),
-    storage: Type.Optional(Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp', 'persistent'] })),
+    route: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'For models with several routes. Absent, `""` and `default` all mean the default one.',
+        examples: ['default'],
+      }),
+    ),
+    storage: Type.Optional(
+      Type.Unsafe<'temp' | 'persistent'>({
+        type: 'string',
+        enum: ['temp', 'persistent'],
+        description: 'How the outputs are kept: `temp`, the default, for 7 days; `persistent` until they are deleted.',
+      }),
+    ),
     metadata: Type.Optional(
       // Not Type.Record: it keeps nothing of the key's bounds and lets a name with a line end hold any value.
       Type.Unsafe<Record<string, string>>({
@@ -26,10 +55,25 @@ export const CreateTaskSchema = Type.Object(
         maxProperties: 16,
         propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
         additionalProperties: { type: 'string', maxLength: 512 },
+        description: "The caller's own notes, echoed with the task; lists filter by them.",
+        examples: [{ order: '7', customer: 'Müller' }],
       }),
     ),
-    maxCost: Type.Optional(Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$' })),
-    timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800 })),
+    maxCost: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$',
+        description: 'Decimal USD: the request is refused where its worst case costs more.',
+        examples: ['0.05'],
+      }),
+    ),
+    timeoutSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 604_800,
+        description: "Counted from the start of handling, and at most the model's own limit.",
+        examples: [120],
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -3,13 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import {
   AccountNotFoundError,
   createAccount,
-  createKey,
   listAccounts,
-  listKeys,
   readAccount,
-  revokeKey,
+  renameAccount,
   setSuspended,
+  updateLimits,
 } from '../../src/accounts/accounts.ts';
+import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -74,56 +74,24 @@ describe('an account', () => {
     }
     await assert.rejects(setSuspended(testDatabase.database, 'acc_none', true), AccountNotFoundError);
   });
-});
 
-describe('the keys of an account', () => {
-  it('are listed oldest first, without anything of their secrets', async () => {
+  it('gets other limits and another name, and what was not named stays', async () => {
     const { database } = testDatabase;
     const id = await newAccount('fourth');
-    const one = await createKey(database, id, { name: 'one', scopes: ['tasks:read'] });
-    const two = await createKey(database, id, { name: 'two', scopes: ['tasks:write', 'billing:read'] });
+    const change = (limits: Partial<AccountLimits>): Promise<void> =>
+      database.transaction((transaction) => updateLimits(transaction, id, limits));
 
-    const keys = await listKeys(database, id);
+    await change({ runningCap: 0, storageCapBytes: 0 });
+    await change({ createsPerMinute: 7, readsPerMinute: 8, queueCap: 9 });
+    await change({});
+    await renameAccount(database, id, 'fünf 🦊');
 
+    const { name, limits } = await readAccount(database, id);
     assert.deepEqual(
-      keys.map(({ id: keyId, name }) => [keyId, name]),
-      [
-        [one.id, 'one'],
-        [two.id, 'two'],
-      ],
+      [name, limits],
+      ['fünf 🦊', { runningCap: 0, queueCap: 9, createsPerMinute: 7, readsPerMinute: 8, storageCapBytes: 0 }],
     );
-    const listing = JSON.stringify(keys);
-    for (const { text } of [one, two]) assert.ok(!listing.includes(text.split('_').at(-1) ?? ''));
-  });
-
-  it('are revoked for good: the time of the first revocation stays', async () => {
-    const { database } = testDatabase;
-    const id = await newAccount('fifth');
-    const key = await createKey(database, id, { name: 'key', scopes: ['tasks:read'] });
-
-    assert.equal(await revokeKey(database, key.id), true);
-    const [first] = await listKeys(database, id);
-    assert.equal(await revokeKey(database, key.id), true);
-    const [second] = await listKeys(database, id);
-
-    assert.ok(first?.revokedAt instanceof Date);
-    assert.deepEqual(second?.revokedAt, first.revokedAt);
-    assert.equal(await revokeKey(database, 'nobody-has-it'), false);
-  });
-
-  it('cannot be made for an account that does not exist', async () => {
-    await assert.rejects(
-      createKey(testDatabase.database, 'acc_none', { name: 'key', scopes: [] }),
-      AccountNotFoundError,
-    );
-  });
-
-  it('are nowhere in the database as text', async () => {
-    const { database } = testDatabase;
-    const key = await createKey(database, await newAccount('sixth'), { name: 'key', scopes: ['tasks:read'] });
-
-    const rows = await database.query({ name: 'select_key_rows', text: 'SELECT api_keys::text AS row FROM api_keys' });
-
-    assert.ok(!JSON.stringify(rows).includes(key.text.split('_').at(-1)?.slice(0, 20) ?? ''));
+    await assert.rejects(updateLimits(database, 'acc_none', { queueCap: 1 }), AccountNotFoundError);
+    await assert.rejects(renameAccount(database, 'acc_none', 'x'), AccountNotFoundError);
   });
 });

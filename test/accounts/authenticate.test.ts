@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
-import { createAccount, createKey, revokeKey, setSuspended } from '../../src/accounts/accounts.ts';
-import type { KeyRights } from '../../src/accounts/accounts.ts';
+import { createAccount, setSuspended } from '../../src/accounts/accounts.ts';
+import { createKey, revokeKey } from '../../src/accounts/keys.ts';
+import type { KeyRights } from '../../src/accounts/keys.ts';
 import { newApiKey } from '../../src/accounts/api-key.ts';
 import {
   AccountSuspendedError,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createAccount } from '../../src/accounts/accounts.ts';
+import { AccountNotFoundError, createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
+const NOW = Date.parse('2027-03-01T12:00:00Z');
+const HOUR_MS = 3_600_000;
 const ENCRYPTION_KEY = 'an encryption key of 32 characters or more';
 
 let testDatabase: TestDatabase;
@@ -16,42 +18,93 @@ after(() => testDatabase.close());
 const keys = createWebhookKeys(ENCRYPTION_KEY);
 const newAccount = (): Promise<string> =>
   testDatabase.database.transaction((transaction) => createAccount(transaction, 'test'));
-const replace = (accountId: string, secret: string): Promise<void> =>
-  testDatabase.database.transaction((transaction) => keys.replace(transaction, accountId, secret));
+const replace = (accountId: string, secret: string, now = NOW): Promise<void> =>
+  testDatabase.database.transaction((transaction) => keys.replace(transaction, accountId, secret, now));
+const active = (accountId: string, now = NOW): Promise<readonly string[]> =>
+  keys.activeSecrets(testDatabase.database, accountId, now);
 
 describe('a webhook key', () => {
   it('is none until the account makes one', async () => {
-    assert.deepEqual(await keys.activeSecrets(testDatabase.database, await newAccount()), []);
+    const accountId = await newAccount();
+
+    assert.deepEqual(await active(accountId), []);
+    assert.equal(await keys.read(testDatabase.database, accountId, NOW), undefined);
   });
 
   it('signs beside its successor for 24 hours, the current one first', async () => {
     const accountId = await newAccount();
-    await replace(accountId, 'the first secret');
+    await replace(accountId, 'the first secret', NOW - HOUR_MS);
     await replace(accountId, 'the second, ümlaut 🦊');
 
-    assert.deepEqual(await keys.activeSecrets(testDatabase.database, accountId), [
-      'the second, ümlaut 🦊',
-      'the first secret',
-    ]);
-    const [row] = await testDatabase.database.query<{ hours: number }>({
-      name: 'select_overlap',
-      text: `SELECT round(extract(epoch FROM expires_at - now()) / 3600)::int AS hours FROM webhook_keys
-              WHERE expires_at IS NOT NULL`,
-    });
-    assert.equal(row?.hours, 24);
+    for (const now of [NOW, NOW + 24 * HOUR_MS - 1]) {
+      assert.deepEqual(await active(accountId, now), ['the second, ümlaut 🦊', 'the first secret']);
+    }
+    assert.deepEqual(await active(accountId, NOW + 24 * HOUR_MS), ['the second, ümlaut 🦊']);
   });
 
-  it('signs no longer once its overlap is over', async () => {
+  it('tells since when it is, and until when the one before signs too', async () => {
+    const accountId = await newAccount();
+    await replace(accountId, 'the first secret', NOW - HOUR_MS);
+    const read = (now: number) => keys.read(testDatabase.database, accountId, now);
+    assert.deepEqual(await read(NOW), {
+      secret: 'the first secret',
+      createdAt: new Date(NOW - HOUR_MS),
+      previousExpiresAt: undefined,
+    });
+
+    await replace(accountId, 'the second secret');
+
+    const second = { secret: 'the second secret', createdAt: new Date(NOW) };
+    assert.deepEqual(await read(NOW), { ...second, previousExpiresAt: new Date(NOW + 24 * HOUR_MS) });
+    assert.deepEqual(await read(NOW + 24 * HOUR_MS), { ...second, previousExpiresAt: undefined });
+  });
+
+  it('that is set again changes nothing, and one that is set back to signs beside the other', async () => {
+    const accountId = await newAccount();
+    await replace(accountId, 'the first secret');
+    await replace(accountId, 'the second secret');
+    const before = await keys.read(testDatabase.database, accountId, NOW);
+
+    await replace(accountId, 'the second secret', NOW + HOUR_MS);
+    assert.deepEqual(await keys.read(testDatabase.database, accountId, NOW), before);
+
+    await replace(accountId, 'the first secret', NOW + HOUR_MS);
+    assert.deepEqual((await active(accountId, NOW + HOUR_MS)).slice(0, 2), ['the first secret', 'the second secret']);
+  });
+
+  it('set by many at once is one of theirs, and every other one ends', async () => {
+    const accountId = await newAccount();
+    const secrets = Array.from({ length: 6 }, (_, place) => `secret number ${place} of six`);
+
+    await Promise.all(secrets.map((secret) => replace(accountId, secret)));
+
+    assert.equal((await active(accountId)).length, 6);
+    assert.equal((await active(accountId, NOW + 24 * HOUR_MS)).length, 1);
+  });
+
+  it('is gone when it is taken away, the one beside it too, and nothing of them is kept', async () => {
     const accountId = await newAccount();
     await replace(accountId, 'the first secret');
     await replace(accountId, 'the second secret');
 
-    await testDatabase.database.query({
-      name: 'end_overlap',
-      text: 'UPDATE webhook_keys SET expires_at = now() WHERE expires_at IS NOT NULL',
-    });
+    await testDatabase.database.transaction((transaction) => keys.remove(transaction, accountId));
 
-    assert.deepEqual(await keys.activeSecrets(testDatabase.database, accountId), ['the second secret']);
+    assert.deepEqual(await active(accountId), []);
+    assert.deepEqual(await stored(accountId), []);
+  });
+
+  it('that signs no more is not kept once another is set', async () => {
+    const accountId = await newAccount();
+    await replace(accountId, 'the first secret');
+    await replace(accountId, 'the second secret');
+
+    await replace(accountId, 'the third secret', NOW + 24 * HOUR_MS);
+
+    assert.equal((await stored(accountId)).length, 2);
+  });
+
+  it('cannot be set for an account that does not exist', async () => {
+    await assert.rejects(replace('acc_none', 'a secret of nobody'), AccountNotFoundError);
   });
 
   it('is stored encrypted, never twice the same, and opens for its own account and installation only', async () => {
@@ -59,17 +112,23 @@ describe('a webhook key', () => {
     await replace(one, 'the very same secret');
     await replace(other, 'the very same secret');
 
-    const rows = await testDatabase.database.query<{ account_id: string; secret_ciphertext: Buffer }>({
-      name: 'select_ciphertexts',
-      text: `SELECT account_id, secret_ciphertext FROM webhook_keys WHERE account_id = '${one}' OR account_id = '${other}'`,
-    });
-    assert.equal(new Set(rows.map((row) => row.secret_ciphertext.toString('hex'))).size, 2);
-    for (const row of rows) assert.ok(!row.secret_ciphertext.includes('secret'));
-    await assert.rejects(createWebhookKeys(`${ENCRYPTION_KEY}!`).activeSecrets(testDatabase.database, one));
+    const rows = [...(await stored(one)), ...(await stored(other))];
+    assert.equal(new Set(rows.map((row) => row.toString('hex'))).size, 2);
+    for (const row of rows) assert.ok(!row.includes('secret'));
+    const stranger = createWebhookKeys(`${ENCRYPTION_KEY}!`);
+    await assert.rejects(stranger.activeSecrets(testDatabase.database, one, NOW));
     await testDatabase.database.query(
       { name: 'swap_owner', text: 'UPDATE webhook_keys SET account_id = $2 WHERE account_id = $1' },
       [one, other],
     );
-    await assert.rejects(keys.activeSecrets(testDatabase.database, other));
+    await assert.rejects(active(other));
   });
 });
+
+async function stored(accountId: string): Promise<readonly Buffer[]> {
+  const rows = await testDatabase.database.query<{ secret_ciphertext: Buffer }>(
+    { name: 'select_ciphertexts', text: 'SELECT secret_ciphertext FROM webhook_keys WHERE account_id = $1' },
+    [accountId],
+  );
+  return rows.map((row) => row.secret_ciphertext);
+}

@@ -1,7 +1,12 @@
 /** The proof of the ledger is itself proven: each way in which money could go wrong is made, and must be found. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { verifyLedger } from '../../src/billing/verify.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { bookAdjustment } from '../../src/billing/operator-entries.ts';
+import { meterStorage } from '../../src/billing/storage-metering.ts';
+import { findViolations, verifyLedger } from '../../src/billing/verify.ts';
 import type { LedgerViolation } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
@@ -11,14 +16,26 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 const PAID_IN = 'topups + adjustments = available + held + captured';
 const HELD = 'held = holds - captures - releases = what open tasks hold';
+const KNOWN = 'every entry is of an account';
+const LAST = 'the last entry tells what the account has';
+const FOLLOWS = 'every entry follows from the one before it';
+const COVERED = 'every capture and release has a hold that covers it';
+const NOT_NEGATIVE = 'no amount but an adjustment is negative';
 const ONE_HOLD = 'one hold per task';
 const ONE_SETTLEMENT = 'one settlement per task, of what was held';
 const SLOTS = 'running slots are those of open tasks';
+const TOTAL = 'every task is counted once';
+const CAPS = 'spend caps count what was held and not released';
+const STORAGE_DAY = 'a day of storage is held and captured as it was metered';
+const BYTES = 'persistent bytes are those of open periods and pending promotions';
+
+const DAY_MS = 86_400_000;
 
 class RolledBack extends Error {}
 
 let room: TaskRoom;
 let accountId: string;
+let capId: string;
 let open: TaskId;
 let succeeded: TaskId;
 let failed: TaskId;
@@ -27,12 +44,31 @@ before(async () => {
   room = await openTaskRoom();
   const caller = await room.newCaller();
   ({ accountId } = caller);
-  const create = async (): Promise<TaskId> => (await room.creator.create(caller, body(), undefined)).taskId;
-  [open, succeeded, failed] = [await create(), await create(), await create()];
+  const key = await createKey(room.database, accountId, {
+    name: 'capped',
+    scopes: SCOPES,
+    spendCaps: { dayMicroUsd: 100n * PRICE, totalMicroUsd: 1_000n * PRICE },
+  });
+  capId = key.id;
+  const capped: Caller = { ...caller, keyId: key.id, spendCapIds: [key.id] };
+  const create = async (by: Caller, changes = {}): Promise<TaskId> =>
+    (await room.creator.create(by, body(changes), undefined)).taskId;
+  [open, succeeded, failed] = [
+    await create(capped),
+    await create(capped, { storage: 'persistent' }),
+    await create(caller),
+  ];
   await claimOutbox(room.database, 100);
-  const verdict = { status: 'success', outputs: [], capturedMicroUsd: PRICE / 2n } as const;
+  const output = { type: 'image', objectKey: 'outputs/1', mimeType: 'image/png', sha256: '0'.repeat(64) };
+  const outputs = [
+    { ...output, sizeBytes: 1_000_000_000 },
+    { ...output, objectKey: 'outputs/2', sizeBytes: 7 },
+  ];
+  const verdict = { status: 'success', outputs, capturedMicroUsd: PRICE / 2n } as const;
   await settleTask(room.database, succeeded, verdict, { retentionDays: 7 });
   await settleTask(room.database, failed, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
+  await bookAdjustment(room.database, { accountId, amountMicroUsd: -5n });
+  await meterStorage(room.database, { now: Date.now() + 3 * DAY_MS, priceMicroUsdPerGbMonth: 50_000n });
 });
 after(() => room.close());
 
@@ -43,7 +79,7 @@ async function violationsAfter(...changes: string[]): Promise<readonly LedgerVio
     const run = (text: string): Promise<unknown> => transaction.query({ name: '', text });
     await run('ALTER TABLE ledger_entries DISABLE TRIGGER USER');
     for (const change of changes) await run(change);
-    found = await verifyLedger(transaction);
+    found = await findViolations(transaction);
     throw new RolledBack();
   });
   await assert.rejects(work, RolledBack);
@@ -55,26 +91,46 @@ async function rulesBrokenBy(...changes: string[]): Promise<readonly string[]> {
   return [...new Set(rules)].toSorted();
 }
 
+/** An entry as nothing of ours would write it. */
+function entry(kind: string, reference: string, amount: bigint | number, owner = accountId): string {
+  return `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
+                                      held_after_micro_usd)
+          VALUES ('${owner}', '${kind}', '${reference}', ${amount}, 0, 0)`;
+}
+
 describe('the proof of the ledger', () => {
   it('finds nothing where all is well', async () => {
     assert.deepEqual(await verifyLedger(room.database), []);
+    const [counts] = await room.rows<{ entries: number; days: number; periods: number }>(
+      `SELECT (SELECT count(*)::integer FROM ledger_entries WHERE reference LIKE 'storage:%') AS entries,
+              (SELECT count(*)::integer FROM storage_days) AS days,
+              (SELECT count(*)::integer FROM spend_periods) AS periods`,
+    );
+    // There is something of each kind to look at.
+    assert.ok((counts?.days ?? 0) >= 2);
+    assert.equal(counts?.entries, 2 * (counts?.days ?? 0));
+    assert.equal(counts.periods, 2);
   });
 
   it('finds a micro that came from nowhere or went there', async () => {
     for (const sign of ['+', '-']) {
       const change = `UPDATE account_counters SET available_micro_usd = available_micro_usd ${sign} 1`;
-      assert.deepEqual(await rulesBrokenBy(change), [PAID_IN]);
+      assert.deepEqual(await rulesBrokenBy(change), [LAST, PAID_IN]);
     }
-    assert.deepEqual(await rulesBrokenBy(`DELETE FROM ledger_entries WHERE kind = 'topup'`), [PAID_IN]);
+    assert.ok((await rulesBrokenBy(`DELETE FROM ledger_entries WHERE kind = 'topup'`)).includes(PAID_IN));
+    assert.ok((await rulesBrokenBy(`DELETE FROM ledger_entries WHERE kind = 'adjustment'`)).includes(PAID_IN));
   });
 
   it('names the account, with all the amounts', async () => {
     const [violation] = await violationsAfter('UPDATE account_counters SET available_micro_usd = 7');
+    const [row] = await room.rows<{ captured: bigint }>(
+      `SELECT sum(amount_micro_usd)::bigint AS captured FROM ledger_entries WHERE kind = 'capture'`,
+    );
 
     assert.deepEqual(violation, {
       rule: PAID_IN,
       subject: accountId,
-      detail: `1000000000 <> 7 + ${PRICE} + ${PRICE / 2n}`,
+      detail: `999999995 <> 7 + ${PRICE} + ${row?.captured}`,
     });
   });
 
@@ -82,7 +138,7 @@ describe('the proof of the ledger', () => {
     const change = `UPDATE account_counters SET held_micro_usd = held_micro_usd + 1,
                                                 available_micro_usd = available_micro_usd - 1`;
 
-    assert.deepEqual(await rulesBrokenBy(change), [HELD]);
+    assert.deepEqual(await rulesBrokenBy(change), [HELD, LAST]);
   });
 
   it('finds an open task that holds another amount than its account does', async () => {
@@ -105,10 +161,7 @@ describe('the proof of the ledger', () => {
     ).filter(({ rule }) => rule === ONE_SETTLEMENT);
     assert.equal(violation?.subject, failed);
 
-    const early = `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
-                                               held_after_micro_usd)
-                   VALUES ('${accountId}', 'release', '${open}', ${PRICE}, 0, 0)`;
-    assert.ok((await rulesBrokenBy(early)).includes(ONE_SETTLEMENT));
+    assert.ok((await rulesBrokenBy(entry('release', open, PRICE))).includes(ONE_SETTLEMENT));
   });
 
   it('finds a settlement of another amount than was held', async () => {
@@ -129,6 +182,147 @@ describe('the proof of the ledger', () => {
     assert.deepEqual(await rulesBrokenBy('UPDATE account_counters SET queued = queued + 1'), [SLOTS]);
   });
 
+  it('finds a task that is not counted, and one that is counted and not there', async () => {
+    assert.deepEqual(await rulesBrokenBy('UPDATE account_counters SET tasks_total = tasks_total + 1'), [TOTAL]);
+    assert.deepEqual(await rulesBrokenBy('UPDATE account_counters SET tasks_total = tasks_total - 1'), [TOTAL]);
+  });
+
+  it('finds entries of an account that does not exist', async () => {
+    const [violation] = (await violationsAfter(entry('topup', 'nobody', 0, 'acc_nobody'))).filter(
+      ({ rule }) => rule === KNOWN,
+    );
+
+    assert.equal(violation?.subject, 'acc_nobody');
+  });
+
+  it('finds a capture or release that no hold covers', async () => {
+    for (const change of [
+      entry('capture', 'of-nothing', 1),
+      entry('release', 'of-nothing', 0),
+      entry('release', succeeded.replace('tk', 'TK'), 1),
+      `UPDATE ledger_entries SET amount_micro_usd = 1 WHERE kind = 'hold' AND reference = '${succeeded}'`,
+      `UPDATE ledger_entries SET account_id = 'acc_other' WHERE kind = 'hold' AND reference = '${succeeded}'`,
+    ]) {
+      assert.ok((await rulesBrokenBy(change)).includes(COVERED), change);
+    }
+  });
+
+  it('finds a negative amount where there must be none, and takes it of an adjustment', async () => {
+    for (const kind of ['topup', 'hold', 'capture', 'release']) {
+      assert.ok((await rulesBrokenBy(entry(kind, 'negative', -1))).includes(NOT_NEGATIVE), kind);
+    }
+    assert.ok(!(await rulesBrokenBy(entry('adjustment', 'negative', -1))).includes(NOT_NEGATIVE));
+  });
+});
+
+describe('the proof of the balances that entries tell', () => {
+  const column = (name: string, change: string, where: string): string =>
+    `UPDATE ledger_entries SET ${name} = ${name} ${change} WHERE ${where}`;
+
+  it('finds an entry that does not follow from the one before it', async () => {
+    for (const kind of ['topup', 'adjustment', 'hold', 'capture', 'release']) {
+      for (const name of ['available_after_micro_usd', 'held_after_micro_usd']) {
+        const where = `id = (SELECT min(id) FROM ledger_entries WHERE kind = '${kind}')`;
+        assert.ok((await rulesBrokenBy(column(name, '+ 1', where))).includes(FOLLOWS), `${kind} ${name}`);
+      }
+    }
+  });
+
+  it('finds that every entry after a gap is off, however consistent they are otherwise', async () => {
+    const shift = column('available_after_micro_usd', '+ 1', `kind <> 'topup'`);
+
+    const found = await violationsAfter(shift);
+
+    assert.deepEqual([...new Set(found.map(({ rule }) => rule))].toSorted(), [FOLLOWS, LAST]);
+    assert.equal(found.filter(({ rule }) => rule === FOLLOWS).length, 1);
+  });
+
+  it('finds a first entry that begins with something', async () => {
+    const shift = column('available_after_micro_usd', '+ 1', 'true');
+
+    const [violation] = (await violationsAfter(shift)).filter(({ rule }) => rule === FOLLOWS);
+
+    assert.match(violation?.subject ?? '', /^topup /);
+    assert.match(violation?.detail ?? '', /^available 1000000001, held 0, after available 0, held 0 /);
+  });
+
+  it('finds a last entry that tells another balance than the account has', async () => {
+    for (const name of ['available_after_micro_usd', 'held_after_micro_usd']) {
+      const where = 'id = (SELECT max(id) FROM ledger_entries)';
+      assert.deepEqual(await rulesBrokenBy(column(name, '+ 1', where)), [FOLLOWS, LAST]);
+    }
+    assert.ok((await rulesBrokenBy('DELETE FROM ledger_entries')).includes(LAST));
+  });
+});
+
+describe('the proof of spend caps', () => {
+  it('finds a cap that counts more or less than was held and not released', async () => {
+    for (const period of ['total', 'day']) {
+      const where = `cap_id = '${capId}' AND (period = 'total') = ${period === 'total'}`;
+      for (const change of [
+        `UPDATE spend_periods SET spent_micro_usd = spent_micro_usd + 1 WHERE ${where}`,
+        `UPDATE spend_periods SET spent_micro_usd = spent_micro_usd - 1 WHERE ${where}`,
+        `DELETE FROM spend_periods WHERE ${where}`,
+      ]) {
+        assert.deepEqual(await rulesBrokenBy(change), [CAPS], change);
+      }
+    }
+  });
+
+  it('finds what was counted on another day than it was held', async () => {
+    const change = `UPDATE spend_periods SET period = '2001-01-01' WHERE period <> 'total'`;
+
+    const found = await violationsAfter(change);
+
+    assert.deepEqual(
+      found.map(({ rule }) => rule),
+      [CAPS, CAPS],
+    );
+    assert.deepEqual(found.map(({ detail }) => detail).toSorted(), [
+      `counted 0, entries ${PRICE + PRICE / 2n}`,
+      `counted ${PRICE + PRICE / 2n}, entries 0`,
+    ]);
+  });
+
+  it('finds a task that counts against a cap which does not know of it', async () => {
+    assert.deepEqual(await rulesBrokenBy(`UPDATE tasks SET spend_cap_ids = NULL WHERE id = '${open}'`), [CAPS]);
+    const change = `UPDATE tasks SET spend_cap_ids = ARRAY['${capId}'] WHERE id = '${failed}'`;
+    // It was released as a whole: nothing of it counts.
+    assert.deepEqual(await rulesBrokenBy(change), []);
+  });
+});
+
+describe('the proof of storage', () => {
+  it('finds a day whose entries say something else than was metered', async () => {
+    for (const change of [
+      'UPDATE storage_days SET paid_micro_usd = paid_micro_usd - 1',
+      'DELETE FROM storage_days',
+      `DELETE FROM ledger_entries WHERE kind = 'hold' AND reference LIKE 'storage:%'`,
+      `DELETE FROM ledger_entries WHERE kind = 'capture' AND reference LIKE 'storage:%'`,
+      `UPDATE ledger_entries SET account_id = 'acc_other' WHERE reference LIKE 'storage:%'`,
+      `UPDATE ledger_entries SET reference = 'storage:${accountId}:2001-01-01'
+        WHERE id IN (SELECT max(id) FROM ledger_entries WHERE reference LIKE 'storage:%' GROUP BY kind)`,
+    ]) {
+      assert.ok((await rulesBrokenBy(change)).includes(STORAGE_DAY), change);
+    }
+  });
+
+  it('finds persistent bytes that nothing occupies, and such that are not counted', async () => {
+    for (const sign of ['+', '-']) {
+      const change = `UPDATE account_counters SET persistent_bytes = persistent_bytes ${sign} 1`;
+      assert.deepEqual(await rulesBrokenBy(change), [BYTES]);
+    }
+    assert.deepEqual(await rulesBrokenBy('UPDATE storage_periods SET ended_at = now()'), [BYTES]);
+    const pending = `UPDATE outputs SET pending_since = now() WHERE size_bytes = 7`;
+    assert.deepEqual(await rulesBrokenBy(pending), [BYTES]);
+    assert.deepEqual(
+      await rulesBrokenBy(pending, 'UPDATE account_counters SET persistent_bytes = persistent_bytes + 7'),
+      [],
+    );
+  });
+});
+
+describe('the run of the proof', () => {
   it('says no more than a hundred things', async () => {
     const change = `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash,
                                        storage, held_micro_usd, queue_deadline_at)
@@ -136,5 +330,34 @@ describe('the proof of the ledger', () => {
                       FROM generate_series(1, 300) n`;
 
     assert.equal((await violationsAfter(change)).length, 100);
+  });
+
+  it('holds while money moves', async () => {
+    const caller = await room.newCaller();
+    let isOver = false;
+    const moving = (async () => {
+      while (!isOver) {
+        const { taskId } = await room.creator.create(caller, body(), undefined);
+        await claimOutbox(room.database, 10);
+        await settleTask(room.database, taskId, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
+      }
+    })();
+
+    for (let round = 0; round < 25; round++) assert.deepEqual(await verifyLedger(room.database), []);
+    isOver = true;
+    await moving;
+    assert.ok((await room.account(caller)).availableMicroUsd > 0n);
+  });
+
+  it('changes nothing, and leaves its connection as it found it', async () => {
+    const settings = `SELECT current_setting('statement_timeout') AS timeout, current_setting('work_mem') AS memory,
+                             current_setting('transaction_isolation') AS isolation`;
+    for (let round = 0; round < 3; round++) await verifyLedger(room.database);
+
+    for (let round = 0; round < 3; round++) {
+      assert.deepEqual(await room.rows(settings), [
+        { timeout: '15s', memory: '4MB', isolation: 'read committed' },
+      ]);
+    }
   });
 });

@@ -1,7 +1,7 @@
-/** The record of a callback's attempts: what an attempt that was overtaken may still change. */
+/** The record of a callback's attempts: what each is told to be, and what one that was overtaken may still change. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { beginAttempt, finishAttempt } from '../../src/callbacks/attempts.ts';
+import { LISTED_ATTEMPTS, beginAttempt, finishAttempt, readCallback } from '../../src/callbacks/attempts.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -9,36 +9,36 @@ import type { TestDatabase } from '../support/test-database.ts';
 
 const SCHEDULE_LENGTH = 4;
 
-describe('two attempts of one callback, the first taken for dead', () => {
-  let test: TestDatabase;
-  before(async () => {
-    test = await createTestDatabase();
-  });
-  after(() => test.close());
+let test: TestDatabase;
+before(async () => {
+  test = await createTestDatabase();
+});
+after(() => test.close());
 
-  const pendingCallback = async (): Promise<TaskId> => {
-    const taskId = newTaskId();
-    await test.database.query(
-      {
-        name: 'test_callback',
-        text: `INSERT INTO callbacks (task_id, account_id, url, state) VALUES ($1, 'acc', 'https://example.com', 'pending')`,
-      },
-      [taskId],
-    );
+async function pendingCallback(url = 'https://example.com'): Promise<TaskId> {
+  const taskId = newTaskId();
+  await test.database.query(
+    {
+      name: 'test_callback',
+      text: `INSERT INTO callbacks (task_id, account_id, url, state) VALUES ($1, 'acc', $2, 'pending')`,
+    },
+    [taskId, url],
+  );
+  return taskId;
+}
+
+describe('two attempts of one callback, the first taken for dead', () => {
+  const attemptedTwice = async (): Promise<TaskId> => {
+    const taskId = await pendingCallback();
     await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
     await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
     return taskId;
   };
-  const stateOf = async (taskId: TaskId): Promise<string | undefined> => {
-    const [row] = await test.database.query<{ state: string }>(
-      { name: 'test_callback_state', text: 'SELECT state FROM callbacks WHERE task_id = $1' },
-      [taskId],
-    );
-    return row?.state;
-  };
+  const stateOf = async (taskId: TaskId): Promise<string | undefined> =>
+    (await readCallback(test.database, taskId))?.state;
 
   it('stay delivered when the first fails after the second was delivered', async () => {
-    const taskId = await pendingCallback();
+    const taskId = await attemptedTwice();
     await finishAttempt(test.database, taskId, 2, { httpStatus: 204 }, 'delivered', undefined);
 
     await finishAttempt(test.database, taskId, 1, { errorClass: 'timeout' }, 'pending', 60_000);
@@ -47,11 +47,73 @@ describe('two attempts of one callback, the first taken for dead', () => {
   });
 
   it('are delivered when the first reached the receiver after all', async () => {
-    const taskId = await pendingCallback();
+    const taskId = await attemptedTwice();
 
     await finishAttempt(test.database, taskId, 1, { httpStatus: 204 }, 'delivered', undefined);
     await finishAttempt(test.database, taskId, 2, { httpStatus: 500 }, 'exhausted', undefined);
 
     assert.equal(await stateOf(taskId), 'delivered');
+  });
+});
+
+describe('an attempt', () => {
+  it('is recorded once: the second time changes nothing and says so', async () => {
+    const taskId = await pendingCallback();
+    await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
+
+    const durationMs = await finishAttempt(test.database, taskId, 1, { httpStatus: 500 }, 'pending', 60_000);
+    const again = await finishAttempt(test.database, taskId, 1, { httpStatus: 200 }, 'delivered', undefined);
+
+    assert.ok(durationMs !== undefined && Number.isInteger(durationMs) && durationMs >= 0);
+    assert.equal(again, undefined);
+    const callback = await readCallback(test.database, taskId);
+    assert.equal(callback?.state, 'pending');
+    assert.deepEqual(callback.attempts.map(({ httpStatus }) => httpStatus), [500]);
+  });
+
+  it('is not begun where the address is gone, or the schedule is used up', async () => {
+    assert.equal(await beginAttempt(test.database, await pendingCallback(''), SCHEDULE_LENGTH), undefined);
+    const taskId = await pendingCallback();
+    assert.equal((await beginAttempt(test.database, taskId, 1))?.scheduled, 1);
+    assert.equal(await beginAttempt(test.database, taskId, 1), undefined);
+  });
+});
+
+describe('the list of attempts', () => {
+  it('tells time, duration and outcome of each; of one that is under way or was cut off only its time', async () => {
+    const taskId = await pendingCallback();
+    for (let attempt = 1; attempt <= 3; attempt++) await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
+    await finishAttempt(test.database, taskId, 1, { errorClass: 'tls' }, 'pending', 60_000);
+    await finishAttempt(test.database, taskId, 3, { httpStatus: 503 }, 'pending', 60_000);
+
+    const callback = await readCallback(test.database, taskId);
+
+    assert.equal(callback?.url, 'https://example.com');
+    const [first, second, third] = callback.attempts;
+    for (const each of callback.attempts) assert.ok(Math.abs(each.at - Date.now() / 1000) < 60);
+    assert.deepEqual([first?.attempt, first?.httpStatus, first?.errorClass], [1, null, 'tls']);
+    assert.ok(Number.isInteger(first?.durationMs));
+    assert.deepEqual([second?.durationMs, second?.httpStatus, second?.errorClass], [null, null, null]);
+    assert.deepEqual([third?.httpStatus, third?.errorClass], [503, null]);
+  });
+
+  it('holds the last ones where there are very many', async () => {
+    const taskId = await pendingCallback();
+    await test.database.query(
+      {
+        name: 'test_many_attempts',
+        text: `INSERT INTO callback_attempts (task_id, attempt) SELECT $1, n FROM generate_series(1, $2::integer) n`,
+      },
+      [taskId, LISTED_ATTEMPTS + 5],
+    );
+
+    const attempts = (await readCallback(test.database, taskId))?.attempts ?? [];
+
+    assert.equal(attempts.length, LISTED_ATTEMPTS);
+    assert.deepEqual([attempts[0]?.attempt, attempts.at(-1)?.attempt], [6, LISTED_ATTEMPTS + 5]);
+  });
+
+  it('is nothing for a task without a callback', async () => {
+    assert.equal(await readCallback(test.database, newTaskId()), undefined);
   });
 });

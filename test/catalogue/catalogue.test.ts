@@ -6,7 +6,7 @@ import {
   UnknownRouteError,
   createCatalogue,
 } from '../../src/catalogue/catalogue.ts';
-import { definitionHash } from '../../src/catalogue/definition.ts';
+import { definitionHash, limitsOf } from '../../src/catalogue/definition.ts';
 import { definition, definitionWithRoutes } from './definitions.ts';
 
 const NAME = 'acme/pictures';
@@ -108,5 +108,74 @@ describe('a catalogue', () => {
       two.resolve('acme/voice', undefined).checkInput({ text: 'a', prompt: 'a' }),
       'additional properties not allowed: prompt',
     );
+  });
+});
+
+describe('a model whose days are counted', () => {
+  const RETIRES_AT = 1_800_000_000;
+  const old = definition({ name: 'acme/old', deprecatedAt: 1, retiresAt: RETIRES_AT, replacement: NAME });
+  let now = 0;
+  const ageing = createCatalogue([definition(), old], () => now);
+
+  it('is taken until the very second that it retires, and then refused for good', () => {
+    now = RETIRES_AT * 1000 - 1;
+    assert.equal(ageing.resolve('acme/old', undefined).definition, old);
+    assert.deepEqual(ageing.available(), [definition(), old]);
+
+    now = RETIRES_AT * 1000;
+    assert.throws(() => ageing.resolve('acme/old', undefined), {
+      name: 'ModelUnavailableError',
+      message: 'the model "acme/old" was retired and is no longer available; use "acme/pictures"',
+    });
+    assert.throws(() => ageing.resolve('acme/old@default', undefined), ModelUnavailableError);
+    assert.deepEqual(ageing.available(), [definition()]);
+  });
+
+  it('is still known, whatever route its name carries', () => {
+    now = RETIRES_AT * 1000;
+    assert.equal(ageing.find('acme/old'), old);
+    assert.equal(ageing.find('acme/old@nowhere'), old);
+    assert.deepEqual(ageing.models, [definition(), old]);
+    for (const name of ['acme', '', '@', '__proto__', 'constructor']) assert.equal(ageing.find(name), undefined);
+  });
+});
+
+describe('the time limits of a model', () => {
+  it('are its own, and those of its modality where it has none', () => {
+    const { limits, ...plain } = definition();
+
+    assert.deepEqual(limitsOf(definition()), limits);
+    const handling = (['image', 'audio', 'video'] as const).map((modality) => limitsOf({ ...plain, modality }));
+    assert.deepEqual(handling, [
+      { queuedSeconds: 86_400, handlingSeconds: 600, archivingSeconds: 1_800 },
+      { queuedSeconds: 86_400, handlingSeconds: 900, archivingSeconds: 1_800 },
+      { queuedSeconds: 86_400, handlingSeconds: 3_600, archivingSeconds: 1_800 },
+    ]);
+    assert.deepEqual(limitsOf({ ...plain, modality: 'video', limits: { handlingSeconds: 5 } }), {
+      queuedSeconds: 86_400,
+      handlingSeconds: 5,
+      archivingSeconds: 1_800,
+    });
+  });
+});
+
+describe('an input', () => {
+  const { checkInputAll, hasPrice } = createCatalogue([definition()]).resolve(NAME, undefined);
+
+  it('has all that is wrong with it told', () => {
+    assert.deepEqual(checkInputAll({ prompt: 'a' }), []);
+    assert.deepEqual(checkInputAll({ resolution: '3k', seed: 1 }), [
+      'invalid input: missing property: prompt',
+      'additional properties not allowed: seed',
+      'invalid input: resolution: enum: got "3k", want one of "1k", "2k"',
+    ]);
+  });
+
+  it('has a price where the fields that the price goes by are right, whatever the others are', () => {
+    assert.equal(hasPrice({ prompt: 1, seed: 1, resolution: '2k' }), true);
+    assert.equal(hasPrice({}), true);
+    for (const input of [{ prompt: 'a', resolution: '3k' }, { resolution: null }, undefined, null, [], 'x']) {
+      assert.equal(hasPrice(input), false, JSON.stringify(input));
+    }
   });
 });

@@ -19,7 +19,7 @@ export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinit
         resolution: { type: 'string', enum: ['1k', '2k'] },
       },
     },
-    pricing: { unit: 'image', usd: '0.01', by: { field: 'resolution', usd: { '2k': '0.025' } } },
+    pricing: { unit: 'image', usd: '0.01', by: { field: 'resolution', usd: { '1k': '0.01', '2k': '0.025' } } },
     limits: { queuedSeconds: 3600, handlingSeconds: 600, archivingSeconds: 600 },
     typicalSeconds: 1,
     examples: [{ prompt: 'a fox' }],

@@ -66,12 +66,13 @@ describe("an operator's model file", () => {
 
   it('is refused with its name, the place and the reason', async () => {
     const changed = (changes: object): string => JSON.stringify({ ...definition(), ...changes });
-    const limits = definition().limits;
+    const { limits } = definition();
     const cases: [string, RegExp][] = [
       ['{"name":', /JSON/],
       ['[]', /^invalid model file: type: got array, want object$/],
       [changed({ nmae: 'x' }), /^additional properties not allowed: nmae$/],
-      [changed({ limits: undefined }), /^invalid model file: missing property: limits$/],
+      [changed({ pricing: undefined }), /^invalid model file: missing property: pricing$/],
+      [changed({ modality: 'text' }), /^invalid model file: modality: enum: got "text", want one of "image", /],
       [changed({ name: 'has blanks' }), /^invalid model file: name: pattern: got "has blanks"/],
       [changed({ name: 'a@b' }), /^invalid model file: name: pattern: got "a@b"/],
       [
@@ -87,6 +88,20 @@ describe("an operator's model file", () => {
         changed({ pricing: { unit: 'image', usd: 0.01 } }),
         /^invalid model file: pricing\.usd: type: got number, want string$/,
       ],
+      [changed({ pricing: { unit: 'frame', usd: '1' } }), /^invalid model file: pricing\.unit: enum: got "frame"/],
+      [changed({ pricing: { unit: 'image', usd: '1', n: 2 } }), /^additional properties not allowed: pricing\.n$/],
+      [
+        changed({ pricing: { unit: 'image', usd: '1', count: { field: 'n', default: 1 } } }),
+        /^pricing\.count\.field: the inputSchema has no property "n"$/,
+      ],
+      [
+        changed({ inputSchema: { type: 'object', properties: {} } }),
+        /^inputSchema: it must have .*"additionalProperties": false$/,
+      ],
+      [changed({ deprecatedAt: -1 }), /^invalid model file: deprecatedAt: minimum: got -1, want 0$/],
+      [changed({ deprecatedAt: 1000, retiresAt: 999 }), /^retiresAt: 999 is before deprecatedAt, 1000$/],
+      [changed({ replacement: 'no/such' }), /^replacement: there is no other model called no\/such$/],
+      [changed({ replacement: definition().name }), /^replacement: there is no other model/],
       [changed({ routes: { fast: definition().routes['default'] } }), /^routes: there is no default route$/],
       [
         changed({ routes: { default: { upstreams: [] } } }),
@@ -104,6 +119,24 @@ describe("an operator's model file", () => {
       ],
     ];
     for (const [content, expected] of cases) assert.match(await messageOf(content), expected);
+  });
+
+  it('is refused where another file has a model of its name', async () => {
+    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition()));
+
+    assert.match(
+      await messageOf(JSON.stringify(definition({ created: 1 }))),
+      /^name: .*a\.json has acme\/pictures already$/,
+    );
+  });
+
+  it('may name a replacement that stands in another folder', async () => {
+    const replacement = 'darkroom/scene';
+    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement })));
+
+    const models = await loadModels([folder, packageFile('models')]);
+
+    assert.equal(models.find(({ name }) => name === 'acme/pictures')?.replacement, replacement);
   });
 
   it('is refused where a name in it is a member of every object', async () => {

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { actualCost, worstCaseCost } from '../../src/catalogue/price.ts';
+import type { DeliveredOutput, Pricing } from '../../src/catalogue/price.ts';
 import { definition } from './definitions.ts';
 
-const { pricing } = definition();
+const image = { type: 'image' };
+const images = (count: number): DeliveredOutput[] => Array.from({ length: count }, () => image);
+const video = (durationSeconds: number): DeliveredOutput => ({ type: 'video', durationSeconds });
 
-describe('the price of a task', () => {
+describe('the price of a picture', () => {
+  const { pricing } = definition();
+
   it('is that of one unit, by the value of the field that prices go by', () => {
     assert.equal(worstCaseCost(pricing, { prompt: 'a' }), 10_000n);
     assert.equal(worstCaseCost(pricing, { prompt: 'a', resolution: '1k' }), 10_000n);
@@ -28,11 +33,223 @@ describe('the price of a task', () => {
     );
   });
 
-  it('is captured for what was delivered, and never above the worst case', () => {
-    const input = { resolution: '2k' };
+  it('goes by own fields alone, whatever an object inherits', () => {
+    const inherited: Pricing = { unit: 'image', usd: '0.01', factors: [{ field: 'draft', value: true, factor: '0' }] };
+    const input = Object.create({ draft: true }) as Record<string, unknown>;
 
-    assert.equal(actualCost(pricing, input, 0), 0n);
-    assert.equal(actualCost(pricing, input, 1), 25_000n);
-    assert.equal(actualCost(pricing, input, 5), 25_000n);
+    assert.equal(worstCaseCost(inherited, input), 10_000n);
+    assert.equal(worstCaseCost({ unit: 'image', usd: '0.01', by: { field: 'constructor', usd: {} } }, {}), 10_000n);
+  });
+
+  it('is held for as many as were asked for, and captured for as many as were delivered', () => {
+    const several: Pricing = { ...pricing, count: { field: 'n', default: 2 } };
+    const input = { n: 3, resolution: '2k' };
+
+    assert.equal(worstCaseCost(several, input), 75_000n);
+    assert.equal(worstCaseCost(several, {}), 20_000n);
+    assert.equal(actualCost(several, input, images(2)), 50_000n);
+    assert.equal(actualCost(several, input, images(5)), 75_000n);
+    assert.equal(actualCost(several, input, []), 0n);
+  });
+
+  it('that stands under an older definition is reckoned as it was: one picture, by its tier', () => {
+    const older: Pricing = { unit: 'image', usd: '0.01', by: { field: 'resolution', usd: { '2k': '0.025' } } };
+
+    assert.equal(actualCost(older, { resolution: '1k' }, images(1)), 10_000n);
+    assert.equal(actualCost(older, { resolution: '2k' }, images(4)), 25_000n);
+  });
+});
+
+describe('the price of a video', () => {
+  const pricing: Pricing = {
+    unit: 'second',
+    usd: '0.05',
+    by: { field: 'resolution', usd: { '720p': '0.05', '1080p': '0.1' } },
+    duration: { field: 'duration', default: 6 },
+    factors: [
+      { field: 'draft', value: true, factor: '0.25' },
+      { field: 'generate_audio', value: true, factor: '1.5', default: true },
+    ],
+  };
+
+  it('is held for the seconds asked for, given as a number, as a text or not at all', () => {
+    const silent = { generate_audio: false };
+
+    assert.equal(worstCaseCost(pricing, { ...silent, duration: 10 }), 500_000n);
+    assert.equal(worstCaseCost(pricing, { ...silent, duration: '10' }), 500_000n);
+    assert.equal(worstCaseCost(pricing, silent), 300_000n);
+    assert.equal(worstCaseCost(pricing, { ...silent, resolution: '1080p' }), 600_000n);
+  });
+
+  it('has every factor applied that applies, those of a default too', () => {
+    assert.equal(worstCaseCost(pricing, { duration: 10 }), 750_000n);
+    assert.equal(worstCaseCost(pricing, { duration: 10, draft: true, generate_audio: false }), 125_000n);
+    assert.equal(worstCaseCost(pricing, { duration: 10, draft: true, resolution: '1080p' }), 375_000n);
+    assert.equal(worstCaseCost(pricing, { duration: 10, draft: 'true', generate_audio: false }), 500_000n);
+  });
+
+  it('is captured for the seconds delivered, and for no more than were asked for', () => {
+    const input = { duration: 10, generate_audio: false };
+    const frame = { type: 'first_frame', durationSeconds: 3 };
+
+    assert.equal(actualCost(pricing, input, [video(10.04)]), 500_000n);
+    assert.equal(actualCost(pricing, input, [video(4.96), frame, { type: 'thumbnail' }]), 248_000n);
+    assert.equal(actualCost(pricing, input, [video(0.0000001)]), 1n);
+    assert.equal(actualCost(pricing, input, [frame]), 0n);
+  });
+
+  it('is that of what was asked for where the file does not tell how long it is', () => {
+    const input = { duration: 10, generate_audio: false };
+    for (const output of [{ type: 'video' }, video(NaN), video(Infinity), video(-1)]) {
+      assert.equal(actualCost(pricing, input, [output]), 500_000n);
+    }
+  });
+
+  it('counts every one of several', () => {
+    const several: Pricing = { ...pricing, count: { field: 'n', default: 1 } };
+    const input = { n: 3, duration: 10, generate_audio: false };
+
+    assert.equal(worstCaseCost(several, input), 1_500_000n);
+    assert.equal(actualCost(several, input, [video(10), video(5)]), 750_000n);
+    assert.equal(actualCost(several, input, [video(10), { type: 'video' }]), 1_000_000n);
+  });
+});
+
+describe('the price of a text', () => {
+  const pricing: Pricing = { unit: 'character', usd: '0.0000075', text: { field: 'text' } };
+
+  it('is by Unicode code points, and rounded once, at the end', () => {
+    assert.equal(worstCaseCost(pricing, { text: '' }), 0n);
+    assert.equal(worstCaseCost(pricing, { text: 'a' }), 8n);
+    assert.equal(worstCaseCost(pricing, { text: 'ab' }), 15n);
+    assert.equal(worstCaseCost(pricing, { text: '🦊ö' }), 15n);
+    assert.equal(worstCaseCost(pricing, { text: 'x'.repeat(1_000) }), 7_500n);
+  });
+
+  it('is captured whole for whatever was made of it, and not for nothing', () => {
+    assert.equal(actualCost(pricing, { text: 'ab' }, [{ type: 'audio', durationSeconds: 0.2 }]), 15n);
+    assert.equal(actualCost(pricing, { text: 'ab' }, []), 0n);
+  });
+});
+
+describe('a flat price', () => {
+  it('is the same for whatever comes of the task', () => {
+    const pricing: Pricing = { unit: 'task', usd: '0.2', factors: [{ field: 'steps', value: 4, factor: '0.5' }] };
+
+    assert.equal(worstCaseCost(pricing, {}), 200_000n);
+    assert.equal(worstCaseCost(pricing, { steps: 4 }), 100_000n);
+    assert.equal(actualCost(pricing, {}, [video(3), video(4), image]), 200_000n);
+    assert.equal(actualCost(pricing, {}, []), 0n);
+  });
+});
+
+/** Price rules of every kind, each with an input that a schema beside them would accept. */
+const decimalText = (digits: number) =>
+  fc
+    .tuple(fc.nat({ max: 500 }), fc.bigInt({ min: 0n, max: 10n ** BigInt(digits) - 1n }))
+    .map(([whole, fraction]) => `${whole}.${String(fraction).padStart(digits, '0')}`);
+const rules = fc
+  .record({
+    unit: fc.constantFrom('image' as const, 'second' as const, 'character' as const, 'task' as const),
+    usd: decimalText(12),
+    tiers: fc.record({ low: decimalText(12), high: decimalText(6) }),
+    draft: decimalText(6),
+    loud: decimalText(6),
+  })
+  .map(({ unit, usd, tiers, draft, loud }): Pricing => ({
+    unit,
+    usd,
+    by: { field: 'quality', usd: tiers },
+    ...(unit === 'image' || unit === 'second' ? { count: { field: 'n', default: 1 } } : {}),
+    ...(unit === 'second' ? { duration: { field: 'duration', default: 5 } } : {}),
+    ...(unit === 'character' ? { text: { field: 'text' } } : {}),
+    factors: [
+      { field: 'draft', value: true, factor: draft },
+      { field: 'level', value: 'loud', factor: loud, default: 'loud' },
+    ],
+  }));
+const inputs = fc.record(
+  {
+    quality: fc.constantFrom('low', 'high'),
+    n: fc.nat({ max: 50 }),
+    duration: fc.oneof(fc.nat({ max: 300 }), fc.nat({ max: 300 }).map(String)),
+    text: fc.string({ unit: 'binary', maxLength: 300 }),
+    draft: fc.boolean(),
+    level: fc.constantFrom('loud', 'soft'),
+  },
+  { requiredKeys: ['text'] },
+);
+const outputs = fc.array(
+  fc.record(
+    {
+      type: fc.constantFrom('image', 'video', 'audio', 'thumbnail', 'first_frame', 'hologram'),
+      durationSeconds: fc.oneof(fc.double({ min: 0, max: 400, noNaN: true }), fc.constantFrom(NaN, -1, Infinity)),
+    },
+    { requiredKeys: ['type'] },
+  ),
+  { maxLength: 60 },
+);
+
+/** What those are. */
+interface PricedInput {
+  readonly text: string;
+  readonly quality?: 'low' | 'high';
+  readonly n?: number;
+  readonly duration?: number | string;
+  readonly draft?: boolean;
+  readonly level?: 'loud' | 'soft';
+}
+
+/** The same in fractions of whole numbers, reckoned in the plainest way. */
+function exactMicroUsd(pricing: Pricing, input: PricedInput): bigint {
+  let numerator = 10n ** 6n;
+  let denominator = 1n;
+  const times = (text: string): void => {
+    const [whole = '', fraction = ''] = text.split('.');
+    numerator *= BigInt(whole + fraction);
+    denominator *= 10n ** BigInt(fraction.length);
+  };
+  times(pricing.by?.usd[String(input.quality)] ?? pricing.usd);
+  if (pricing.count !== undefined) times(String(input.n ?? 1));
+  if (pricing.duration !== undefined) times(String(input.duration ?? 5));
+  if (pricing.text !== undefined) times(String([...input.text].length));
+  const [draft, loud] = pricing.factors ?? [];
+  if (input.draft === true) times(draft?.factor ?? '');
+  if ((input.level ?? 'loud') === 'loud') times(loud?.factor ?? '');
+  return (numerator + denominator - 1n) / denominator;
+}
+
+describe('every price', () => {
+  it('is the exact product, rounded up once', () => {
+    fc.assert(
+      fc.property(rules, inputs, (pricing, input) => {
+        assert.equal(worstCaseCost(pricing, input), exactMicroUsd(pricing, input));
+      }),
+    );
+  });
+
+  it('is captured within nothing and the worst case, whatever was delivered', () => {
+    fc.assert(
+      fc.property(rules, inputs, outputs, (pricing, input, delivered) => {
+        const cost = actualCost(pricing, input, delivered);
+        assert.ok(cost >= 0n);
+        assert.ok(cost <= worstCaseCost(pricing, input));
+      }),
+    );
+  });
+
+  it('does not fall when more is asked for or delivered', () => {
+    fc.assert(
+      fc.property(rules, inputs, outputs, outputs, fc.nat({ max: 20 }), (pricing, input, delivered, more, extra) => {
+        const larger = {
+          ...input,
+          n: (input.n ?? 1) + extra,
+          duration: Number(input.duration ?? 5) + extra,
+          text: `${input.text}${'x'.repeat(extra)}`,
+        };
+        assert.ok(worstCaseCost(pricing, larger) >= worstCaseCost(pricing, input));
+        assert.ok(actualCost(pricing, input, [...delivered, ...more]) >= actualCost(pricing, input, delivered));
+      }),
+    );
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck, compileCheckAll } from '../../src/catalogue/schema-validation.ts';
 
 /** Field families of spec §2.5, each as some model has it. */
 const INPUT = {
@@ -100,6 +100,44 @@ describe('a violation of an input schema', () => {
     );
 
     assert.equal(nested({ 'a/b~c': { d: 1 } }), 'invalid input: a/b~c.d: type: got integer, want string');
+  });
+});
+
+describe('all violations of a schema', () => {
+  const checkAll = compileCheckAll(INPUT, 'invalid input');
+
+  it('are told each once, in the same forms as the first one alone', () => {
+    const value = { image_urls: ['1', 2, 2, 3], duration: 31, size: 1 };
+
+    const problems = checkAll(value);
+
+    assert.ok(problems.includes(check(value) ?? 'nothing'));
+    assert.deepEqual([...problems].sort(), [
+      'additional properties not allowed: size',
+      'invalid input: duration: maximum: got 31, want 30',
+      'invalid input: image_urls.1: type: got integer, want string',
+      'invalid input: image_urls.2: type: got integer, want string',
+      'invalid input: image_urls.3: type: got integer, want string',
+      'invalid input: image_urls: maxItems: got 4, want 3',
+      'invalid input: missing property: prompt',
+    ]);
+    assert.deepEqual(checkAll({ prompt: 'a' }), []);
+  });
+
+  it('are at most a hundred', () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, place) => [`field${place}`, 1]));
+
+    assert.equal(checkAll({ prompt: 'a', ...many }).length, 100);
+  });
+
+  it('are not collected of a value with more members than anyone reads: the first is told', () => {
+    const huge = { prompt: 'a', image_urls: Array.from({ length: 1_000_000 }, () => 1) };
+    const before = process.memoryUsage().heapUsed;
+
+    const problems = checkAll(huge);
+
+    assert.equal(problems.length, 1);
+    assert.ok(process.memoryUsage().heapUsed - before < 100_000_000);
   });
 });
 

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { formatUsd, parseUsd } from '../../src/domain/money.ts';
+import {
+  add,
+  decimalOf,
+  formatDecimal,
+  formatUsd,
+  isAbove,
+  multiply,
+  parseUsd,
+  roundUpToMicroUsd,
+} from '../../src/domain/money.ts';
 
 /** The largest amount that the wire's form can hold: 12 digits before the point, 6 behind it. */
 const LARGEST = 10n ** 18n - 1n;
@@ -63,5 +72,59 @@ describe('an amount of money', () => {
         assert.equal(parseUsd(text) === undefined, !/^\d{1,12}(\.\d{1,6})?$/.test(text));
       }),
     );
+  });
+});
+
+describe('an exact decimal', () => {
+  it('is read as it is written, exponents of large and small numbers included', () => {
+    const cases: [string | number | bigint, string][] = [
+      ['0.25', '0.25'],
+      ['007.50', '7.5'],
+      [4.96, '4.96'],
+      [0.1 + 0.2, '0.30000000000000004'],
+      [1e21, '1000000000000000000000'],
+      [1.5e-7, '0.00000015'],
+      [12n, '12'],
+      [0, '0'],
+    ];
+    for (const [value, expected] of cases) assert.equal(formatDecimal(decimalOf(value) ?? assert.fail()), expected);
+  });
+
+  it('is nothing else than a number of zero or more', () => {
+    for (const value of [-1, -0.5, NaN, Infinity, '', ' 1', '1 ', '.5', '5.', '0x1', '1e5', 'auto', '1\n', '١']) {
+      assert.equal(decimalOf(value), undefined, String(value));
+    }
+  });
+
+  it('is read back from what was written for every finite number', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), (value) => {
+        assert.equal(Number(formatDecimal(decimalOf(value) ?? assert.fail())), value);
+      }),
+    );
+  });
+
+  it('adds, multiplies and compares without losing anything', () => {
+    const scaled = fc.record({
+      digits: fc.bigInt({ min: 0n, max: 10n ** 20n }),
+      scale: fc.integer({ min: 0, max: 15 }),
+    });
+    const atThirty = ({ digits, scale }: { digits: bigint; scale: number }): bigint =>
+      digits * 10n ** BigInt(30 - scale);
+    fc.assert(
+      fc.property(scaled, scaled, (a, b) => {
+        assert.equal(atThirty(add(a, b)), atThirty(a) + atThirty(b));
+        assert.equal(atThirty(multiply(a, b)) * 10n ** 30n, atThirty(a) * atThirty(b));
+        assert.equal(isAbove(a, b), atThirty(a) > atThirty(b));
+      }),
+    );
+  });
+
+  it('is rounded up to the micro, and not at all where it is whole', () => {
+    const rounded = ['0', '0.000001', '0.0000010', '0.0000001', '0.00000100000000001', '1.5', '2'].map((text) =>
+      roundUpToMicroUsd(decimalOf(text) ?? assert.fail()),
+    );
+
+    assert.deepEqual(rounded, [0n, 1n, 1n, 1n, 2n, 1_500_000n, 2_000_000n]);
   });
 });

@@ -60,7 +60,7 @@ describe('callbacks', { concurrency: true }, () => {
   async function createSigningAccount(): Promise<TestAccount> {
     const signing = await outside.darkroom.createAccount();
     await outside.darkroom.testDatabase.database.transaction((transaction) =>
-      createWebhookKeys(ENCRYPTION_KEY).replace(transaction, signing.id, SECRET),
+      createWebhookKeys(ENCRYPTION_KEY).replace(transaction, signing.id, SECRET, Date.now()),
     );
     return signing;
   }
@@ -200,7 +200,7 @@ describe('callbacks', { concurrency: true }, () => {
     const rotating = await createSigningAccount();
     const replacement = 'the secret that came after it';
     await outside.darkroom.testDatabase.database.transaction((transaction) =>
-      createWebhookKeys(ENCRYPTION_KEY).replace(transaction, rotating.id, replacement),
+      createWebhookKeys(ENCRYPTION_KEY).replace(transaction, rotating.id, replacement, Date.now()),
     );
     const { taskId, received } = await deliver('/ok/rotated', rotating);
 

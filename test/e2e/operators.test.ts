@@ -32,7 +32,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
   }
 
   /** A task that is handled for as long as the test lasts, and wants to be called back. */
-  async function startHandling(): Promise<{ account: TestAccount; taskId: string }> {
+  async function startHandling(): Promise<{ account: TestAccount; taskId: string; marker: string }> {
     const account = await outside.darkroom.createAccount();
     const marker = `marker-${randomUUID()}`;
     const taskId = await outside.create(account, {
@@ -42,11 +42,11 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     });
     await outside.untilProvider(marker, 'poll');
     assert.equal((await account.client.get(taskId)).body.data.status, 'handling');
-    return { account, taskId };
+    return { account, taskId, marker };
   }
 
   it('sees a task that was terminated while handling fail within 10 s of being read, settled and called back', async () => {
-    const { account, taskId } = await startHandling();
+    const { account, taskId, marker } = await startHandling();
     await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
 
     const task = await account.client.untilTerminal(taskId, SEEN_WITHIN_MS);
@@ -57,6 +57,8 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     const received = await outside.untilCalledBack(taskId);
     assert.equal(received.length, 1);
     assert.match(received[0]?.body ?? '', /"reason":"terminated"/);
+    // Its own workflow cannot tell the provider any more.
+    await outside.untilProvider(marker, 'cancel');
   });
 
   it('sees a terminated task that nobody reads settled and called back by the repair', async () => {

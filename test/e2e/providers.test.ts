@@ -157,6 +157,29 @@ describe('a task of an upstream', { concurrency: true }, () => {
     });
   }
 
+  for (const [billed, captured] of [
+    ['0.004', '0.004'],
+    ['5', MODEL_PRICE],
+  ] as const) {
+    it(`captures what the provider bills for a cancelled task, never more than was held: ${billed}`, async () => {
+      const marker = `marker-${randomUUID()}`;
+      const account = await outside.darkroom.createAccount();
+      const taskId = await outside.create(account, {
+        model: 'test/tasks',
+        input: { prompt: `${marker} [slow 120000] [bills ${billed}]` },
+      });
+      await outside.untilProvider(marker, 'poll');
+      await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+
+      const task = await account.client.untilTerminal(taskId);
+
+      assert.equal(task.error?.code, 'TASK_CANCELLED');
+      assert.equal(task.billing.captured, captured);
+      assert.equal(task.billing.held, MODEL_PRICE);
+      await outside.assertSettled(account);
+    });
+  }
+
   it('ends as cancelled when the work is done before Temporal could be told of the accepted cancel', async () => {
     const { account, marker, taskId } = await start('replicate', '[slow 1500]');
     await outside.untilProvider(marker, 'submit');

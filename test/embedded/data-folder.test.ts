@@ -66,14 +66,33 @@ describe('the secrets of an installation', () => {
 
   it('are made once, long, different from each other, and readable by their owner only', async () => {
     const made = await readOrMakeSecrets(folder, false);
-    assert.equal(new Set(Object.values(made)).size, 3);
+    assert.equal(new Set(Object.values(made)).size, 4);
     for (const secret of Object.values(made)) assert.ok(String(secret).length >= 43);
     assert.equal((await stat(path.join(folder, 'secrets.json'))).mode & 0o777, 0o600);
     assert.deepEqual(await readOrMakeSecrets(folder, true), made);
   });
 
+  it('of a folder that an earlier release made get what they lack, and keep the rest', async () => {
+    const { adminToken, ...earlier } = await readOrMakeSecrets(folder, false);
+    await writeFile(path.join(folder, 'secrets.json'), JSON.stringify(earlier));
+
+    const completed = await readOrMakeSecrets(folder, true);
+
+    assert.deepEqual({ ...completed, adminToken: undefined }, { ...earlier, adminToken: undefined });
+    assert.notEqual(completed.adminToken, adminToken);
+    assert.ok(completed.adminToken.length >= 43);
+    assert.deepEqual(await readOrMakeSecrets(folder, true), completed);
+    assert.equal((await stat(path.join(folder, 'secrets.json'))).mode & 0o777, 0o600);
+  });
+
   it('are not made anew beside a database that the old ones opened', async () => {
     await assert.rejects(readOrMakeSecrets(folder, true), { name: 'EmbeddedError', message: /is gone/ });
+  });
+
+  it('are refused when one of them is no text', async () => {
+    const made = await readOrMakeSecrets(folder, false);
+    await writeFile(path.join(folder, 'secrets.json'), JSON.stringify({ ...made, adminToken: 7 }));
+    await assert.rejects(readOrMakeSecrets(folder, true), { name: 'EmbeddedError', message: /is damaged/ });
   });
 
   it('are refused when damaged, without being shown', async () => {

@@ -67,6 +67,8 @@ describe('npm start', () => {
 
   it('prints the addresses, the first key and commands to paste', () => {
     assert.match(running.output(), /API +http:\/\/127\.0\.0\.1:\d+\/v1/);
+    assert.match(running.output(), /Admin +http:\/\/127\.0\.0\.1:\d+\/admin/);
+    assert.match(running.output(), /Admin token: .* admin-token show/);
     assert.match(running.output(), /Temporal UI +http:\/\/127\.0\.0\.1:\d+/);
     assert.match(running.output(), /dk_live_shown_once/);
     assert.match(running.output(), /curl .*\/v1\/tasks /);

@@ -3,9 +3,9 @@
  * heap, or by an exception that nobody catches. Any other name lives and brings the thread's number.
  */
 import { threadId } from 'node:worker_threads';
-import type { EngineJob, RenderedFile } from '../../src/engines/engine.ts';
+import type { EngineJob, ThreadAnswer } from '../../src/engines/engine.ts';
 
-export default async function liveOrDie({ engine }: EngineJob): Promise<readonly RenderedFile[]> {
+export default async function liveOrDie({ engine }: EngineJob): Promise<ThreadAnswer> {
   if (engine === 'exit') process.exit(3);
   if (engine === 'memory') {
     const kept: number[][] = [];
@@ -18,5 +18,5 @@ export default async function liveOrDie({ engine }: EngineJob): Promise<readonly
       });
     });
   }
-  return [{ bytes: Uint8Array.of(threadId) }];
+  return { kind: 'rendered', files: [{ bytes: Uint8Array.of(threadId) }] };
 }

@@ -104,6 +104,16 @@ describe('a download URL', () => {
       assert.throws(() => signerAt(NOON).sign({ ...OUTPUT, outputId }), TypeError);
     }
   });
+
+  it('ends earlier where it must, and at another time where it is told to', () => {
+    const signer = signerAt(0);
+    assert.equal(signer.sign(OUTPUT).expireAt, 1800);
+    assert.equal(signer.sign({ ...OUTPUT, notAfter: 100 }).expireAt, 100);
+    assert.equal(signer.sign({ ...OUTPUT, notAfter: 99_999 }).expireAt, 1800);
+    const { url, expireAt } = signer.sign({ ...OUTPUT, expireAt: 99_999 });
+    assert.equal(expireAt, 99_999);
+    assert.equal(signer.verify(tokenOf(url)).expireAt, 99_999);
+  });
 });
 
 describe('extensionFor', () => {

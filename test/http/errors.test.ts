@@ -1,7 +1,8 @@
 /** Every refusal that needs no task: status, code, one body where the contract wants one, and the headers beside it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { revokeKey, setSuspended } from '../../src/accounts/accounts.ts';
+import { setSuspended } from '../../src/accounts/accounts.ts';
+import { revokeKey } from '../../src/accounts/keys.ts';
 import { newApiKey } from '../../src/accounts/api-key.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { body } from '../tasks/task-room.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { revokeKey } from '../../src/accounts/accounts.ts';
+import { revokeKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { ApiBody } from '../support/api-client.ts';

@@ -6,11 +6,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { createAccount, createKey } from '../../src/accounts/accounts.ts';
-import type { AccountLimits, KeyRights } from '../../src/accounts/accounts.ts';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import type { AccountLimits } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import type { KeyRights } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/database/database.ts';
@@ -65,6 +68,8 @@ export interface ServeOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The clock of the app, in milliseconds since 1970; default: the machine's. */
   readonly now?: () => number;
+  /** Models beside those of the task room. */
+  readonly models?: readonly ModelDefinition[];
   /** Another database for the app alone. */
   readonly appDatabase?: Database;
   /** Whether only HTTPS by a trusted proxy is taken. */
@@ -78,7 +83,7 @@ export function unreachableDatabase(): Database {
 
 export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
-  const room = await openTaskRoom(options.appDatabase);
+  const room = await openTaskRoom(options.appDatabase, { models: options.models, now: options.now });
   const { database } = room;
   const loaded = loadConfig({
     DATABASE_URL: 'postgres://not-used',
@@ -129,7 +134,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       considerRepair: (task) => {
         told.considered.push(task.id);
       },
-      isReady: () => true,
+      mayClaim: () => false,
+    isReady: () => true,
     },
     room.installationId,
   );
@@ -165,6 +171,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     },
     async close() {
       await server.close(1_000);
+      await http.keyUse.flush();
       await foundation.close();
       await store.close();
       await options.appDatabase?.close();

@@ -71,6 +71,6 @@ describe('the embedded provider', () => {
       provider.poll(request(), 'job', call),
       (err) => err instanceof ProviderFailure && err.reason === 'provider_error',
     );
-    assert.equal(await provider.cancel(request(), 'job', call), 'unsupported');
+    assert.equal((await provider.cancel(request(), 'job', call)).outcome, 'unsupported');
   });
 });

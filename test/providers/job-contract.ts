@@ -41,7 +41,7 @@ export function describeJobs(bench: ContractBench): void {
     const work = request('stopped [slow 600000]');
     const jobId = await submitJob(work);
 
-    assert.equal(await provider.cancel(work, jobId, call), 'cancelled');
+    assert.equal((await provider.cancel(work, jobId, call)).outcome, 'cancelled');
 
     assert.ok((await bench.linesOf('stopped [slow 600000]')).some((line) => line.kind === 'cancel'));
     assert.ok((await caught(provider.poll(work, jobId, call))) instanceof ProviderFailure);
@@ -52,7 +52,7 @@ export function describeJobs(bench: ContractBench): void {
     const jobId = await submitJob(work);
     await untilLogged('done', 'finished');
 
-    assert.equal(await provider.cancel(work, jobId, call), 'too_late');
+    assert.equal((await provider.cancel(work, jobId, call)).outcome, 'too_late');
     assert.equal((await provider.poll(work, jobId, call)).kind, 'done');
   });
 

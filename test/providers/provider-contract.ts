@@ -267,7 +267,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
 
     if (subject.isSynchronous) {
       it('has no job to cancel', async () => {
-        assert.equal(await provider.cancel(request('nothing'), 'job', call), 'unsupported');
+        assert.equal((await provider.cancel(request('nothing'), 'job', call)).outcome, 'unsupported');
       });
     } else {
       describeJobs(bench);

@@ -11,7 +11,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { Client } from '@temporalio/client';
-import { createAccount, createKey } from '../../src/accounts/accounts.ts';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { packageModule } from '../../src/config/package-root.ts';
@@ -158,6 +159,11 @@ export class Darkroom {
       const key = await createKey(transaction, id, { name: 'test', scopes: SCOPES });
       return { id, keyId: key.id, client: new ApiClient(this.urls, key.text) };
     });
+  }
+
+  /** The folder of the object store. */
+  get storeFolder(): string {
+    return path.join(this.#folder, 'store');
   }
 
   /** @throws {Error} a process had ended by itself: whatever the test saw, that is a bug. */

@@ -4,16 +4,20 @@
  * Run after a change of the workflows that is meant to change their histories, and only once no task that began before
  * the change can still be running anywhere; every other change must replay the histories that are there:
  *
- *   npm run build && node --import tsx test/support/record-histories.ts
+ *   npm run build && node --import tsx test/support/record-histories.ts [<name>…]
+ *
+ * With names it records only those: the histories of a workflow that is new.
  */
 import { writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+import { TASK_QUEUES, promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
-import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
+import { startDarkroomWithUpstreams, until } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
+import type { TestAccount } from './darkroom.ts';
 import { startServices } from './services.ts';
 
 interface Recording {
@@ -23,8 +27,8 @@ interface Recording {
   readonly prompt: string;
   readonly callbackPath?: string;
   readonly isCancelled?: boolean;
-  /** Which of the two workflows is kept. */
-  readonly keeps: 'task' | 'callback';
+  /** Which of its workflows is kept. */
+  readonly keeps: 'task' | 'callback' | 'promotion';
 }
 
 const RECORDINGS: readonly Recording[] = [
@@ -48,7 +52,19 @@ const RECORDINGS: readonly Recording[] = [
     callbackPath: '/status/500/recorded',
     keeps: 'callback',
   },
+  { name: 'promote-output', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'promotion' },
 ];
+
+/** Workflows that Schedules start. */
+const PASSES: readonly { readonly name: string; readonly type: string; readonly args: readonly unknown[] }[] = [
+  { name: 'expire-outputs', type: 'expireOutputs', args: [] },
+  { name: 'sweep-deleted', type: 'sweepObjects', args: [{ target: 'deleted' }] },
+  { name: 'sweep-unnamed', type: 'sweepObjects', args: [{ target: 'unnamed' }] },
+  { name: 'meter-storage', type: 'meterStorage', args: [] },
+];
+
+const wanted = process.argv.slice(2);
+const isWanted = ({ name }: { readonly name: string }): boolean => wanted.length === 0 || wanted.includes(name);
 
 const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => process.stderr.write(`${line}\n`));
 try {
@@ -56,16 +72,29 @@ try {
   process.env['DARKROOM_TEST_TEMPORAL_ADDRESS'] = services.temporalAddress;
   const outside = await startDarkroomWithUpstreams();
   try {
-    for (const recording of RECORDINGS) {
-      const file = packageFile(`test/histories/${recording.name}.json`);
-      await writeFile(file, await record(outside, recording));
-      process.stdout.write(`${path.relative(PACKAGE_ROOT, file)}\n`);
-    }
+    for (const recording of RECORDINGS.filter(isWanted)) await keep(recording.name, await record(outside, recording));
+    for (const pass of PASSES.filter(isWanted)) await keep(pass.name, await recordPass(outside, pass));
   } finally {
     await outside.stop();
   }
 } finally {
   await services.stop();
+}
+
+async function keep(name: string, history: string): Promise<void> {
+  const file = packageFile(`test/histories/${name}.json`);
+  await writeFile(file, history);
+  process.stdout.write(`${path.relative(PACKAGE_ROOT, file)}\n`);
+}
+
+async function recordPass(outside: DarkroomWithUpstreams, pass: (typeof PASSES)[number]): Promise<string> {
+  const handle = await outside.darkroom.temporal.workflow.start(pass.type, {
+    workflowId: pass.name,
+    taskQueue: TASK_QUEUES.media,
+    args: [...pass.args],
+  });
+  await handle.result();
+  return scrub(historyToJSON(await handle.fetchHistory()));
 }
 
 async function record(outside: DarkroomWithUpstreams, recording: Recording): Promise<string> {
@@ -86,10 +115,23 @@ async function record(outside: DarkroomWithUpstreams, recording: Recording): Pro
     ({ status, callback }) =>
       ['success', 'fail'].includes(status) && !['waiting', 'pending'].includes(callback?.state ?? ''),
   );
-  const workflowId = recording.keeps === 'task' ? taskId : `callback-${taskId}`;
+  const workflowId = await keptWorkflow(account, taskId, recording);
   const handle = outside.darkroom.temporal.workflow.getHandle(workflowId);
   await handle.result().catch(() => undefined);
   return scrub(historyToJSON(await handle.fetchHistory()));
+}
+
+async function keptWorkflow(account: TestAccount, taskId: string, { keeps }: Recording): Promise<string> {
+  if (keeps === 'task') return taskId;
+  if (keeps === 'callback') return `callback-${taskId}`;
+  const [output] = (await account.client.get(taskId)).body.data.output ?? [];
+  const outputId = output?.id ?? '';
+  await account.client.send('POST', '/v1/storages/promote', [outputId]);
+  await until(20_000, 'the output is not persistent', async () => {
+    const { body } = await account.client.send('GET', '/v1/storages?storage_tier=persistent');
+    return (body.data as unknown as { total: number }).total === 1;
+  });
+  return promotionWorkflowId(outputId);
 }
 
 /** What a recording tells of the machine it was made on: process identities, stacks, folders. */

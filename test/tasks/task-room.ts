@@ -2,20 +2,23 @@
  * The task room on a real database, without HTTP and without Temporal: tasks are created, claimed, cancelled and settled
  * by the functions that the processes call. Every statement is counted.
  */
-import { createAccount, createKey, readAccount } from '../../src/accounts/accounts.ts';
+import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { Account } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createTaskCreator } from '../../src/tasks/create.ts';
-import type { TaskCreator } from '../../src/tasks/create.ts';
+import type { CreateDependencies, TaskCreator } from '../../src/tasks/create.ts';
+import { createUrlSigner } from '../../src/files/signed-url.ts';
 import { CreateTaskSchema } from '../../src/wire/create-task.ts';
 import { definition, definitionWithRoutes } from '../catalogue/definitions.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -26,6 +29,8 @@ export const PRICE = 10_000n;
 export interface TaskRoom {
   readonly database: Database;
   readonly creator: TaskCreator;
+  /** What it was made of. */
+  readonly creatorDependencies: CreateDependencies;
   readonly catalogue: Catalogue;
   readonly installationId: string;
   /** The statements sent since the last call of `forgetStatements`. */
@@ -44,28 +49,49 @@ export function body(changes: Record<string, unknown> = {}): Record<string, unkn
   return { model: 'acme/pictures', input: { prompt: 'a fox' }, ...changes };
 }
 
+/** What a test adds to the catalogue. */
+export interface CatalogueOptions {
+  readonly models?: readonly ModelDefinition[] | undefined;
+  /** The clock by which models retire, in milliseconds since 1970; default: the machine's. */
+  readonly now?: (() => number) | undefined;
+}
+
 /** @param creatorDatabase another database for the creator alone: one that cannot be reached. */
-export async function openTaskRoom(creatorDatabase?: Database): Promise<TaskRoom> {
+export async function openTaskRoom(
+  creatorDatabase?: Database,
+  { models = [], now = Date.now }: CatalogueOptions = {},
+): Promise<TaskRoom> {
   const statements: string[] = [];
   const testDatabase = await createTestDatabase((name) => statements.push(name));
   const { database } = testDatabase;
-  const catalogue = createCatalogue([
-    definition(),
-    { ...definitionWithRoutes('fast'), name: 'acme/routed' },
-    definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
-  ]);
+  const catalogue = createCatalogue(
+    [
+      definition(),
+      { ...definitionWithRoutes('fast'), name: 'acme/routed' },
+      definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
+      ...models,
+    ],
+    now,
+  );
   const installationId = await readInstallationId(database);
-  const creator = createTaskCreator({
+  const creatorDependencies: CreateDependencies = {
     database: creatorDatabase ?? database,
     catalogue,
     installationId,
     egressPolicy: { allow: parseAllowList([]), ports: [443] },
+    urlSigner: createUrlSigner({
+      publicUrl: 'http://127.0.0.1',
+      signingKey: 'a signing key of at least 32 characters',
+      lifetimeSeconds: 1800,
+    }),
     checkBody: compileCheck(CreateTaskSchema, 'invalid request'),
-  });
+  };
+  const creator = createTaskCreator(creatorDependencies);
   let testStatements = 0;
   return {
     database,
     creator,
+    creatorDependencies,
     catalogue,
     installationId,
     statements,

@@ -10,8 +10,8 @@ async function assertCancelled(task: LabTask): Promise<void> {
   assert.equal((await task.handle.describe()).status.name, 'CANCELLED');
   assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'cancelled' }]);
   assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_CANCELLED' });
-  // The settlement waits for no provider; the provider is told nevertheless.
-  assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
+  // The provider is told: before the settlement where it has a job, which may cost something; after it otherwise.
+  assert.deepEqual(task.callNames.slice(-2).toSorted(), ['cancelGeneration', 'settleTask']);
 }
 
 describe('a mediaTask that is cancelled', () => {
@@ -54,6 +54,41 @@ describe('a mediaTask that is cancelled', () => {
     await assertCancelled(task);
   });
 
+  it('stops the job first and settles with what its provider bills all the same', async () => {
+    const started = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => workUntilCancelled(started),
+      cancelGeneration: () => Promise.resolve({ outcome: 'cancelled', billedUsd: '0.004' }),
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    assert.ok((await task.failure()) instanceof CancelledFailure);
+    assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
+    const { taskId } = task;
+    assert.deepEqual(task.calls.at(-1)?.input, { taskId, status: 'fail', reason: 'cancelled', billedUsd: '0.004' });
+  });
+
+  it('settles all the same, and tells the provider once more, when it does not answer whether the job stopped', async () => {
+    const started = new Milestone();
+    let asked = 0;
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => workUntilCancelled(started),
+      cancelGeneration: () => {
+        asked += 1;
+        if (asked > 2) return Promise.resolve({});
+        return Promise.reject(new Error('no answer'));
+      },
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    await assertCancelled(task);
+    assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
+  });
+
   for (const [what, result] of [
     ['finished', { kind: 'produced' }],
     ['took a job', { kind: 'job' }],
@@ -74,7 +109,8 @@ describe('a mediaTask that is cancelled', () => {
       mayFinish.reach();
 
       await assertCancelled(task);
-      assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask', 'cancelGeneration']);
+      const rest = result.kind === 'job' ? ['cancelGeneration', 'settleTask'] : ['settleTask', 'cancelGeneration'];
+      assert.deepEqual(task.callNames, ['submitGeneration', ...rest]);
     });
   }
 

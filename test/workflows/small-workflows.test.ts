@@ -68,4 +68,23 @@ describe('reconcile', () => {
 
     assert.deepEqual(await pass.result(), { checked: 3, settled: 2, restarted: 1 });
   });
+
+  it('goes on where a part of the pass left off, and adds up what was done', async () => {
+    const pass = await lab.startReconcile({
+      reconcileTasks: (input) =>
+        Promise.resolve({
+          checked: 1,
+          settled: 1,
+          restarted: 0,
+          ...(input?.after === 'b' ? {} : { next: nextOf(input) }),
+        }),
+    });
+
+    assert.deepEqual(await pass.result(), { checked: 3, settled: 3, restarted: 0 });
+  });
 });
+
+/** The parts of a pass: the first, `a`, `b`. */
+function nextOf(input: { readonly after?: string } | undefined): string {
+  return input?.after === undefined ? 'a' : 'b';
+}

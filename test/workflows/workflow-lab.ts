@@ -44,11 +44,15 @@ export const ONE_OUTPUT = {
 const GOES_WELL: Activities = {
   submitGeneration: () => Promise.resolve({ kind: 'produced' }),
   awaitGeneration: () => Promise.resolve({ kind: 'produced' }),
-  cancelGeneration: () => Promise.resolve(),
+  cancelGeneration: () => Promise.resolve({}),
   archiveOutputs: () => Promise.resolve({ kind: 'archived', outputs: [ONE_OUTPUT] }),
   settleTask: (input) => Promise.resolve(verdictOf(input)),
   sendCallback: () => Promise.resolve({ state: 'delivered' }),
   reconcileTasks: () => Promise.resolve({ checked: 3, settled: 2, restarted: 1 }),
+  promoteOutput: () => Promise.resolve({ state: 'persistent' }),
+  expireOutputs: () => Promise.resolve({ outputs: 3, files: 2, requested: 1 }),
+  sweepObjects: () => Promise.resolve({ deleted: 4 }),
+  meterStorage: () => Promise.resolve({ days: 5, returned: 1 }),
 };
 
 /** What a settlement that nobody else came before decides. */
@@ -103,8 +107,16 @@ export class WorkflowLab {
     return this.#start('deliverCallback', taskId, `callback-${taskId}`, [{ taskId }]);
   }
 
-  async startReconcile(): Promise<LabTask> {
+  async startReconcile(script: Script = {}): Promise<LabTask> {
+    // Its activity is about no task.
+    this.#scripts.set('', { script, calls: [] });
     return this.#start('reconcile', 'tk-svc-NONE', `reconcile-${randomBytes(4).toString('hex')}`, []);
+  }
+
+  /** Starts a workflow that is about no task. */
+  async startOther(type: OtherWorkflow, script: Script = {}, ...args: unknown[]): Promise<LabTask> {
+    this.#scripts.set('', { script, calls: [] });
+    return this.#start(type, 'tk-svc-NONE', `${type}-${randomBytes(4).toString('hex')}`, args);
   }
 
   callsOf(taskId: string): readonly Call[] {
@@ -151,11 +163,16 @@ export class WorkflowLab {
       settleTask: scripted('settleTask'),
       sendCallback: scripted('sendCallback'),
       reconcileTasks: scripted('reconcileTasks'),
+      promoteOutput: scripted('promoteOutput'),
+      expireOutputs: scripted('expireOutputs'),
+      sweepObjects: scripted('sweepObjects'),
+      meterStorage: scripted('meterStorage'),
     };
   }
 }
 
-type WorkflowType = 'mediaTask' | 'deliverCallback' | 'reconcile';
+type OtherWorkflow = 'promoteOutput' | 'expireOutputs' | 'sweepObjects' | 'meterStorage';
+type WorkflowType = 'mediaTask' | 'deliverCallback' | 'reconcile' | OtherWorkflow;
 
 /** One workflow under test. */
 export class LabTask {

@@ -1,10 +1,11 @@
 /**
- * The engine of `darkroom/poster`: a scene in few inks, in one of three layouts, under or over a large title. The title
+ * The engine of `darkroom/poster`: a scene in few inks, in one of three layouts, under or over a large title; where the
+ * input brings a picture, that one is printed instead. The title
  * is the first quotation, else the first known thing; the line is the second quotation, else what else was understood.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
-import type { EngineInput, RenderedFile } from '../engine.ts';
+import type { EngineInput, EngineMedia, RenderedFile } from '../engine.ts';
 import { adjust, css, lightness } from './colour.ts';
 import { compose, placeLight } from './composition.ts';
 import type { Composition } from './composition.ts';
@@ -19,6 +20,7 @@ import { createRandom, hashText } from './random.ts';
 import type { Random } from './random.ts';
 import { paintScene } from './scene-painting.ts';
 import { pixelSize } from './sizes.ts';
+import { printPicture } from './picture-print.ts';
 import type { Context, Stage } from './stage.ts';
 
 type LayoutName = 'framed' | 'full' | 'arch';
@@ -114,8 +116,18 @@ function layOut(layout: LayoutName, width: number, height: number): { picture: F
   };
 }
 
-/** Renders a poster. Input: `prompt`, and optionally `aspect_ratio`, `resolution`, `variation` (models/poster.json). */
-export async function renderPoster(input: EngineInput): Promise<readonly RenderedFile[]> {
+/**
+ * Renders a poster. Input: `prompt`, and optionally `aspect_ratio`, `resolution`, `variation`, `image_url`
+ * (models/poster.json).
+ *
+ * @throws {UndecodableMediaError} the picture of `image_url` cannot be read.
+ */
+export async function renderPoster(
+  input: EngineInput,
+  _seed?: number,
+  media?: EngineMedia,
+): Promise<readonly RenderedFile[]> {
+  const given = media?.get('image_url');
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
   const variation = typeof input['variation'] === 'number' ? input['variation'] : 1;
   const reading = readPrompt(prompt);
@@ -127,9 +139,15 @@ export async function renderPoster(input: EngineInput): Promise<readonly Rendere
   const [width, height] = [pixels.width / scale, pixels.height / scale];
   const composition = compose(reading, random.fork('composition'));
   const inks = chooseInks(reading, composition.time, random.fork('inks'));
-  const layout = random.fork('layout').pick(['framed', 'full', 'arch'] as const);
+  // Over a picture that we did not compose, a title may not be readable: it stays in its frame.
+  const layout = random
+    .fork('layout')
+    .pick(given === undefined ? (['framed', 'full', 'arch'] as const) : (['framed', 'arch'] as const));
   const frames = layOut(layout, width, height);
-  const picture = paintPicture(composition, inks, frames.picture, scale, random);
+  const picture =
+    given === undefined
+      ? paintPicture(composition, inks, frames.picture, scale, random)
+      : await printPicture(given.bytes, inks, frames.picture, scale);
   context.scale(scale, scale);
   context.fillStyle = css(inks.paper);
   context.fillRect(0, 0, width, height);

@@ -39,12 +39,15 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       summary: 'Whether this process can serve: 200, or 503 with the same body',
       access: 'none',
       answer: { kind: 'json', schema: ReadinessSchema },
+      otherAnswers: { 503: { description: 'Not ready.', schema: ReadinessSchema } },
       async handle({ ctx }) {
         const [database, store] = await Promise.all([isFine(http.database.check()), isFine(http.store.check())]);
         const isReady = http.isReady() && database && store;
-        ctx.status = isReady ? 200 : 503;
         ctx.set('Cache-Control', 'no-store');
-        ctx.body = { status: isReady ? 'ready' : 'not ready', database, store, draining: !http.isReady() };
+        const readiness = { status: isReady ? 'ready' : 'not ready', database, store, draining: !http.isReady() };
+        if (isReady) return readiness;
+        ctx.status = 503;
+        ctx.body = readiness;
         return undefined;
       },
     }),

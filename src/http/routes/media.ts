@@ -1,13 +1,21 @@
 /**
- * `GET|HEAD /media/{token}/{name}`: the bytes of an output, for whoever holds its signed URL (contract §3). No key.
+ * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for whoever holds its signed URL (contract §3,
+ * §7 "Uploads"). No key.
  */
 import { mediaResponse } from '../../files/media-response.ts';
+import type { MediaRequest } from '../../files/media-response.ts';
 import { ObjectNotFoundError } from '../../files/object-store.ts';
+import { inputObjectId } from '../../files/own-url.ts';
+import { UploadNotFoundError, readServableUpload } from '../../files/uploads.ts';
 import { readServableOutput } from '../../outputs/outputs.ts';
+import { findInputObjects, isPinned } from '../../tasks/input-objects.ts';
+import { uploadFileName } from '../../wire/file.ts';
 import { outputFileName } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
+
+const MEDIA_TYPES = ['image/*', 'video/*', 'audio/*'];
 
 export function mediaRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -24,26 +32,28 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       headers: { Range: 'One range of bytes.' },
       answer: {
         kind: 'other',
-        mimeTypes: ['image/*', 'video/*', 'audio/*'],
-        description: 'The bytes; 206 for a range.',
+        mimeTypes: MEDIA_TYPES,
+        description: 'The bytes.',
       },
-      errors: ['URL_EXPIRED', 'FORBIDDEN', 'NOT_FOUND'],
+      otherAnswers: {
+        206: { description: 'The range that was asked for.', mimeTypes: MEDIA_TYPES },
+        304: { description: 'What you have (`If-None-Match`) is current.' },
+        412: { description: '`If-Match` names other bytes.' },
+        416: { description: 'The range lies outside the bytes; `Content-Range` has their number.' },
+      },
+      errors: ['URL_EXPIRED', 'FORBIDDEN', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {
         const { outputId, expireAt } = http.urlSigner.verify(params['token'] ?? '');
-        const output = await readServableOutput(http.database, outputId);
+        const served = await findServed(http, outputId);
         const { status, headers, body } = await mediaResponse({
+          ...served,
           store: http.store,
-          key: output.objectKey,
           method: ctx.method === 'HEAD' ? 'HEAD' : 'GET',
           headers: ctx.req.headers,
-          sizeBytes: output.sizeBytes,
-          mimeType: output.mimeType,
-          sha256: output.sha256,
-          fileName: outputFileName(output.taskId, output),
           expireAt,
         }).catch((error: unknown) => {
           if (error instanceof ObjectNotFoundError)
-            http.logger.error({ outputId }, 'the bytes of an output are missing');
+            http.logger.error({ objectId: outputId }, 'the bytes behind a URL are missing');
           throw error;
         });
         ctx.status = status;
@@ -57,4 +67,27 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       },
     }),
   ];
+}
+
+type Served = Pick<MediaRequest, 'key' | 'sizeBytes' | 'mimeType' | 'sha256' | 'fileName'>;
+
+/** @throws {OutputNotFoundError} @throws {UploadNotFoundError} it is gone, or never was. */
+async function findServed(http: HttpContext, signedId: string): Promise<Served> {
+  const inputId = inputObjectId(signedId);
+  if (inputId !== undefined) return findServedInput(http, inputId);
+  if (signedId.startsWith('file_')) {
+    const upload = await readServableUpload(http.database, signedId);
+    return { ...upload, key: upload.objectKey, fileName: uploadFileName(upload) };
+  }
+  const output = await readServableOutput(http.database, signedId);
+  return { ...output, key: output.objectKey, fileName: outputFileName(output.taskId, output) };
+}
+
+/** What a provider fetches for a task: its owner may have deleted it meanwhile, the task still has it. */
+async function findServedInput(http: HttpContext, objectId: string): Promise<Served> {
+  const object = (await findInputObjects(http.database, [objectId])).get(objectId);
+  if (object === undefined || (object.isGone && !(await isPinned(http.database, object.objectKey)))) {
+    throw new UploadNotFoundError();
+  }
+  return { ...object, key: object.objectKey, fileName: uploadFileName(object) };
 }

@@ -1,11 +1,13 @@
 /**
- * `/v1/tasks`: creating, reading and cancelling (spec §4.1, §4.2; contract §2-§4).
+ * `/v1/tasks`: creating and cancelling (spec §4.1, §4.2; contract §2-§4).
  */
 import { cancelTask } from '../../tasks/cancel.ts';
+import { eraseTask } from '../../tasks/erase.ts';
 import { readTask } from '../../tasks/read.ts';
 import { CreateTaskSchema, CreatedTaskSchema } from '../../wire/create-task.ts';
 import { TaskSchema } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';
+import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
 import { parseIdempotencyKey } from '../idempotency-key.ts';
 import { CREATE_BODY_BYTES } from '../json-body.ts';
 import { createBudget } from '../register-routes.ts';
@@ -30,31 +32,24 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       },
       body: { kind: 'json', schema: CreateTaskSchema, maxBytes: CREATE_BODY_BYTES, isCheckedLater: true },
       answer: { kind: 'data', schema: CreatedTaskSchema },
+      answerHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH'],
       async handle({ ctx, caller, body }) {
         const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
         const budget = createBudget(caller);
-        const { taskId, isReplay } = await http.taskCreator.create(caller, body as Record<string, unknown>, key, {
-          take: () => http.rateLimiter.take(budget),
-          giveBack: () => http.rateLimiter.giveBack(budget),
-        });
+        const { taskId, isReplay, claimed } = await http.taskCreator.create(
+          caller,
+          body as Record<string, unknown>,
+          key,
+          {
+            take: () => http.rateLimiter.take(budget),
+            giveBack: () => http.rateLimiter.giveBack(budget),
+          },
+        );
+        tellDeprecation(ctx, http.catalogue.find(body.model));
         if (isReplay) ctx.set('Idempotent-Replay', 'true');
-        else http.wakeLauncher();
+        else http.wakeLauncher(claimed);
         return { taskId };
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/v1/tasks/{taskId}',
-      operationId: 'getTask',
-      tag: 'Tasks',
-      summary: 'Read a task',
-      access: 'tasks:read',
-      params: { taskId: 'The id that creating the task returned.' },
-      answer: { kind: 'data', schema: TaskSchema },
-      errors: ['NOT_FOUND'],
-      async handle({ ctx, caller, params }) {
-        return answerDetail(ctx, http, await readTask(http.database, taskIdOf(params), caller.accountId));
       },
     }),
     defineRoute({
@@ -68,6 +63,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:write',
       params: { taskId: 'The id that creating the task returned.' },
       answer: { kind: 'data', schema: TaskSchema },
+      answerHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
@@ -75,6 +71,24 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         const isRequested = await cancelTask(http.database, accountId, taskId, http.config.outputRetentionDays);
         if (isRequested) http.wakeLauncher();
         return answerDetail(ctx, http, await readTask(http.database, taskId, accountId));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/tasks/{taskId}/erase',
+      operationId: 'eraseTask',
+      tag: 'Tasks',
+      summary: 'Erase what a task was given and what it made',
+      description:
+        'Only of a task that is over. Input, metadata and outputs are gone for good; id, model, times, money and the Idempotency-Key stay, so that replays still work.',
+      access: 'tasks:write',
+      params: { taskId: 'The id that creating the task returned.' },
+      answer: { kind: 'data', schema: TaskSchema },
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, caller, params }) {
+        const taskId = taskIdOf(params);
+        await eraseTask(http.database, caller.accountId, taskId, http.now());
+        return answerDetail(ctx, http, await readTask(http.database, taskId, caller.accountId));
       },
     }),
   ];

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
-import type { Provider } from '../provider.ts';
+import type { InputFile, Provider } from '../provider.ts';
+import { UnusableInputError } from '../unusable-input-error.ts';
 
 /** What this provider needs of the pool of engines, which is a room below this one. */
 export interface Renderer {
@@ -15,6 +16,7 @@ export interface Renderer {
       readonly engine: string;
       readonly input: Readonly<Record<string, unknown>>;
       readonly fallbackSeed: number;
+      readonly media?: ReadonlyMap<string, InputFile>;
     },
     signal: AbortSignal,
   ): Promise<readonly { readonly bytes: Uint8Array }[]>;
@@ -28,22 +30,28 @@ function seedFromTask(taskId: TaskId): number {
 /**
  * The provider of protocol `embedded`; an upstream's `model` is the engine's name, its `parameters` go over the input.
  *
- * `submit` throws `ProviderRefusal('model_unavailable')` where this version has no such engine, `AbortError` when the
- * call's signal fires, and a plain error when the thread died: rendering again is safe.
+ * `submit` throws `ProviderRefusal('model_unavailable')` where this version has no such engine,
+ * `ProviderFailure('input_invalid')` where a file of the input cannot be used, `AbortError` when the call's signal fires,
+ * and a plain error when the thread died: rendering again is safe.
  */
 export function createEmbeddedProvider(pool: Renderer): Provider {
   return {
     protocol: 'embedded',
     isSubmitRepeatable: true,
     worksWhileSubmitting: true,
-    async submit({ taskId, upstream, input }, { signal }) {
+    takesMediaAsBytes: true,
+    async submit({ taskId, upstream, input, media }, { signal }) {
       if (!pool.has(upstream.model)) throw new ProviderRefusal('model_unavailable');
       const job = {
         engine: upstream.model,
         input: { ...input, ...upstream.parameters },
         fallbackSeed: seedFromTask(taskId),
+        ...(media === undefined ? {} : { media }),
       };
-      const files = await pool.render(job, signal);
+      const files = await pool.render(job, signal).catch((error: unknown) => {
+        if (error instanceof UnusableInputError) throw new ProviderFailure('input_invalid', { cause: error });
+        throw error;
+      });
       return { kind: 'done', files: files.map(({ bytes }) => ({ from: 'bytes', bytes })) };
     },
     // Nothing of ours ever has a job id: one that is asked for belongs to another provider.
@@ -51,7 +59,7 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
       throw new ProviderFailure('provider_error');
     },
     async cancel() {
-      return 'unsupported';
+      return { outcome: 'unsupported' };
     },
   };
 }

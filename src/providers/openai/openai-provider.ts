@@ -47,7 +47,7 @@ export function createOpenAiProvider(deps: HttpProviderDeps): Provider {
     /** The protocol has no jobs: an id can only come from a definition that was changed to another protocol. */
     poll: () => Promise.reject(new ProviderFailure('outcome_unknown')),
 
-    cancel: () => Promise.resolve('unsupported'),
+    cancel: () => Promise.resolve({ outcome: 'unsupported' as const }),
   };
 }
 

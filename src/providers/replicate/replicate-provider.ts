@@ -76,7 +76,8 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
         definiteStatuses: [400, 404, 409, 410, 422],
       });
       const state = textAt(answer.json, 'status');
-      return answer.status >= 400 || state === 'succeeded' || state === 'failed' ? 'too_late' : 'cancelled';
+      const isTooLate = answer.status >= 400 || state === 'succeeded' || state === 'failed';
+      return { outcome: isTooLate ? 'too_late' : 'cancelled' };
     },
   };
 }

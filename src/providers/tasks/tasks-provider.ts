@@ -2,11 +2,13 @@
  * Another service that speaks this very API (spec §2 to §4, contract §2 to §4): installations can stand behind one
  * another. Our task id goes as its `Idempotency-Key`, so a submit may be repeated and creates one task there.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
+import { parseUsd } from '../../domain/money.ts';
 import { isWebAddress, jobIdAt, listAt, textAt, valueAt } from '../json-answer.ts';
 import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
-import type { JobState, ProducedFile, Provider } from '../provider.ts';
+import type { CancelAnswer, CancelOutcome, JobState, ProducedFile, Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 
@@ -20,6 +22,10 @@ const SHARED_REASONS: readonly FailureReason[] = [
   'no_output',
   'provider_unavailable',
 ];
+
+/** A cancelled task there is over after a moment, and says then what it costs: asked for some seconds at most. */
+const ASK_FOR_BILL = 6;
+const ASK_FOR_BILL_MS = 500;
 
 /** The adapter of protocol `tasks`. */
 export function createTasksProvider(deps: HttpProviderDeps): Provider {
@@ -76,16 +82,46 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
         definiteStatuses: [400, 404, 405, 409, 410, 422],
       });
       // The specification itself has no cancel: a service that is not ours may lack the path.
-      if (answer.status === 404 || answer.status === 405) return 'unsupported';
-      if (answer.status >= 400) return 'too_late';
+      if (answer.status === 404 || answer.status === 405) return { outcome: 'unsupported' };
+      if (answer.status >= 400) return { outcome: 'too_late' };
       // Contract §4: the answer shows the task as it is and may still say `handling`; from archiving on it changes nothing.
-      const status = textAt(answer.json, 'data', 'status');
-      if (status === 'fail') {
-        return textAt(answer.json, 'data', 'error', 'code') === 'TASK_CANCELLED' ? 'cancelled' : 'too_late';
+      let detail = valueAt(answer.json, 'data');
+      if (textAt(detail, 'status') === 'archiving') return { outcome: 'too_late' };
+      for (let asked = 0; !isOver(detail) && asked < ASK_FOR_BILL; asked++) {
+        await sleep(ASK_FOR_BILL_MS, undefined, { signal: call.signal });
+        const again = await calls.ask(request, call, {
+          method: 'GET',
+          path: `/tasks/${encodeURIComponent(jobId)}`,
+          definiteStatuses: [],
+        });
+        detail = valueAt(again.json, 'data');
       }
-      return status === 'archiving' || status === 'success' ? 'too_late' : 'cancelled';
+      return { outcome: cancelOutcome(detail), ...billOf(detail) };
     },
   };
+}
+
+function isOver(detail: unknown): boolean {
+  const status = textAt(detail, 'status');
+  return status === 'success' || status === 'fail';
+}
+
+function cancelOutcome(detail: unknown): CancelOutcome {
+  switch (textAt(detail, 'status')) {
+    case 'success':
+    case 'archiving':
+      return 'too_late';
+    case 'fail':
+      return textAt(detail, 'error', 'code') === 'TASK_CANCELLED' ? 'cancelled' : 'too_late';
+    default:
+      return 'cancelled';
+  }
+}
+
+/** What that service took for a task that is over (contract §3 `billing`). */
+function billOf(detail: unknown): Pick<CancelAnswer, 'billedMicroUsd'> {
+  const captured = isOver(detail) ? parseUsd(textAt(detail, 'billing', 'captured') ?? '') : undefined;
+  return captured === undefined ? {} : { billedMicroUsd: captured };
 }
 
 function running(detail: unknown, pollAfterMs: number | undefined): JobState {

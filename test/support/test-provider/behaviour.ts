@@ -6,7 +6,8 @@
  * `[refuse 429]` refuses with that status · `[refuse-first 2]` refuses that many submits with 503, then accepts ·
  * `[content]` a content refusal in the provider's own form · `[fail]` the work fails · `[no output]` the work is done
  * and brings nothing · `[html]` accepts, answers a page · `[drop]` accepts, cuts the connection · `[500]` accepts,
- * answers 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's address answers 404.
+ * answers 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's address answers 404 ·
+ * `[bills 0.004]` billed although it was cancelled (tasks).
  */
 
 /** A prompt's behaviour; numbers are 0 where the word is absent. */
@@ -23,6 +24,8 @@ export interface Behaviour {
   readonly dropsConnection: boolean;
   readonly answers500: boolean;
   readonly hasNoFile: boolean;
+  /** Decimal USD; undefined where nothing is said. */
+  readonly billedUsd: string | undefined;
 }
 
 /** Reads the behaviour that a prompt chooses. */
@@ -42,5 +45,6 @@ export function readBehaviour(prompt: string): Behaviour {
     dropsConnection: has('drop'),
     answers500: has('500'),
     hasNoFile: has('404 file'),
+    billedUsd: /\[bills ([\d.]+)\]/.exec(prompt)?.[1],
   };
 }

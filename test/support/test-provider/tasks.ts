@@ -76,6 +76,9 @@ function detail(room: Room, job: Job): Record<string, unknown> {
     ...common,
     status: 'fail',
     error: { code, reason, message: 'The text of this provider, which nobody may pass on.' },
+    ...(job.behaviour.billedUsd === undefined
+      ? {}
+      : { billing: { currency: 'USD', held: '1', captured: job.behaviour.billedUsd, released: '0' } }),
   });
   if (job.state === 'running') return { ...common, status: 'handling', progress: 0.5 };
   if (job.state === 'cancelled') return fail('TASK_CANCELLED', 'cancelled');

@@ -1,0 +1,44 @@
+/**
+ * One pass over what is kept for a time only: outputs (src/outputs/retention.ts) and uploads (src/files/uploads.ts), inputs of
+ * tasks (src/tasks/erase.ts), and the promotions that nobody seems to work on.
+ */
+import { Context } from '@temporalio/activity';
+import { ROUNDING_SECONDS } from '../src/files/signed-url.ts';
+import { expireFiles } from '../src/files/uploads.ts';
+import { expireOutputs } from '../src/outputs/retention.ts';
+import { eraseOldInputs } from '../src/tasks/erase.ts';
+import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';
+import type { Activities } from '../workflows/contracts.ts';
+import type { ActivityContext } from './context.ts';
+
+const MS_PER_DAY = 86_400_000;
+/** Rows of one statement: it holds their locks. */
+const BATCH = 500;
+
+export function createExpireOutputs(context: ActivityContext): Activities['expireOutputs'] {
+  const { config, database } = context;
+  return async () => {
+    const now = context.now();
+    const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS;
+    let outputs = 0;
+    for (let expired = BATCH; expired === BATCH; outputs += expired) {
+      Context.current().heartbeat();
+      expired = await expireOutputs(database, { now, urlGraceSeconds, limit: BATCH });
+    }
+    const files = await expireFiles(database, { now, urlGraceSeconds });
+    const inputs = await eraseInputs(context, now);
+    const requested = await requestStalledPromotions(database, now);
+    return { outputs, files, inputs, requested };
+  };
+}
+
+/** Contract §4: `INPUT_RETENTION_DAYS` after its end a task's input is erased; 0 keeps it. */
+async function eraseInputs({ config, database }: ActivityContext, now: number): Promise<number> {
+  if (config.inputRetentionDays === 0) return 0;
+  let inputs = 0;
+  for (let erased = BATCH; erased === BATCH; inputs += erased) {
+    Context.current().heartbeat();
+    erased = await eraseOldInputs(database, now - config.inputRetentionDays * MS_PER_DAY, BATCH);
+  }
+  return inputs;
+}

@@ -1,0 +1,24 @@
+/**
+ * Ends a pending promotion (src/tasks/storage-operations.ts): only what is in the store, whole, becomes persistent.
+ */
+import { ObjectNotFoundError } from '../src/files/object-store.ts';
+import { finishPromotion } from '../src/tasks/storage-operations.ts';
+import type { Activities, PromoteOutputInput } from '../workflows/contracts.ts';
+import type { ActivityContext } from './context.ts';
+
+export function createPromoteOutput(context: ActivityContext): Activities['promoteOutput'] {
+  const hasBytes = async (objectKey: string, sizeBytes: number): Promise<boolean> => {
+    try {
+      return (await context.store.head(objectKey)).sizeBytes === sizeBytes;
+    } catch (error) {
+      if (error instanceof ObjectNotFoundError) return false;
+      throw error;
+    }
+  };
+  return async ({ outputId }: PromoteOutputInput) => {
+    const outcome = await finishPromotion(context.database, outputId, context.now(), hasBytes);
+    if (outcome === 'given_up') context.logger.warn({ outputId }, 'an output that was to be promoted is gone');
+    else context.logger.info({ outputId, outcome }, 'a promotion has ended');
+    return { state: outcome };
+  };
+}

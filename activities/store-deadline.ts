@@ -1,0 +1,41 @@
+/**
+ * Whose fault it is that a task's deadline passed: where the store is away at that moment, the outputs could not be
+ * stored, and the task says so (contract §3 `STORAGE_UNAVAILABLE`).
+ */
+import type { ActivityContext } from './context.ts';
+import { permanent } from './failures.ts';
+import { DeadlinePassedError } from './heartbeat.ts';
+
+/** The store has this long to answer; the activity has some 30 s beyond the task's deadline. */
+const CHECK_WITHIN_MS = 5_000;
+
+/**
+ * Wraps an activity that stores something.
+ *
+ * @throws {ApplicationFailure} `storage_unavailable` instead of a passed deadline.
+ */
+export function blamingTheStore<Input, Result>(
+  context: ActivityContext,
+  activity: (input: Input) => Promise<Result>,
+): (input: Input) => Promise<Result> {
+  return async (input) => {
+    try {
+      return await activity(input);
+    } catch (error) {
+      if (error instanceof DeadlinePassedError && !(await isThere(context))) throw permanent('storage_unavailable');
+      throw error;
+    }
+  };
+}
+
+async function isThere({ store }: ActivityContext): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), CHECK_WITHIN_MS);
+  });
+  const isFine = store.check().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([isFine, tooLate]).finally(() => clearTimeout(timer));
+}

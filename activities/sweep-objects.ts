@@ -1,0 +1,76 @@
+/**
+ * Deletes from the object store what src/outputs/sweep.ts says may be deleted. Deleting comes before writing it down, so
+ * that a sweep which was killed is simply made again.
+ */
+import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
+import { listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
+import type { Activities, SweepInput } from '../workflows/contracts.ts';
+import type { ActivityContext } from './context.ts';
+import { withHeartbeats } from './heartbeat.ts';
+
+/** A task that was being accepted while its input was deleted has pinned it by then. */
+const DOOMED_AFTER_MS = 60_000;
+/** Architecture: "a sweep removes the rest after 24 h". No attempt lives as long. */
+const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
+/** A budget that nobody used for an hour is full again, as one that is not there is. */
+const IDLE_BUCKET_MS = 60 * 60_000;
+/** Where objects of ours lie (activities/stage-files.ts, src/files/uploads.ts). */
+const PREFIXES = ['outputs/', 'files/'];
+const BATCH = 200;
+/** Deletions at once: enough to hide the latency of a store, few enough to leave it air. */
+const AT_ONCE = 8;
+
+export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
+  return ({ target }: SweepInput) =>
+    withHeartbeats(null, async (signal) => {
+      const deleted = target === 'deleted' ? await sweepDeleted(context, signal) : await sweepUnnamed(context, signal);
+      if (deleted > 0) context.logger.info({ target, deleted }, 'objects were swept');
+      return { deleted };
+    });
+}
+
+/** The bytes of outputs and uploads that are gone; and the rate limits that nobody uses. */
+async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Promise<number> {
+  const { database, store } = context;
+  const now = context.now();
+  await deleteIdleBuckets(database, now - IDLE_BUCKET_MS);
+  let deleted = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    const objects = await listDoomedObjects(database, now - DOOMED_AFTER_MS, BATCH);
+    if (objects.length === 0) return deleted;
+    await inGroups(objects, ({ objectKey }) => store.delete(objectKey));
+    await markBytesDeleted(database, objects, now);
+    deleted += objects.length;
+  }
+}
+
+/** What attempts left behind that came to nothing. */
+async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Promise<number> {
+  const { database, store } = context;
+  const before = context.now() - UNNAMED_AFTER_MS;
+  let deleted = 0;
+  let keys: string[] = [];
+  const sweep = async (): Promise<void> => {
+    const unnamed = await listUnnamedKeys(database, keys);
+    await inGroups(unnamed, (key) => store.delete(key));
+    deleted += unnamed.length;
+    keys = [];
+  };
+  for (const prefix of PREFIXES) {
+    for await (const { key, modifiedAt } of store.list(prefix)) {
+      signal.throwIfAborted();
+      if (modifiedAt.getTime() > before) continue;
+      keys.push(key);
+      if (keys.length === BATCH) await sweep();
+    }
+  }
+  await sweep();
+  return deleted;
+}
+
+async function inGroups<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  for (let first = 0; first < items.length; first += AT_ONCE) {
+    await Promise.all(items.slice(first, first + AT_ONCE).map(work));
+  }
+}

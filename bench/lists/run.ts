@@ -1,0 +1,210 @@
+/**
+ * `npm run bench -- lists`: lists of an account with a million tasks beside those of one with a thousand (contract §3).
+ * Two databases on one server, an api for each, and every request sent to both in turn, so that what else the machine
+ * does meets both; a ratio is the median at the large account over the median at the small one.
+ *
+ * Exits with 0 also where a bound is missed: a number is an answer, not a failure.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import {
+  clusterLaunch,
+  clusterUrl,
+  createCluster,
+  ensureDatabase,
+  waitForCluster,
+} from '../../src/embedded/postgres.ts';
+import type { Cluster } from '../../src/embedded/postgres.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
+import { median } from '../measures.ts';
+import { Child } from '../stage/children.ts';
+import { roleLaunch } from '../stage/node-launch.ts';
+import { COMBINATIONS, REQUESTS } from './requests.ts';
+import type { ListRequest } from './requests.ts';
+import { fill } from './rows.ts';
+import type { Known } from './rows.ts';
+
+/** At most this much more than in the small account. */
+const BOUND = 1.3;
+/** More often than PostgreSQL waits before it plans a statement for any parameters, on each connection of the pool. */
+const WARM_UP = 80;
+/** The account has no limits. */
+const NO_CAP = 10_000_000;
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+/** One account, and how it is asked. */
+interface Side {
+  readonly known: Known;
+  readonly port: number;
+  readonly apiKey: string;
+  readonly connection: KeepAliveConnection;
+}
+
+interface Finding {
+  readonly name: string;
+  readonly smallMs: number;
+  readonly largeMs: number;
+  readonly ratio: number;
+}
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench -- lists')
+  .usage('$0 [options]\n\nMeasures lists of a large account beside those of a small one.')
+  .option('small', { type: 'number', default: 1_000, describe: 'tasks of the small account, at least 1000' })
+  .option('large', { type: 'number', default: 1_000_000, describe: 'tasks of the large account' })
+  .option('requests', { type: 'number', default: 300, describe: 'requests of each kind to each account' })
+  .option('only', { type: 'string', array: true, describe: 'only requests whose name has this in it' })
+  .option('keep', {
+    type: 'boolean',
+    default: false,
+    describe: 'leave the database running, and say where, until Ctrl-C',
+  })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-lists-'));
+const children: Child[] = [];
+try {
+  await measure();
+} finally {
+  for (const child of children.toReversed()) await child.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measure(): Promise<void> {
+  const cluster = await startCluster();
+  const sides = {
+    small: await openSide(cluster, 'small', options.small),
+    large: await openSide(cluster, 'large', options.large),
+  };
+  const chosen = (requests: readonly ListRequest[]): readonly ListRequest[] =>
+    requests.filter(({ name }) => options.only?.some((part) => name.includes(part)) ?? true);
+  const findings: Finding[] = [];
+  for (const request of chosen(REQUESTS)) {
+    const finding = await compare(request, sides.small, sides.large);
+    findings.push(finding);
+    say(`  ${line(finding)}${finding.ratio <= BOUND ? '' : '  MISSED'}`);
+  }
+  const combined = chosen(COMBINATIONS);
+  if (combined.length > 0) say('\nFilters together, without a bound:');
+  for (const request of combined) {
+    const finding = await compare(request, sides.small, sides.large);
+    findings.push(finding);
+    say(`  ${line(finding)}`);
+  }
+  await mkdir(packageFile('bench/results'), { recursive: true });
+  const file = packageFile('bench/results/lists.json');
+  await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), ...sizes(), findings }, null, 2)}\n`);
+  say(`Results: ${file}`);
+  if (!options.keep) return;
+  say(`The database: ${clusterUrl(cluster, 'large')}`);
+  await new Promise((resolve) => process.once('SIGINT', resolve));
+}
+
+function sizes(): { small: number; large: number } {
+  return { small: options.small, large: options.large };
+}
+
+function line({ name, smallMs, largeMs, ratio }: Finding): string {
+  return `${name.padEnd(26)} ${smallMs.toFixed(2).padStart(7)} ms ${largeMs.toFixed(2).padStart(7)} ms  ${ratio.toFixed(2)}`;
+}
+
+async function startCluster(): Promise<Cluster> {
+  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const cluster: Cluster = {
+    folder: path.join(folder, 'postgres'),
+    port: await findFreePort(),
+    password: randomBytes(12).toString('hex'),
+    // Only reading is measured.
+    isDurable: false,
+  };
+  await createCluster(cluster.folder, cluster.password);
+  const postgres = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
+  children.push(postgres);
+  await postgres.readyWhen((signal) => waitForCluster(cluster, signal));
+  return cluster;
+}
+
+/** A database with an account of so many tasks, and an api on it. Temporal is away: reading needs none. */
+async function openSide(cluster: Cluster, name: string, tasks: number): Promise<Side> {
+  say(`Writing ${tasks} tasks.`);
+  await ensureDatabase(cluster, name);
+  const url = clusterUrl(cluster, name);
+  const database = openDatabase({ url, poolSize: 1 }, silentLogger());
+  const [accountId, key] = await (async () => {
+    try {
+      await migrate(url, database, silentLogger());
+      const account = await createAccount(database, 'bench', {
+        runningCap: NO_CAP,
+        queueCap: NO_CAP,
+        createsPerMinute: NO_CAP,
+        readsPerMinute: NO_CAP,
+      });
+      return [account, await createKey(database, account, { name: 'bench', scopes: SCOPES })] as const;
+    } finally {
+      await database.close();
+    }
+  })();
+  const known = await fill(url, accountId, key.id, tasks);
+  const port = await findFreePort();
+  const environment = {
+    DATABASE_URL: url,
+    TEMPORAL_ADDRESS: `127.0.0.1:${await findFreePort()}`,
+    STORE_URL: `file://${path.join(folder, `store-${name}`)}`,
+    MODELS_DIR: packageFile('bench/models'),
+    PORT: String(port),
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
+    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
+    SHUTDOWN_GRACE_SECONDS: '1',
+  };
+  const api = new Child(`api of ${name}`, roleLaunch('api', environment, undefined), path.join(folder, `${name}.log`));
+  children.push(api);
+  await api.ready();
+  return { known, port, apiKey: key.text, connection: new KeepAliveConnection(port) };
+}
+
+/** Asks both in turn; who is first changes each time. */
+async function compare(request: ListRequest, small: Side, large: Side): Promise<Finding> {
+  for (let round = 0; round < WARM_UP; round++) {
+    for (const side of [small, large]) await ask(request, side);
+  }
+  const latencies = new Map<Side, number[]>([
+    [small, []],
+    [large, []],
+  ]);
+  for (let round = 0; round < options.requests; round++) {
+    for (const side of round % 2 === 0 ? [small, large] : [large, small]) {
+      const began = performance.now();
+      await ask(request, side);
+      latencies.get(side)?.push(performance.now() - began);
+    }
+  }
+  const [smallMs, largeMs] = [median(latencies.get(small) ?? []), median(latencies.get(large) ?? [])];
+  return { name: request.name, smallMs, largeMs, ratio: largeMs / smallMs };
+}
+
+async function ask({ name, path, tasks }: ListRequest, { known, port, apiKey, connection }: Side): Promise<void> {
+  const answer = await connection.request(
+    `GET ${path(known)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`,
+  );
+  const shown = answer.body.split('"taskId"').length - 1;
+  if (answer.status !== 200 || (tasks >= 0 && shown !== tasks)) {
+    throw new Error(`${name}: ${answer.status} with ${shown} tasks: ${answer.body.slice(0, 500)}`);
+  }
+}

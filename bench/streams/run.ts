@@ -1,0 +1,235 @@
+/**
+ * `npm run bench -- streams`: what clients cost that wait (contract §3 `Prefer`, §4 streams). So many watch a task of
+ * their own as a live stream, as many wait for one, all at one api process, from other processes. Two figures: what each
+ * adds to the api's resident memory, and how long a plain read takes meanwhile, beside how long it takes without them.
+ *
+ * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
+import type { Cluster } from '../../src/embedded/postgres.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
+import { median } from '../measures.ts';
+import { Child } from '../stage/children.ts';
+import { roleLaunch, surroundings } from '../stage/node-launch.ts';
+
+/** What a waiting client may cost, and how much longer others may wait for their answers. */
+const MAX_KB_EACH = 40;
+const MAX_SLOWER = 2;
+const NO_CAP = 10_000_000;
+const NO_LIMIT_MICRO_USD = 1_000_000_000_000_000n;
+/** After connecting: what handshakes left behind is collected, and waiting reads begin anew at least once. */
+const SETTLE_MS = 35_000;
+
+const copyTasks = {
+  name: 'bench_copy_tasks',
+  text: `WITH copied AS (
+           INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, input,
+                              storage, held_micro_usd, queue_deadline_at)
+           SELECT c.id, t.account_id, t.key_id, t.fingerprint, t.fingerprint_version, t.model, t.definition_hash, t.input,
+                  t.storage, 0, now() + interval '1 day'
+             FROM tasks t, unnest($2::text[]) AS c (id) WHERE t.id = $1
+        RETURNING id)
+         INSERT INTO task_events (task_id, seq, type) SELECT id, 1, 'accepted' FROM copied`,
+};
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench --')
+  .usage('$0 streams [options]\n\nMeasures what clients cost that watch tasks or wait for them.')
+  .command('streams', false)
+  .option('streams', { type: 'number', default: 5_000, describe: 'clients with a live stream' })
+  .option('waits', { type: 'number', default: 5_000, describe: 'clients that wait for a change' })
+  .option('seconds', { type: 'number', default: 10, describe: 'length of a window of plain reads' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-streams-'));
+const servers: Child[] = [];
+const clients: Child[] = [];
+let stopApi = async (): Promise<void> => {};
+try {
+  await measure();
+} finally {
+  // Clients first: none of them may lose a connection.
+  for (const child of clients) await child.stop();
+  await stopApi();
+  for (const child of servers) await child.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measure(): Promise<void> {
+  const cluster = await startCluster();
+  const database = openDatabase({ url: clusterUrl(cluster, 'postgres'), poolSize: 1 }, silentLogger());
+  try {
+    await measureOn(cluster, database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function measureOn(cluster: Cluster, database: Database): Promise<void> {
+  await migrate(clusterUrl(cluster, 'postgres'), database, silentLogger());
+  const { text: apiKey } = await database.transaction(async (transaction) => {
+    const account = await createAccount(transaction, 'bench', {
+      runningCap: NO_CAP,
+      queueCap: NO_CAP,
+      createsPerMinute: NO_CAP,
+      readsPerMinute: NO_CAP,
+    });
+    await topUp(transaction, account, NO_LIMIT_MICRO_USD, 'bench');
+    return createKey(transaction, account, { name: 'bench', scopes: SCOPES });
+  });
+  const { port, pid } = await startApi(cluster);
+  const tasks = await copiesOf(database, await createTask(port, apiKey), options.streams + options.waits);
+  const [read = ''] = tasks;
+  await readsFor(port, apiKey, read, 5);
+  const idleMs = await readsFor(port, apiKey, read, options.seconds);
+  const idleKb = await residentKb(pid);
+  say(`idle: a read takes ${idleMs.toFixed(2)} ms, the api holds ${idleKb} kB`);
+
+  await hold('stream', port, apiKey, tasks.slice(0, options.streams));
+  await hold('wait', port, apiKey, tasks.slice(options.streams));
+  await sleep(SETTLE_MS);
+  const loadedMs = await readsFor(port, apiKey, read, options.seconds);
+  const loadedKb = await residentKb(pid);
+  say(`with ${options.streams} streams and ${options.waits} waiting reads: ${loadedMs.toFixed(2)} ms, ${loadedKb} kB`);
+
+  const kbEach = (loadedKb - idleKb) / (options.streams + options.waits);
+  const slower = loadedMs / idleMs;
+  const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
+  say(`memory for each: ${kbEach.toFixed(1)} kB, promised at most ${MAX_KB_EACH}: ${verdict(kbEach <= MAX_KB_EACH)}`);
+  say(`reads meanwhile: ${slower.toFixed(2)} times, promised at most ${MAX_SLOWER}: ${verdict(slower <= MAX_SLOWER)}`);
+  await mkdir(packageFile('bench/results'), { recursive: true });
+  const file = packageFile('bench/results/streams.json');
+  const { streams, waits } = options;
+  const result = { at: new Date().toISOString(), streams, waits, idleMs, loadedMs, slower, idleKb, loadedKb, kbEach };
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  say(`Results: ${file}`);
+}
+
+async function startCluster(): Promise<Cluster> {
+  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const cluster: Cluster = {
+    folder: path.join(folder, 'postgres'),
+    port: await findFreePort(),
+    password: randomBytes(12).toString('hex'),
+    // Only reading is measured.
+    isDurable: false,
+  };
+  await createCluster(cluster.folder, cluster.password);
+  const postgres = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
+  servers.push(postgres);
+  await postgres.readyWhen((signal) => waitForCluster(cluster, signal));
+  return cluster;
+}
+
+/** An api without Temporal, so that its tasks stay as they are. */
+async function startApi(cluster: Cluster): Promise<{ readonly port: number; readonly pid: number }> {
+  const port = await findFreePort();
+  const environment = {
+    DATABASE_URL: clusterUrl(cluster, 'postgres'),
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    STORE_URL: `file://${path.join(folder, 'store')}`,
+    MODELS_DIR: packageFile('bench/models'),
+    PORT: String(port),
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
+    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
+    SHUTDOWN_GRACE_SECONDS: '3',
+  };
+  const { command, args, environment: surroundingsOfApi } = roleLaunch('api', environment, undefined);
+  // Not a Child, which keeps its pid to itself: memory is asked for by it.
+  const api = spawn(command, [...args], { env: surroundingsOfApi, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const ended = once(api, 'exit');
+  stopApi = async () => {
+    api.kill('SIGTERM');
+    await ended;
+  };
+  await Promise.race([
+    once(api, 'message'),
+    ended.then(() => {
+      throw new Error('the api ended');
+    }),
+  ]);
+  if (api.pid === undefined) throw new Error('the api has no pid');
+  return { port, pid: api.pid };
+}
+
+async function createTask(port: number, apiKey: string): Promise<string> {
+  const connection = new KeepAliveConnection(port);
+  const body = `{"model":"bench/swatch","input":{"prompt":"teal"}}`;
+  const { status, body: answer } = await connection.request(
+    `POST /v1/tasks HTTP/1.1\r\n${headersOf(port, apiKey)}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  if (status !== 200) throw new Error(`the api answered ${status}: ${answer}`);
+  return (JSON.parse(answer) as { data: { taskId: string } }).data.taskId;
+}
+
+async function copiesOf(database: Database, taskId: string, count: number): Promise<readonly string[]> {
+  const ids = Array.from({ length: count }, newTaskId);
+  await database.query(copyTasks, [taskId, ids]);
+  return ids;
+}
+
+/** Starts a process that holds a connection for each task, and waits until all of them stand. */
+async function hold(kind: 'stream' | 'wait', port: number, apiKey: string, tasks: readonly string[]): Promise<void> {
+  if (tasks.length === 0) return;
+  const file = path.join(folder, `${kind}.json`);
+  await writeFile(file, JSON.stringify(tasks));
+  const launch = {
+    command: process.execPath,
+    args: ['--import', 'tsx', `${PACKAGE_ROOT}/bench/streams/holding-clients.ts`, kind, String(port), apiKey, file],
+    environment: surroundings(),
+    hasChannel: true,
+  };
+  const holding = new Child(`${kind}-clients`, launch, path.join(folder, `${kind}.log`));
+  clients.push(holding);
+  await holding.ready();
+}
+
+/** One client that reads one task over and over. @returns the median latency in milliseconds. */
+async function readsFor(port: number, apiKey: string, taskId: string, seconds: number): Promise<number> {
+  const connection = new KeepAliveConnection(port);
+  const latencies: number[] = [];
+  const end = performance.now() + seconds * 1000;
+  while (performance.now() < end) {
+    const begun = performance.now();
+    const { status } = await connection.request(`GET /v1/tasks/${taskId} HTTP/1.1\r\n${headersOf(port, apiKey)}\r\n`);
+    if (status !== 200) throw new Error(`the api answered ${status}`);
+    latencies.push(performance.now() - begun);
+  }
+  return median(latencies);
+}
+
+function headersOf(port: number, apiKey: string): string {
+  return `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
+}
+
+async function residentKb(pid: number): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
+  return Number(stdout.trim());
+}

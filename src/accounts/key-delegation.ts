@@ -1,0 +1,154 @@
+/**
+ * Keys that are made and changed with a key: "No key makes or changes a key with more scopes, models, caps or lifetime
+ * than its own" (contract §7). The rights of the key that asks are read again in the transaction, under a lock: what was
+ * revoked a moment ago makes no key any more, whatever a process still remembers of it.
+ */
+import type { Database, Queryable, Statement } from '../database/database.ts';
+import { formatUsd } from '../domain/money.ts';
+import { lockAccount } from './accounts.ts';
+import { ForbiddenError, UnauthenticatedError } from './authenticate.ts';
+import type { Caller } from './authenticate.ts';
+import { KeyRefusedError, createKey, readKey, revokeKey, rotateKey } from './keys.ts';
+import type { KeyListing, KeyRights, MadeKey, SpendCaps } from './keys.ts';
+
+/** Keys of an account that work at one moment, those that were replaced and are about to end not counted. */
+const MAX_KEYS = 100;
+/** Every cap above a key is charged with each of its tasks. */
+const MAX_INHERITED_CAPS = 10;
+
+const countKeys: Statement = {
+  name: 'count_keys',
+  text: `SELECT count(*)::integer AS keys FROM api_keys
+          WHERE account_id = $1 AND revoked_at IS NULL AND replaced_by IS NULL
+            AND (expires_at IS NULL OR expires_at > $2)`,
+};
+const selectTightestCaps: Statement = {
+  name: 'select_tightest_caps',
+  text: `SELECT min(day_micro_usd) AS "dayMicroUsd", min(total_micro_usd) AS "totalMicroUsd"
+           FROM spend_caps WHERE id = ANY ($1)`,
+};
+
+/**
+ * Makes a key with a key.
+ *
+ * @param now milliseconds since 1970.
+ * @throws {ForbiddenError} naming what is too much. @throws {KeyRefusedError} the account has as many keys as it may.
+ * @throws {UnauthenticatedError} the key that asks was revoked meanwhile.
+ */
+export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<MadeKey> {
+  return database.transaction(async (transaction) => {
+    await lockAccount(transaction, caller.accountId);
+    const own = await actingKey(transaction, caller, now);
+    requireWithin(own, rights);
+    await requireCapsWithin(transaction, own, rights.spendCaps ?? {});
+    if (own.spendCapIds.length >= MAX_INHERITED_CAPS && rights.spendCaps !== undefined) {
+      throw new KeyRefusedError(`${MAX_INHERITED_CAPS} spend caps above one another are the most there can be`);
+    }
+    const [row] = await transaction.query<{ keys: number }>(countKeys, [caller.accountId, new Date(now)]);
+    if ((row?.keys ?? 0) >= MAX_KEYS) {
+      throw new KeyRefusedError(`this account has ${MAX_KEYS} keys already; revoke one that is not needed`);
+    }
+    return createKey(transaction, caller.accountId, rights, own.spendCapIds);
+  });
+}
+
+/**
+ * Rotates a key of the same account with a key: itself, or one with no more rights.
+ *
+ * @throws {KeyNotFoundError} @throws {ForbiddenError} @throws {KeyRefusedError} @throws {UnauthenticatedError}
+ */
+export function rotateKeyWith(
+  database: Database,
+  caller: Caller,
+  keyId: string,
+  rotation: { readonly now: number; readonly overlapSeconds?: number },
+): Promise<MadeKey> {
+  return database.transaction(async (transaction) => {
+    await requireMayChange(transaction, caller, keyId, rotation.now);
+    return rotateKey(transaction, keyId, { ...rotation, accountId: caller.accountId });
+  });
+}
+
+/**
+ * Revokes a key of the same account with a key: itself, or one with no more rights.
+ *
+ * @throws {KeyNotFoundError} @throws {ForbiddenError} @throws {UnauthenticatedError}
+ */
+export function revokeKeyWith(database: Database, caller: Caller, keyId: string, now: number): Promise<void> {
+  return database.transaction(async (transaction) => {
+    await requireMayChange(transaction, caller, keyId, now);
+    await revokeKey(transaction, keyId, caller.accountId);
+  });
+}
+
+/** The key that asks, as it stands now; it stays so until the transaction is over. */
+async function actingKey(
+  transaction: Queryable,
+  caller: Caller,
+  now: number,
+  lock: 'act' | 'change' = 'act',
+): Promise<KeyListing> {
+  const own = await readKey(transaction, caller.keyId, caller.accountId, lock);
+  const hasEnded = own.expiresAt !== undefined && own.expiresAt.getTime() <= now;
+  if (own.revokedAt !== undefined || hasEnded) throw new UnauthenticatedError();
+  return own;
+}
+
+async function requireMayChange(transaction: Queryable, caller: Caller, keyId: string, now: number): Promise<void> {
+  await lockAccount(transaction, caller.accountId);
+  const isItself = keyId === caller.keyId;
+  const own = await actingKey(transaction, caller, now, isItself ? 'change' : 'act');
+  if (isItself) return;
+  const target = await readKey(transaction, keyId, caller.accountId);
+  requireWithin(own, target);
+  if (own.spendCapIds.some((capId) => !target.spendCapIds.includes(capId))) {
+    throw new ForbiddenError(
+      'the spend caps of this key do not hold for that key, so that it cannot be changed with it',
+    );
+  }
+}
+
+type Extent = Pick<KeyListing, 'scopes'> & {
+  readonly models?: readonly string[] | undefined;
+  readonly expiresAt?: Date | undefined;
+};
+
+/** @throws {ForbiddenError} naming the first right that goes beyond. */
+function requireWithin(own: KeyListing, wanted: Extent): void {
+  const scope = wanted.scopes.find((each) => !own.scopes.includes(each));
+  if (scope !== undefined) throw new ForbiddenError(`this key lacks the scope ${scope}, which that key would have`);
+  if (own.models !== undefined) {
+    if (wanted.models === undefined) {
+      throw new ForbiddenError('this key may not use every model, and that key might');
+    }
+    const model = wanted.models.find((each) => own.models?.includes(each) === false);
+    if (model !== undefined) {
+      throw new ForbiddenError(`this key may not use the model ${model}, which that key might`);
+    }
+  }
+  if (own.expiresAt === undefined) return;
+  if (wanted.expiresAt === undefined || wanted.expiresAt > own.expiresAt) {
+    const seconds = Math.floor(own.expiresAt.getTime() / 1000);
+    throw new ForbiddenError(`this key expires at ${seconds}, and that key would live longer`);
+  }
+}
+
+/** A key without caps of its own is bound by those of the key that it is made with; it need not name them. */
+async function requireCapsWithin(transaction: Queryable, own: KeyListing, wanted: SpendCaps): Promise<void> {
+  const [caps] = await transaction.query<{ dayMicroUsd: bigint | null; totalMicroUsd: bigint | null }>(
+    selectTightestCaps,
+    [own.spendCapIds],
+  );
+  for (const [field, period] of [
+    ['dayMicroUsd', 'a day'],
+    ['totalMicroUsd', 'in total'],
+  ] as const) {
+    const cap = caps?.[field] ?? undefined;
+    const more = wanted[field];
+    if (cap !== undefined && more !== undefined && more > cap) {
+      throw new ForbiddenError(
+        `this key may spend ${formatUsd(cap)} USD ${period}, and that key might spend ${formatUsd(more)} USD`,
+      );
+    }
+  }
+}

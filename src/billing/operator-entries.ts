@@ -1,0 +1,82 @@
+/**
+ * What operators book: payments and corrections, each under a reference that is used once, so that a command or request
+ * that is sent twice books once. The moves themselves are those of `ledger.ts`.
+ */
+import { UniqueViolationError } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import { newId } from '../domain/ids.ts';
+import { adjust, topUp } from './ledger.ts';
+
+/** Far beyond any account, and far from where integers of the database end: a million million USD. */
+const MAX_AVAILABLE_MICRO_USD = 10n ** 18n;
+
+/** An entry of this kind has this reference already; nothing was booked. */
+export class ReferenceUsedError extends Error {
+  override readonly name = 'ReferenceUsedError';
+
+  constructor(reference: string) {
+    super(`the reference ${reference} was used before; nothing was booked`);
+  }
+}
+
+/** The account would have more than can be booked. */
+export class BalanceTooLargeError extends Error {
+  override readonly name = 'BalanceTooLargeError';
+
+  constructor() {
+    super('an account cannot have more than 1000000000000 USD; nothing was booked');
+  }
+}
+
+/** What an operator books. */
+export interface OperatorEntry {
+  readonly accountId: string;
+  /** Above nothing for a top-up; signed and not nothing for an adjustment. At most 10^18 either way. */
+  readonly amountMicroUsd: bigint;
+  /** Absent: one is made. */
+  readonly reference?: string | undefined;
+}
+
+/** What was booked. */
+export interface Booked {
+  readonly reference: string;
+  readonly availableMicroUsd: bigint;
+}
+
+/**
+ * Adds a payment to an account.
+ *
+ * @throws {ReferenceUsedError} @throws {BalanceTooLargeError} @throws {AccountNotFoundError}
+ */
+export function bookTopUp(database: Database, entry: OperatorEntry): Promise<Booked> {
+  return book(database, topUp, entry, 'topup');
+}
+
+/**
+ * Corrects a balance, up or down.
+ *
+ * @throws {ReferenceUsedError} @throws {BalanceTooLargeError} @throws {AccountNotFoundError}
+ * @throws {AdjustmentTooLargeError} it would take more than is available.
+ */
+export function bookAdjustment(database: Database, entry: OperatorEntry): Promise<Booked> {
+  return book(database, adjust, entry, 'adjustment');
+}
+
+async function book(
+  database: Database,
+  move: typeof topUp,
+  { accountId, amountMicroUsd, reference: given }: OperatorEntry,
+  kind: 'topup' | 'adjustment',
+): Promise<Booked> {
+  const reference = given ?? newId(kind);
+  try {
+    return await database.transaction(async (transaction) => {
+      const availableMicroUsd = await move(transaction, accountId, amountMicroUsd, reference);
+      if (availableMicroUsd > MAX_AVAILABLE_MICRO_USD) throw new BalanceTooLargeError();
+      return { reference, availableMicroUsd };
+    });
+  } catch (error) {
+    if (error instanceof UniqueViolationError) throw new ReferenceUsedError(reference);
+    throw error;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The metering of persistent storage (contract §5, §7 "Money"): for each account and each UTC day that has ended, how
+ * many bytes were kept for how long, what that costs, and as much of it as is available. Byte-microseconds are exact
+ * integers; the price is rounded up once, to the micro, per account and day. When storage was kept is written down as
+ * periods (`storage_periods`), so that it does not matter when or how often this runs.
+ */
+import type { Database, Queryable, Statement } from '../database/database.ts';
+
+const BYTES_PER_GB = 1_000_000_000n;
+const MS_PER_DAY = 86_400_000;
+const MICROSECONDS_PER_DAY = 86_400_000_000n;
+
+/**
+ * A day is metered only this long after it ended: what was begun in its last moment has been committed by then (no
+ * statement of ours takes longer than 15 s).
+ */
+const LATE_COMMIT_MS = 60_000;
+
+/** An output unpaid for this long returns to `temp` (contract §5). */
+export const UNPAID_DAYS = 7;
+
+/**
+ * What keeping bytes costs.
+ *
+ * @param byteMicroseconds bytes times microseconds. @param priceMicroUsdPerGbMonth the price of 1e9 bytes for a month.
+ * @param at any moment of the UTC month whose length counts, in milliseconds since 1970.
+ * @returns micro-USD, rounded up.
+ */
+export function storageCost(byteMicroseconds: bigint, priceMicroUsdPerGbMonth: bigint, at: number): bigint {
+  const date = new Date(at);
+  const daysOfMonth = BigInt(new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate());
+  const whole = BYTES_PER_GB * daysOfMonth * MICROSECONDS_PER_DAY;
+  return (byteMicroseconds * priceMicroUsdPerGbMonth + whole - 1n) / whole;
+}
+
+/** What one day of keeping this many bytes costs in the month of `at`. */
+export function storageCostOfDay(sizeBytes: number, priceMicroUsdPerGbMonth: bigint, at: number): bigint {
+  return storageCost(BigInt(sizeBytes) * MICROSECONDS_PER_DAY, priceMicroUsdPerGbMonth, at);
+}
+
+/** An account with days that are still to be metered, from this one on (`2026-11-21`). */
+interface DueAccount {
+  readonly accountId: string;
+  readonly fromDay: string;
+}
+
+/** Days are metered in order, so that everything up to the last one is done. Days without storage have no row. */
+const selectDue: Statement = {
+  name: 'select_accounts_to_meter',
+  text: `SELECT a.account_id AS "accountId",
+                to_char(greatest(f.first AT TIME ZONE 'UTC', coalesce(m.last + 1, '-infinity')), 'YYYY-MM-DD') AS "fromDay"
+           FROM (SELECT DISTINCT account_id FROM storage_periods) a
+           LEFT JOIN LATERAL (SELECT max(day) AS last FROM storage_days s WHERE s.account_id = a.account_id) m ON true
+           JOIN LATERAL (
+                SELECT min(p.began_at) AS first
+                  FROM storage_periods p
+                 WHERE p.account_id = a.account_id AND p.began_at < ($1::date + 1)::timestamp AT TIME ZONE 'UTC'
+                   AND (p.ended_at IS NULL OR m.last IS NULL
+                        OR p.ended_at > (m.last + 1)::timestamp AT TIME ZONE 'UTC')) f ON f.first IS NOT NULL
+          WHERE m.last IS NULL OR m.last < $1::date
+          ORDER BY a.account_id`,
+};
+
+/** An interval of at most a day: its epoch is exact, in microseconds. */
+const selectKept: Statement = {
+  name: 'select_kept_bytes_of_day',
+  text: `SELECT coalesce(sum(p.size_bytes::numeric * (1000000 * extract(epoch FROM
+                  least(coalesce(p.ended_at, 'infinity'), d.ends) - greatest(p.began_at, d.begins)))::bigint), 0)::text
+                  AS "byteMicroseconds"
+           FROM storage_periods p,
+                (SELECT $2::date::timestamp AT TIME ZONE 'UTC' AS begins,
+                        ($2::date + 1)::timestamp AT TIME ZONE 'UTC' AS ends) d
+          WHERE p.account_id = $1 AND p.began_at < d.ends AND (p.ended_at IS NULL OR p.ended_at > d.begins)`,
+};
+
+/**
+ * One statement: the day's row, the counters and both entries, or nothing where the day was metered before. A hold and
+ * its capture, so that holds are captures plus releases for storage too.
+ */
+const bookDay: Statement = {
+  name: 'book_storage_day',
+  text: `WITH counters AS (
+           SELECT account_id, available_micro_usd FROM account_counters WHERE account_id = $1 FOR UPDATE),
+         metered AS (
+           INSERT INTO storage_days (account_id, day, byte_seconds, due_micro_usd, paid_micro_usd)
+           SELECT account_id, $2::date, $3::numeric / 1000000, $4::bigint, least($4::bigint, available_micro_usd)
+             FROM counters
+           ON CONFLICT (account_id, day) DO NOTHING
+           RETURNING account_id, due_micro_usd AS due, paid_micro_usd AS paid),
+         paid AS (
+           UPDATE account_counters c SET available_micro_usd = c.available_micro_usd - m.paid
+             FROM metered m WHERE c.account_id = m.account_id AND m.paid > 0
+        RETURNING c.account_id, c.available_micro_usd AS available, c.held_micro_usd AS held, m.paid),
+         entries AS (
+           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
+                                       held_after_micro_usd)
+           SELECT p.account_id, e.kind, concat_ws(':', 'storage', p.account_id, $2), p.paid, p.available,
+                  p.held + CASE e.kind WHEN 'hold' THEN p.paid ELSE 0 END
+             FROM paid p, (VALUES (1, 'hold'), (2, 'capture')) AS e (place, kind)
+            ORDER BY e.place)
+         SELECT 1 FROM metered`,
+};
+
+export interface MeteringOptions {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Of 1e9 bytes kept for a month. */
+  readonly priceMicroUsdPerGbMonth: bigint;
+  /** Is told after each day of each account. */
+  readonly onDay?: () => void;
+}
+
+/**
+ * Meters every ended UTC day of every account that was not metered yet. Safe to run twice and at the same moment.
+ *
+ * @returns how many days were booked.
+ */
+export async function meterStorage(database: Database, options: MeteringOptions): Promise<number> {
+  const lastDay = lastMeterableDay(options.now);
+  let booked = 0;
+  for (const { accountId, fromDay } of await database.query<DueAccount>(selectDue, [lastDay])) {
+    for (let day = fromDay; day <= lastDay; day = dayAfter(day)) {
+      if (await meterDay(database, accountId, day, options.priceMicroUsdPerGbMonth)) booked += 1;
+      options.onDay?.();
+    }
+  }
+  return booked;
+}
+
+async function meterDay(
+  database: Queryable,
+  accountId: string,
+  day: string,
+  priceMicroUsdPerGbMonth: bigint,
+): Promise<boolean> {
+  const [kept] = await database.query<{ byteMicroseconds: string }>(selectKept, [accountId, day]);
+  const byteMicroseconds = BigInt(kept?.byteMicroseconds ?? '0');
+  if (byteMicroseconds === 0n) return false;
+  const due = storageCost(byteMicroseconds, priceMicroUsdPerGbMonth, Date.parse(day));
+  const rows = await database.query(bookDay, [accountId, day, byteMicroseconds, due]);
+  return rows.length === 1;
+}
+
+const selectUnpaid: Statement = {
+  name: 'select_accounts_with_unpaid_storage',
+  text: `SELECT account_id AS "accountId" FROM storage_days
+          WHERE paid_micro_usd < due_micro_usd AND day > $1::date - $2::integer AND day <= $1::date
+          GROUP BY account_id HAVING count(*) = $2::integer`,
+};
+
+/** Accounts that could not pay all of their storage on any of the last seven ended days. @param now milliseconds. */
+export async function listUnpaidAccounts(database: Queryable, now: number): Promise<readonly string[]> {
+  const rows = await database.query<{ accountId: string }>(selectUnpaid, [lastMeterableDay(now), UNPAID_DAYS]);
+  return rows.map((row) => row.accountId);
+}
+
+function lastMeterableDay(now: number): string {
+  return dayOf(now - LATE_COMMIT_MS - MS_PER_DAY);
+}
+
+/** The UTC day of a moment: `2026-11-21`. */
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function dayAfter(day: string): string {
+  return dayOf(Date.parse(day) + MS_PER_DAY);
+}

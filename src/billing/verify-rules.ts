@@ -1,0 +1,190 @@
+/**
+ * What has to hold of the books (contract §7 "Money"), one statement for each part of them. Each is set-based, so that it
+ * stays a matter of seconds for millions of entries, and tells what does not hold as `rule`, `subject` and `detail`.
+ */
+import type { Statement } from '../database/database.ts';
+
+/** At most this many violations are told. */
+export const MAX_VIOLATIONS = 100;
+
+/** Longer than any proof takes; other statements of ours are ended much earlier. */
+const TIMEOUT_MS = 600_000;
+
+function rules(name: string, select: string): Statement {
+  return { name: `verify_${name}`, text: `${select} LIMIT ${MAX_VIOLATIONS}`, timeoutMs: TIMEOUT_MS };
+}
+
+/** What an entry changes of what is available, and of what is held. */
+const AVAILABLE_CHANGE = `CASE kind WHEN 'hold' THEN -amount_micro_usd WHEN 'capture' THEN 0 ELSE amount_micro_usd END`;
+const HELD_CHANGE = `CASE kind WHEN 'hold' THEN amount_micro_usd WHEN 'capture' THEN -amount_micro_usd
+                          WHEN 'release' THEN -amount_micro_usd ELSE 0 END`;
+
+const balances = rules(
+  'balances',
+  `WITH sums AS (
+     SELECT account_id,
+            coalesce(sum(amount_micro_usd) FILTER (WHERE kind IN ('topup', 'adjustment')), 0) AS paid_in,
+            coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'hold'), 0) AS holds,
+            coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captures,
+            coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'release'), 0) AS releases
+       FROM ledger_entries GROUP BY account_id),
+   open AS (
+     SELECT account_id, sum(held_micro_usd) AS held FROM tasks WHERE completed_at IS NULL GROUP BY account_id)
+   SELECT 'topups + adjustments = available + held + captured' AS rule, c.account_id AS subject,
+          format('%s <> %s + %s + %s', coalesce(s.paid_in, 0), c.available_micro_usd, c.held_micro_usd,
+                 coalesce(s.captures, 0)) AS detail
+     FROM account_counters c LEFT JOIN sums s USING (account_id)
+    WHERE coalesce(s.paid_in, 0) <> c.available_micro_usd + c.held_micro_usd + coalesce(s.captures, 0)
+   UNION ALL
+   SELECT 'held = holds - captures - releases = what open tasks hold', c.account_id,
+          format('held %s, entries %s, open tasks %s', c.held_micro_usd,
+                 coalesce(s.holds - s.captures - s.releases, 0), coalesce(o.held, 0))
+     FROM account_counters c LEFT JOIN sums s USING (account_id) LEFT JOIN open o USING (account_id)
+    WHERE c.held_micro_usd <> coalesce(s.holds - s.captures - s.releases, 0)
+       OR c.held_micro_usd <> coalesce(o.held, 0)
+   UNION ALL
+   SELECT 'every entry is of an account', s.account_id, 'no account has this id'
+     FROM sums s LEFT JOIN account_counters c USING (account_id)
+    WHERE c.account_id IS NULL`,
+);
+
+/** Entries of an account are written while its counters are locked, so that they follow one another by their ids. */
+const succession = rules(
+  'succession',
+  `SELECT 'every entry follows from the one before it' AS rule, format('%s %s', kind, reference) AS subject,
+          format('available %s, held %s, after available %s, held %s and an amount of %s', available_after_micro_usd,
+                 held_after_micro_usd, available_before, held_before, amount_micro_usd) AS detail
+     FROM (SELECT kind, reference, amount_micro_usd, available_after_micro_usd, held_after_micro_usd,
+                  lag(available_after_micro_usd, 1, 0::bigint) OVER succession AS available_before,
+                  lag(held_after_micro_usd, 1, 0::bigint) OVER succession AS held_before
+             FROM ledger_entries
+           WINDOW succession AS (PARTITION BY account_id ORDER BY id)) e
+    WHERE available_after_micro_usd <> available_before + ${AVAILABLE_CHANGE}
+       OR held_after_micro_usd <> held_before + ${HELD_CHANGE}`,
+);
+
+const lastEntries = rules(
+  'last_entries',
+  `SELECT 'the last entry tells what the account has' AS rule, c.account_id AS subject,
+          format('available %s, held %s, and the account has available %s, held %s',
+                 coalesce(e.available_after_micro_usd, 0), coalesce(e.held_after_micro_usd, 0),
+                 c.available_micro_usd, c.held_micro_usd) AS detail
+     FROM account_counters c
+     LEFT JOIN LATERAL (
+          SELECT available_after_micro_usd, held_after_micro_usd FROM ledger_entries
+           WHERE account_id = c.account_id ORDER BY id DESC LIMIT 1) e ON true
+    WHERE c.available_micro_usd <> coalesce(e.available_after_micro_usd, 0)
+       OR c.held_micro_usd <> coalesce(e.held_after_micro_usd, 0)`,
+);
+
+const entries = rules(
+  'entries',
+  `SELECT 'no amount but an adjustment is negative' AS rule, format('%s %s', kind, reference) AS subject,
+          format('amount %s', amount_micro_usd) AS detail
+     FROM ledger_entries WHERE amount_micro_usd < 0 AND kind <> 'adjustment'
+   UNION ALL
+   SELECT 'every capture and release has a hold that covers it', s.reference,
+          format('settled %s, held %s', s.amount, coalesce(h.amount_micro_usd::text, 'nothing'))
+     FROM (SELECT account_id, reference, sum(amount_micro_usd) AS amount
+             FROM ledger_entries WHERE kind IN ('capture', 'release') GROUP BY account_id, reference) s
+     LEFT JOIN ledger_entries h ON h.kind = 'hold' AND h.reference = s.reference AND h.account_id = s.account_id
+    WHERE h.id IS NULL OR s.amount > h.amount_micro_usd`,
+);
+
+const tasks = rules(
+  'tasks',
+  `WITH settled AS (
+     SELECT reference, sum(amount_micro_usd) AS amount,
+            coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captured
+       FROM ledger_entries WHERE kind IN ('capture', 'release') GROUP BY reference)
+   SELECT 'one hold per task' AS rule, t.id AS subject, 'the task has no hold of its amount' AS detail
+     FROM tasks t
+    WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
+                       AND e.amount_micro_usd = t.held_micro_usd AND e.account_id = t.account_id)
+   UNION ALL
+   SELECT 'one settlement per task, of what was held', t.id,
+          format('held %s, settled %s, captured %s in the ledger and %s in the task, terminal: %s',
+                 t.held_micro_usd, coalesce(s.amount::text, 'nothing'), s.captured, t.captured_micro_usd,
+                 t.completed_at IS NOT NULL)
+     FROM tasks t LEFT JOIN settled s ON s.reference = t.id
+    WHERE (t.completed_at IS NULL) <> (s.amount IS NULL) OR s.amount <> t.held_micro_usd
+       OR s.captured <> t.captured_micro_usd`,
+);
+
+const counters = rules(
+  'counters',
+  `WITH counted AS (
+     SELECT account_id, count(*) AS total, count(*) FILTER (WHERE completed_at IS NULL) AS open
+       FROM tasks GROUP BY account_id)
+   SELECT 'running slots are those of open tasks' AS rule, c.account_id AS subject,
+          format('running %s, queued %s, open tasks %s', c.running, c.queued, coalesce(n.open, 0)) AS detail
+     FROM account_counters c LEFT JOIN counted n USING (account_id)
+    WHERE c.running + c.queued <> coalesce(n.open, 0)
+   UNION ALL
+   SELECT 'every task is counted once', c.account_id,
+          format('counted %s, there are %s', c.tasks_total, coalesce(n.total, 0))
+     FROM account_counters c LEFT JOIN counted n USING (account_id)
+    WHERE c.tasks_total <> coalesce(n.total, 0)`,
+);
+
+/** What counts against a cap is what was held and not released, on the UTC day of the hold and in total. */
+const spendCaps = rules(
+  'spend_caps',
+  `WITH spent AS (
+     SELECT u.cap_id, to_char(h.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+            h.amount_micro_usd - coalesce(r.amount_micro_usd, 0) AS amount
+       FROM tasks t
+      CROSS JOIN LATERAL unnest(t.spend_cap_ids) AS u (cap_id)
+       JOIN spend_caps c ON c.id = u.cap_id
+       JOIN ledger_entries h ON h.kind = 'hold' AND h.reference = t.id
+       LEFT JOIN ledger_entries r ON r.kind = 'release' AND r.reference = t.id
+      WHERE t.spend_cap_ids IS NOT NULL),
+   expected AS (
+     SELECT cap_id, p.period, sum(amount) AS amount
+       FROM spent CROSS JOIN LATERAL (VALUES (day), ('total')) AS p (period) GROUP BY cap_id, p.period)
+   SELECT 'spend caps count what was held and not released' AS rule, format('%s %s', cap_id, period) AS subject,
+          format('counted %s, entries %s', coalesce(p.spent_micro_usd, 0), coalesce(e.amount, 0)) AS detail
+     FROM expected e FULL JOIN spend_periods p USING (cap_id, period)
+    WHERE coalesce(e.amount, 0) <> coalesce(p.spent_micro_usd, 0)`,
+);
+
+const storage = rules(
+  'storage',
+  `WITH booked AS (
+     SELECT reference, account_id, sum(amount_micro_usd) FILTER (WHERE kind = 'hold') AS held,
+            sum(amount_micro_usd) FILTER (WHERE kind = 'capture') AS captured
+       FROM ledger_entries
+      WHERE kind IN ('hold', 'capture') AND starts_with(reference, 'storage:') GROUP BY reference, account_id),
+   metered AS (
+     SELECT format('storage:%s:%s', account_id, to_char(day, 'YYYY-MM-DD')) AS reference, account_id, paid_micro_usd
+       FROM storage_days),
+   kept AS (
+     SELECT account_id, sum(size_bytes) AS bytes
+       FROM (SELECT account_id, size_bytes FROM storage_periods WHERE ended_at IS NULL
+             UNION ALL
+             SELECT account_id, size_bytes FROM outputs WHERE pending_since IS NOT NULL) k
+      GROUP BY account_id)
+   SELECT 'a day of storage is held and captured as it was metered' AS rule, reference AS subject,
+          format('metered %s, held %s, captured %s', coalesce(m.paid_micro_usd, 0), coalesce(b.held, 0),
+                 coalesce(b.captured, 0)) AS detail
+     FROM metered m FULL JOIN booked b USING (reference, account_id)
+    WHERE coalesce(m.paid_micro_usd, 0) <> coalesce(b.held, 0)
+       OR coalesce(m.paid_micro_usd, 0) <> coalesce(b.captured, 0)
+   UNION ALL
+   SELECT 'persistent bytes are those of open periods and pending promotions', c.account_id,
+          format('counted %s, there are %s', c.persistent_bytes, coalesce(k.bytes, 0))
+     FROM account_counters c LEFT JOIN kept k USING (account_id)
+    WHERE c.persistent_bytes <> coalesce(k.bytes, 0)`,
+);
+
+/** In the order in which violations are told: sums first, then what they are made of. */
+export const LEDGER_RULES: readonly Statement[] = [
+  balances,
+  lastEntries,
+  counters,
+  spendCaps,
+  storage,
+  tasks,
+  entries,
+  succession,
+];

@@ -1,0 +1,42 @@
+/**
+ * A test delivery (contract §7 `POST /account/webhook-key/test`): one exchange like those of a callback, at once and
+ * without a schedule, so that a receiver can be tried before the first task.
+ */
+import { EgressError } from '../egress/egress-error.ts';
+import type { Egress } from '../egress/guarded-client.ts';
+import type { CallbackToSign } from './signing.ts';
+import { signCallback } from './signing.ts';
+
+/** Spec §6.2: the receiver answers within 10 s. */
+const EXCHANGE_TIMEOUT_MS = 10_000;
+/** Contract §6: "We read at most 64 kB of the reply". */
+const MAX_REPLY_BYTES = 64 * 1024;
+
+/** What came of it; of the reply there is nothing but its status. */
+export interface TestDelivery {
+  readonly isDelivered: boolean;
+  readonly httpStatus?: number;
+  readonly errorClass?: 'tls' | 'timeout' | 'unreachable';
+  readonly durationMs: number;
+  readonly isSigned: boolean;
+}
+
+/** @param url judged as a callback's by the caller; every address that it leads to is judged again here. */
+export async function sendTestDelivery(egress: Egress, url: string, callback: CallbackToSign): Promise<TestDelivery> {
+  const isSigned = callback.secrets.length > 0;
+  const startedAt = performance.now();
+  const spent = () => ({ durationMs: Math.round(performance.now() - startedAt), isSigned });
+  try {
+    const { status } = await egress.post(url, {
+      headers: { 'content-type': 'application/json', ...signCallback(callback) },
+      body: callback.body,
+      timeoutMs: EXCHANGE_TIMEOUT_MS,
+      maxResponseBytes: MAX_REPLY_BYTES,
+    });
+    return { isDelivered: status >= 200 && status < 300, httpStatus: status, ...spent() };
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    const errorClass = error.kind === 'tls' || error.kind === 'timeout' ? error.kind : 'unreachable';
+    return { isDelivered: false, errorClass, ...spent() };
+  }
+}

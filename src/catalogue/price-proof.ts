@@ -1,0 +1,207 @@
+/**
+ * Proves that price rules fit the input schema beside them: that whatever the schema accepts has a price, that the price
+ * is bounded, and that a field left out costs what the schema says it then is. So a price is never reckoned from a value
+ * that nobody thought of, and a bad file is refused when it is read.
+ */
+import { decimalOf, formatDecimal, isAbove, largerOf, multiply } from '../domain/money.ts';
+import type { Decimal } from '../domain/money.ts';
+import type { ModelDefinition } from './definition.ts';
+import type { Pricing } from './price.ts';
+
+/** A mistake in a file and not a price: no task costs as much. */
+const MAX_TASK_USD: Decimal = { digits: 1_000_000n, scale: 0 };
+const ONE: Decimal = { digits: 1n, scale: 0 };
+
+type Rule = { readonly field: string; readonly default?: string | number | boolean };
+
+/** What the proof reads of a field's schema; the rest of it does not matter here. */
+interface FieldSchema {
+  readonly type?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly default?: unknown;
+}
+
+/** A rule does not fit; the message says which and why. */
+class Misfit extends Error {}
+
+/** @returns the first thing that is wrong, with its place in the file; undefined where the rules fit. */
+export function priceProblem({ pricing, inputSchema }: ModelDefinition): string | undefined {
+  try {
+    proveMembers(pricing);
+    const quantity = proveQuantity(pricing, inputSchema);
+    const unitUsd = proveTiers(pricing, inputSchema);
+    const factor = proveFactors(pricing, inputSchema);
+    const most = multiply(quantity, unitUsd, factor);
+    if (isAbove(most, MAX_TASK_USD)) {
+      return `pricing: a task could cost ${formatDecimal(most)} USD, above ${formatDecimal(MAX_TASK_USD)}`;
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof Misfit) return error.message;
+    throw error;
+  }
+}
+
+/** Which members a unit has, and which it must have. */
+const MEMBERS = {
+  image: { may: ['count'], must: [] },
+  second: { may: ['count'], must: ['duration'] },
+  character: { may: [], must: ['text'] },
+  task: { may: [], must: [] },
+} as const satisfies Record<Pricing['unit'], { may: readonly QuantityMember[]; must: readonly QuantityMember[] }>;
+type QuantityMember = 'count' | 'duration' | 'text';
+
+function proveMembers(pricing: Pricing): void {
+  const may: readonly string[] = [...MEMBERS[pricing.unit].may, ...MEMBERS[pricing.unit].must];
+  for (const member of MEMBERS[pricing.unit].must) {
+    if (pricing[member] === undefined) throw new Misfit(`pricing: a price by ${pricing.unit} needs ${member}`);
+  }
+  for (const member of ['count', 'duration', 'text'] as const) {
+    if (pricing[member] === undefined || may.includes(member)) continue;
+    throw new Misfit(`pricing.${member}: means nothing in a price by ${pricing.unit}`);
+  }
+}
+
+/** @returns the largest quantity that an input can ask for. */
+function proveQuantity({ count, duration, text }: Pricing, schema: Schema): Decimal {
+  const most = [ONE];
+  if (count !== undefined) most.push(proveNumber('pricing.count', count, schema));
+  if (duration !== undefined) most.push(proveNumber('pricing.duration', duration, schema));
+  if (text !== undefined) most.push(proveText('pricing.text', text, schema));
+  return multiply(...most);
+}
+
+function proveNumber(place: string, rule: Rule, schema: Schema): Decimal {
+  const field = fieldOf(place, rule, schema);
+  const largest = field.enum === undefined ? largestOfRange(place, rule, field) : largestOfList(place, rule, field);
+  if (rule.default === undefined) {
+    if (!isRequired(schema, rule.field)) {
+      throw new Misfit(`${place}.default: ${rule.field} may be left out, so a default is needed`);
+    }
+    return largest;
+  }
+  const isPossible =
+    field.enum === undefined
+      ? Number(rule.default) >= (field.minimum ?? 0) && Number(rule.default) <= (field.maximum ?? 0)
+      : field.enum.some((value) => Number(value) === rule.default);
+  if (!isPossible) throw new Misfit(`${place}.default: ${rule.default} is no value of ${rule.field}`);
+  if (field.default !== undefined && Number(field.default) !== rule.default) {
+    throw new Misfit(`${place}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`);
+  }
+  return largest;
+}
+
+function largestOfRange(place: string, { field: name }: Rule, field: FieldSchema): Decimal {
+  if (field.type !== 'integer')
+    throw new Misfit(`${place}.field: ${name} is neither an integer nor an enum of numbers`);
+  const { minimum, maximum } = field;
+  if (minimum === undefined || minimum < 0 || maximum === undefined) {
+    throw new Misfit(`${place}.field: ${name} needs a minimum of 0 or more and a maximum`);
+  }
+  return decimalOf(maximum) ?? ONE;
+}
+
+function largestOfList(place: string, { field: name }: Rule, field: FieldSchema): Decimal {
+  const numbers = (field.enum ?? []).map((value) => {
+    const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
+    if (amount === undefined) throw new Misfit(`${place}.field: ${name} can be ${JSON.stringify(value)}, no number`);
+    return amount;
+  });
+  return numbers.reduce(largerOf);
+}
+
+function proveText(place: string, rule: Rule, schema: Schema): Decimal {
+  const field = fieldOf(place, rule, schema);
+  if (field.type !== 'string') throw new Misfit(`${place}.field: ${rule.field} is not a string`);
+  if (!isRequired(schema, rule.field)) throw new Misfit(`${place}.field: ${rule.field} may be left out`);
+  if (field.maxLength === undefined) throw new Misfit(`${place}.field: ${rule.field} needs a maxLength`);
+  return decimalOf(field.maxLength) ?? ONE;
+}
+
+/** @returns the dearest price of a unit. */
+function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
+  const plain = price(usd);
+  if (by === undefined) return plain;
+  const place = 'pricing.by';
+  const field = fieldOf(place, by, schema);
+  if (field.type !== 'string' || field.enum === undefined) {
+    throw new Misfit(`${place}.field: ${by.field} is not an enum of strings`);
+  }
+  for (const value of field.enum) {
+    if (!Object.hasOwn(by.usd, String(value))) throw new Misfit(`${place}.usd: no price for ${JSON.stringify(value)}`);
+  }
+  for (const value of Object.keys(by.usd)) {
+    if (!field.enum.includes(value)) throw new Misfit(`${place}.usd: ${by.field} is never ${JSON.stringify(value)}`);
+  }
+  const usual = typeof field.default === 'string' ? by.usd[field.default] : undefined;
+  if (usual !== undefined && !isRequired(schema, by.field) && !isSame(price(usual), plain)) {
+    throw new Misfit(`pricing.usd: without ${by.field} it is ${JSON.stringify(field.default)}, which costs ${usual}`);
+  }
+  return Object.values(by.usd).map(price).reduce(largerOf, plain);
+}
+
+/** @returns the largest product of factors that could apply together. */
+function proveFactors({ factors = [] }: Pricing, schema: Schema): Decimal {
+  const largest = new Map<string, Decimal>();
+  const seen = new Set<string>();
+  for (const [index, factor] of factors.entries()) {
+    const place = `pricing.factors.${index}`;
+    const field = fieldOf(place, factor, schema);
+    const pair = JSON.stringify([factor.field, factor.value]);
+    if (seen.has(pair)) throw new Misfit(`${place}: there is a factor for this value already`);
+    seen.add(pair);
+    proveValue(`${place}.value`, factor, factor.value, field);
+    if (factor.default !== undefined) proveValue(`${place}.default`, factor, factor.default, field);
+    const appliesByDefault = factor.default === factor.value;
+    if (field.default !== undefined && appliesByDefault !== (field.default === factor.value)) {
+      throw new Misfit(`${place}.default: the inputSchema says ${JSON.stringify(field.default)}`);
+    }
+    largest.set(factor.field, largerOf(largest.get(factor.field) ?? ONE, price(factor.factor)));
+  }
+  return multiply(ONE, ...largest.values());
+}
+
+function proveValue(place: string, { field: name }: Rule, value: string | number | boolean, field: FieldSchema): void {
+  const isPossible =
+    field.enum === undefined
+      ? (field.type === 'boolean' && typeof value === 'boolean') ||
+        (field.type === 'integer' &&
+          typeof value === 'number' &&
+          value >= (field.minimum ?? -Infinity) &&
+          value <= (field.maximum ?? Infinity))
+      : field.enum.includes(value);
+  if (!isPossible) throw new Misfit(`${place}: ${name} is never ${JSON.stringify(value)}`);
+}
+
+type Schema = ModelDefinition['inputSchema'];
+
+/** Rules go by fields that stand in the schema as they are: not behind a reference or in one branch of several. */
+function fieldOf(place: string, { field }: Rule, schema: Schema): FieldSchema {
+  const properties = schema['properties'];
+  const found: unknown = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
+  if (!isObject(found)) {
+    throw new Misfit(`${place}.field: the inputSchema has no property ${JSON.stringify(field)}`);
+  }
+  return found;
+}
+
+function isRequired(schema: Schema, field: string): boolean {
+  const required = schema['required'];
+  return Array.isArray(required) && required.includes(field);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isSame(a: Decimal, b: Decimal): boolean {
+  return !isAbove(a, b) && !isAbove(b, a);
+}
+
+/** The form of prices and factors is checked before this. */
+function price(text: string): Decimal {
+  return decimalOf(text) ?? ONE;
+}

@@ -1,0 +1,100 @@
+/**
+ * Where the program listens, and how that is protected: the public listener and the one for operators, which obey the
+ * same rules (spec §1.8 "Only HTTPS is used"; contract, "Conventions" and §7).
+ */
+import { BlockList, isIP } from 'node:net';
+import type { EnvironmentReader } from './environment.ts';
+
+export interface HttpConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Without a trailing slash; undefined: the address that the listener gets. */
+  readonly publicUrl: string | undefined;
+  readonly tls: { readonly certificateFile: string; readonly keyFile: string } | undefined;
+  /** Empty: nobody's forwarding headers are believed. */
+  readonly trustedProxies: BlockList;
+  readonly requiresHttps: boolean;
+}
+
+/** The listener for operators, apart from the public one in address and credential. */
+export interface AdminConfig {
+  readonly token: string;
+  readonly http: HttpConfig;
+}
+
+/** The public listener. */
+export function readHttp(read: EnvironmentReader): HttpConfig {
+  const listener = readListener(read, 'HOST');
+  const publicUrl = readPublicUrl(read);
+  const port = read.integer('PORT');
+  if (port === 0 && publicUrl === undefined) read.report('PORT is 0, any free one: set PUBLIC_URL too');
+  if (!isLoopback(listener.host) && publicUrl === undefined) {
+    read.report(`PUBLIC_URL is required when HOST is not loopback`);
+  }
+  return { ...listener, port, publicUrl };
+}
+
+/** The listener for operators, where there is a token for it. */
+export function readAdmin(read: EnvironmentReader): AdminConfig | undefined {
+  const token = read.longSecret('ADMIN_TOKEN');
+  if (token === '') return undefined;
+  // It is sent in a header, and a blank or a letter that no header can hold would lock everybody out.
+  if (!/^[\x21-\x7e]+$/.test(token)) read.report('ADMIN_TOKEN: want visible ASCII characters without blanks');
+  const port = read.integer('ADMIN_PORT');
+  if (port !== 0 && port === read.integer('PORT')) {
+    read.report(`ADMIN_PORT and PORT are both ${port}: each needs its own port`);
+  }
+  return { token, http: { ...readListener(read, 'ADMIN_HOST'), port, publicUrl: undefined } };
+}
+
+/** Where a listener listens, and how it is protected there: the public one and the one for operators alike. */
+function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omit<HttpConfig, 'port' | 'publicUrl'> {
+  const host = read.text(name);
+  const certificateFile = read.text('TLS_CERT_FILE');
+  const keyFile = read.text('TLS_KEY_FILE');
+  const hasTls = certificateFile !== '' && keyFile !== '';
+  if ((certificateFile === '') !== (keyFile === '')) read.report('TLS_CERT_FILE and TLS_KEY_FILE go together');
+  const proxies = read.list('TRUSTED_PROXIES');
+  if (!isLoopback(host) && !hasTls && proxies.length === 0) {
+    read.report(
+      `${name} is ${host}, which is not loopback: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES (spec §1.8: only HTTPS)`,
+    );
+  }
+  return {
+    host,
+    tls: hasTls ? { certificateFile, keyFile } : undefined,
+    trustedProxies: readProxies(read, proxies),
+    requiresHttps: !isLoopback(host) && !hasTls,
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function readPublicUrl(read: EnvironmentReader): string | undefined {
+  const text = read.text('PUBLIC_URL');
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '') {
+    read.report(`PUBLIC_URL: "${text}" is not an http(s) address without a path`);
+    return undefined;
+  }
+  return url.origin;
+}
+
+function readProxies(read: EnvironmentReader, entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const version = isIP(address);
+    const family = version === 6 ? 'ipv6' : 'ipv4';
+    const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix);
+    if (version === 0 || bits > (version === 6 ? 128 : 32)) {
+      read.report(`TRUSTED_PROXIES: "${entry}" is not an address or CIDR`);
+      continue;
+    }
+    list.addSubnet(address, bits, family);
+  }
+  return list;
+}

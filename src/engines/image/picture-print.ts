@@ -1,0 +1,141 @@
+/**
+ * A caller's picture as a print: decoded within bounds, turned into light and dark, and printed with the inks of the
+ * poster. The only place where an engine decodes what strangers made, so the decoder is told what it may read.
+ */
+import { createCanvas } from '@napi-rs/canvas';
+import type { Canvas } from '@napi-rs/canvas';
+import sharp from 'sharp';
+import { UndecodableMediaError } from '../engine.ts';
+import { mix } from './colour.ts';
+import type { Colour } from './colour.ts';
+import type { Inks } from './inks.ts';
+import { printWith } from './print.ts';
+
+/** 8K and some more; decoded it takes 200 MB. */
+const MAX_PIXELS = 50_000_000;
+/** Much longer than any picture of that size takes. */
+const MAX_SECONDS = 30;
+/**
+ * Side to side. Finding where most is to be seen takes all of the picture in the size of the window: of a line of
+ * pixels, that is thousands of windows (measured: 148 s for 1 x 3000).
+ */
+const LONGEST_SHAPE = 4;
+/** The pictures that the service takes (files/media-types.ts), and nothing else that the decoder could read. */
+const FORMATS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'];
+
+/** Colours as far as this from the accent, 0 to 255 in each channel, are printed with it. */
+const ACCENT_REACH = 90;
+/** Difference of the channels, 0 to 255, from which a colour is one and no shade of grey. */
+const STRONG = 80;
+
+let isPrepared = false;
+
+/** One thread for each rendering is enough, and nothing of a stranger's picture is kept. All of it is for the process. */
+function prepareDecoder(): void {
+  if (isPrepared) return;
+  isPrepared = true;
+  sharp.concurrency(1);
+  sharp.cache(false);
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  const loaders = FORMATS.flatMap((format) => [`${format}Buffer`, `${format}File`]);
+  sharp.unblock({ operation: loaders.map((loader) => `VipsForeignLoad${loader}`) });
+}
+
+/** Pixels of a picture that fills a window, row by row, red, green and blue. @throws {UndecodableMediaError} */
+async function decode(bytes: Uint8Array, width: number, height: number): Promise<Uint8Array> {
+  prepareDecoder();
+  try {
+    const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
+    const { width: across, height: down } = await image.metadata();
+    const isStrip = Math.max(across, down) > Math.min(across, down) * LONGEST_SHAPE;
+    return await image
+      .timeout({ seconds: MAX_SECONDS })
+      .autoOrient()
+      .resize(width, height, { fit: 'cover', position: isStrip ? 'centre' : 'attention' })
+      .flatten({ background: '#ffffff' })
+      .toColourspace('srgb')
+      .raw()
+      .toBuffer();
+  } catch (error) {
+    throw new UndecodableMediaError('the picture cannot be decoded, or has too many pixels', { cause: error });
+  }
+}
+
+/**
+ * Prints a picture.
+ *
+ * @param frame the window that it fills, in logical units; what does not fit its shape is cut off where least is to be seen.
+ * @param scale pixels in one logical unit.
+ * @throws {UndecodableMediaError} it is no picture that can be read, or has more than 50 million pixels.
+ */
+export async function printPicture(
+  bytes: Uint8Array,
+  inks: Inks,
+  frame: { readonly width: number; readonly height: number },
+  scale: number,
+): Promise<Canvas> {
+  const canvas = createCanvas(Math.ceil(frame.width * scale), Math.ceil(frame.height * scale));
+  const context = canvas.getContext('2d');
+  const pixels = await decode(bytes, canvas.width, canvas.height);
+  const image = context.createImageData(canvas.width, canvas.height);
+  const [dark, light] = extremes(pixels);
+  const hasAccent = strength(...inks.accent) > STRONG;
+  const tones = Array.from({ length: 256 }, (_, value) => onRamp((value - dark) / (light - dark), inks));
+  for (let from = 0, to = 0; to < image.data.length; from += 3, to += 4) {
+    const [red, green, blue] = [pixels[from] ?? 0, pixels[from + 1] ?? 0, pixels[from + 2] ?? 0];
+    const tone = tones[Math.round(lightOf(red, green, blue))] ?? inks.paper;
+    const inked = hasAccent && isNear(red, green, blue, inks.accent) ? inks.accent : tone;
+    image.data[to] = inked[0];
+    image.data[to + 1] = inked[1];
+    image.data[to + 2] = inked[2];
+    image.data[to + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+  printWith(context, inks, scale);
+  return canvas;
+}
+
+/** 0 to 255 (Rec. 601). */
+function lightOf(red: number, green: number, blue: number): number {
+  return red * 0.299 + green * 0.587 + blue * 0.114;
+}
+
+/** The light of the darkest and of the lightest hundredth of the pixels, so that a dull picture uses all inks too. */
+function extremes(pixels: Uint8Array): readonly [dark: number, light: number] {
+  const counts = new Uint32Array(256);
+  for (let place = 0; place < pixels.length; place += 3) {
+    const light = Math.round(lightOf(pixels[place] ?? 0, pixels[place + 1] ?? 0, pixels[place + 2] ?? 0));
+    counts[light] = (counts[light] ?? 0) + 1;
+  }
+  const hundredth = pixels.length / 300;
+  const reach = (from: number, step: 1 | -1): number => {
+    let [light, seen] = [from, 0];
+    for (; light >= 0 && light <= 255 && seen <= hundredth; light += step) seen += counts[light] ?? 0;
+    return light - step;
+  };
+  const [dark, light] = [reach(0, 1), reach(255, -1)];
+  // A picture of one tone has no range to stretch.
+  return light - dark < 24 ? [0, 255] : [dark, light];
+}
+
+/** The ramp's colour for a share of light; below 0 and above 1 its ends. */
+function onRamp(share: number, { ramp }: Inks): Colour {
+  const place = Math.max(0, Math.min(1, share)) * (ramp.length - 1);
+  const below = Math.min(ramp.length - 2, Math.floor(place));
+  const [from, to] = [ramp[below] ?? ramp[0], ramp[below + 1] ?? ramp[4]];
+  return mix(from, to, place - below);
+}
+
+/** Whether a colour is strong, and close to the accent. */
+function isNear(red: number, green: number, blue: number, accent: Colour): boolean {
+  return (
+    Math.abs(red - accent[0]) < ACCENT_REACH &&
+    Math.abs(green - accent[1]) < ACCENT_REACH &&
+    Math.abs(blue - accent[2]) < ACCENT_REACH &&
+    strength(red, green, blue) > STRONG
+  );
+}
+
+function strength(red: number, green: number, blue: number): number {
+  return Math.max(red, green, blue) - Math.min(red, green, blue);
+}

@@ -1,0 +1,50 @@
+/**
+ * From a URL that this service signed back to the object that it opens, so that what one task made another can take
+ * (contract §7 "Uploads"), and the text by which a stored input refers to such an object.
+ */
+import type { UrlSigner } from './signed-url.ts';
+
+/** `darkroom:out_…` or `darkroom:file_…`, and nothing else: no caller can send it (tasks/input-media.ts). */
+const REFERENCE = /^darkroom:((?:out|file)_[0-9A-HJKMNP-TV-Z]{26})$/;
+
+const INPUT_PREFIX = 'input-';
+
+/** What a stored input says instead of a URL, which would end. */
+export function referenceTo(objectId: string): string {
+  return `darkroom:${objectId}`;
+}
+
+/** The id of the output or upload that a text refers to; undefined where it is no reference. */
+export function referencedId(text: string): string | undefined {
+  return REFERENCE.exec(text)?.[1];
+}
+
+/**
+ * Reads a URL of ours.
+ *
+ * @returns the id of the output or upload that it opens; undefined where it is not below `{public URL}/media/`.
+ * @throws {InvalidUrlError} it is below it, and we did not sign it.
+ * @throws {ExpiredUrlError} its time has passed.
+ */
+export function ownObjectId(url: string, signer: UrlSigner): string | undefined {
+  // The parser of URLs drops tabs and line ends and turns backslashes: what it made of them was not what was sent.
+  if (/[\s\\\p{Cc}]/u.test(url) || !URL.canParse(url)) return undefined;
+  const base = new URL(`${signer.publicUrl}/media/`).href;
+  const { href } = new URL(url);
+  if (!href.startsWith(base)) return undefined;
+  const [token = ''] = href.slice(base.length).split(/[/?#]/, 1);
+  return signer.verify(token).outputId;
+}
+
+/**
+ * What a URL is signed for that a provider fetches an input by: it opens the object as long as a task needs it, even
+ * where its owner has deleted it since. Nobody else gets such a URL.
+ */
+export function signedInputId(objectId: string): string {
+  return `${INPUT_PREFIX}${objectId}`;
+}
+
+/** The object that such a URL opens; undefined where it is another kind of URL. */
+export function inputObjectId(signedId: string): string | undefined {
+  return signedId.startsWith(INPUT_PREFIX) ? signedId.slice(INPUT_PREFIX.length) : undefined;
+}

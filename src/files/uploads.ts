@@ -1,0 +1,206 @@
+/**
+ * The rows of uploaded files: what an account may refer to in its inputs for 24 h (contract §7 "Uploads"). The bytes lie
+ * in the object store under `files/`; a row is written when they are whole, so an upload that broke off leaves none.
+ *
+ * An upload that has expired gets no new URL. Those that it has stay good to their end, so it is marked gone only then.
+ */
+import type { Database, Queryable, Statement } from '../database/database.ts';
+
+/** Contract §7: "≤ 100 MB". */
+export const MAX_UPLOAD_BYTES = 100_000_000;
+
+/** Contract §7: "kept 24 h". */
+const UPLOAD_KEPT_SECONDS = 24 * 60 * 60;
+
+/** What one account keeps at a time: a hundred of the largest, so that uploads are no free storage. Ours. */
+export const ACCOUNT_UPLOAD_BYTES = 10_000_000_000;
+
+/** Everything that is recorded of an upload. */
+export interface Upload {
+  readonly id: string;
+  readonly accountId: string;
+  readonly objectKey: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  /** Unix seconds: from then on it gets no new URL. */
+  readonly expiresAt: number;
+  /** Deleted, or expired long enough ago that no URL of it is left. */
+  readonly isGone: boolean;
+}
+
+/** There is no such upload, it is another account's, or it is gone: one error for all (contract §1). */
+export class UploadNotFoundError extends Error {
+  override readonly name = 'UploadNotFoundError';
+}
+
+/** The account keeps as many uploads as it may. */
+export class UploadsFullError extends Error {
+  override readonly name = 'UploadsFullError';
+  /** Whole seconds, at least 1, until the oldest upload expires. */
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super('this account keeps as many uploads as it may');
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Where an upload's bytes lie; the folders are shared by the last two characters of the ids, which spread evenly. */
+export function uploadKey(id: string): string {
+  return `files/${id.slice(-2)}/${id}-original`;
+}
+
+// Uploads of one account are recorded one after another, so that together they cannot pass the limit.
+const lockUploads: Statement = {
+  name: 'lock_uploads',
+  text: `SELECT pg_advisory_xact_lock(hashtextextended('uploads:' || $1::text, 0))`,
+};
+
+const sumUploads: Statement = {
+  name: 'sum_uploads',
+  text: `SELECT coalesce(sum(size_bytes), 0)::float8 AS "sizeBytes",
+                extract(epoch FROM min(expires_at))::float8 AS "nextExpiry"
+           FROM files WHERE account_id = $1 AND gone_at IS NULL AND expires_at > to_timestamp($2::float8)`,
+};
+
+const insertUpload: Statement = {
+  name: 'insert_upload',
+  text: `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8), to_timestamp($8::float8))`,
+};
+
+/**
+ * Whether an account may keep that much more at this moment.
+ *
+ * @param now milliseconds since 1970.
+ * @throws {UploadsFullError} it may not.
+ */
+export async function requireUploadRoom(
+  database: Queryable,
+  accountId: string,
+  sizeBytes: number,
+  now: number,
+): Promise<void> {
+  const [sum] = await database.query<{ sizeBytes: number; nextExpiry: number | null }>(sumUploads, [
+    accountId,
+    now / 1000,
+  ]);
+  if (sum === undefined || sum.sizeBytes + sizeBytes <= ACCOUNT_UPLOAD_BYTES) return;
+  throw new UploadsFullError(Math.max(1, Math.ceil((sum.nextExpiry ?? 0) - now / 1000)));
+}
+
+/**
+ * Records an upload whose bytes are in the store.
+ *
+ * @param now milliseconds since 1970: it is kept 24 h from then.
+ * @throws {UploadsFullError} with it the account would keep more than it may.
+ */
+export async function recordUpload(
+  database: Database,
+  upload: Omit<Upload, 'expiresAt' | 'isGone'>,
+  now: number,
+): Promise<Upload> {
+  const { id, accountId, objectKey, mimeType, sizeBytes, sha256 } = upload;
+  const expiresAt = Math.floor(now / 1000) + UPLOAD_KEPT_SECONDS;
+  await database.transaction(async (transaction) => {
+    await transaction.query(lockUploads, [accountId]);
+    await requireUploadRoom(transaction, accountId, sizeBytes, now);
+    const values = [id, accountId, objectKey, mimeType, sizeBytes, sha256, now / 1000, expiresAt];
+    await transaction.query(insertUpload, values);
+  });
+  return { ...upload, expiresAt, isGone: false };
+}
+
+const selectUploads: Statement = {
+  name: 'select_uploads',
+  text: `SELECT id, account_id AS "accountId", object_key AS "objectKey", mime_type AS "mimeType",
+                size_bytes::float8 AS "sizeBytes", sha256, extract(epoch FROM expires_at)::float8 AS "expiresAt",
+                gone_at IS NOT NULL AS "isGone"
+           FROM files WHERE id = ANY($1)`,
+};
+
+/** The uploads of these ids, whosesoever they are and gone or not; those that never were are missing. */
+export async function findUploads(database: Queryable, ids: readonly string[]): Promise<readonly Upload[]> {
+  return ids.length === 0 ? [] : database.query<Upload>(selectUploads, [ids]);
+}
+
+/**
+ * Reads an upload for its owner.
+ *
+ * @param now milliseconds since 1970: one that has expired by then is not found.
+ * @throws {UploadNotFoundError}
+ */
+export async function readUpload(database: Queryable, accountId: string, id: string, now: number): Promise<Upload> {
+  const [upload] = await findUploads(database, [id]);
+  if (upload?.accountId !== accountId || upload.isGone || upload.expiresAt <= now / 1000) {
+    throw new UploadNotFoundError();
+  }
+  return upload;
+}
+
+/**
+ * Reads an upload for whoever holds a URL of it that is not over.
+ *
+ * @throws {UploadNotFoundError}
+ */
+export async function readServableUpload(database: Queryable, id: string): Promise<Upload> {
+  const [upload] = await findUploads(database, [id]);
+  if (upload === undefined || upload.isGone) throw new UploadNotFoundError();
+  return upload;
+}
+
+const deleteUpload: Statement = {
+  name: 'delete_upload',
+  text: `UPDATE files SET gone_at = to_timestamp($3::float8)
+          WHERE id = $1 AND account_id = $2 AND gone_at IS NULL AND expires_at > to_timestamp($3::float8)
+          RETURNING id`,
+};
+
+/**
+ * Takes an upload away from everybody at once; its bytes follow with the sweep, once no open task needs them.
+ *
+ * @param now milliseconds since 1970.
+ * @throws {UploadNotFoundError}
+ */
+export async function markUploadDeleted(
+  database: Queryable,
+  accountId: string,
+  id: string,
+  now: number,
+): Promise<void> {
+  const rows = await database.query(deleteUpload, [id, accountId, now / 1000]);
+  if (rows.length === 0) throw new UploadNotFoundError();
+}
+
+const expireUploads: Statement = {
+  name: 'expire_uploads',
+  text: `UPDATE files SET gone_at = to_timestamp($1::float8)
+          WHERE id IN (SELECT id FROM files
+                        WHERE gone_at IS NULL AND expires_at <= to_timestamp($2::float8)
+                        ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+          RETURNING id`,
+};
+
+/** Rows of one statement: a pass after a long pause takes several. */
+const EXPIRE_AT_ONCE = 1_000;
+
+/**
+ * Marks the uploads gone of which no URL can be left. Safe to run at any time and twice.
+ *
+ * @param urlGraceSeconds how long the last URL of an upload outlives it: the lifetime of URLs.
+ * @returns how many there were.
+ */
+export async function expireFiles(
+  database: Queryable,
+  { now, urlGraceSeconds }: { readonly now: number; readonly urlGraceSeconds: number },
+): Promise<number> {
+  let expired = 0;
+  for (;;) {
+    const values = [now / 1000, now / 1000 - urlGraceSeconds, EXPIRE_AT_ONCE];
+    const rows = await database.query(expireUploads, values);
+    expired += rows.length;
+    if (rows.length < EXPIRE_AT_ONCE) return expired;
+  }
+}

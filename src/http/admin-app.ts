@@ -1,0 +1,14 @@
+/**
+ * The application of operators: the same middleware with other routes, for a listener of its own (contract,
+ * "Conventions"). Nothing of it is reachable on the public listener.
+ */
+import type Koa from 'koa';
+import type { AdminConfig } from '../config/config.ts';
+import { adminRoutes } from './admin-routes.ts';
+import { assembleApp } from './app.ts';
+import type { HttpContext } from './context.ts';
+import type { RequestState } from './middleware.ts';
+
+export function createAdminApp(http: HttpContext, { http: listener }: AdminConfig): Koa<RequestState> {
+  return assembleApp(http, listener, adminRoutes(http));
+}

@@ -1,0 +1,28 @@
+/**
+ * The opaque `cursor` of lists: the place of a row among others of the same order, newest first (contract §3). It holds
+ * a time and an id that its owner has seen; whose rows are listed is never taken from it.
+ */
+import { invalidRequest } from './errors.ts';
+
+/** Behind which row a page begins. */
+export interface CursorPlace {
+  /** Microseconds since 1970: PostgreSQL's precision. */
+  readonly createdMicros: bigint;
+  readonly id: string;
+}
+
+/** Sixteen digits reach the year 2286, which `Date` and PostgreSQL both know. */
+const PLACE = /^(\d{1,16}) ([\w-]{1,64})$/;
+
+export function encodeCursor({ createdMicros, id }: CursorPlace): string {
+  return Buffer.from(`${createdMicros} ${id}`, 'latin1').toString('base64url');
+}
+
+/** @throws {RequestError} 400: no list returned this. */
+export function decodeCursor(text: string): CursorPlace {
+  const [, micros, id] = PLACE.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
+  if (micros === undefined || id === undefined || encodeCursor({ createdMicros: BigInt(micros), id }) !== text) {
+    throw invalidRequest('invalid request: cursor: not one that a list returned as nextCursor');
+  }
+  return { createdMicros: BigInt(micros), id };
+}

@@ -1,0 +1,58 @@
+/**
+ * The OpenAPI 3.1 document, made from the list of routes and the catalogue: nothing in it is written by hand that a
+ * route or a schema says already.
+ */
+import type { ModelDefinition } from '../catalogue/definition.ts';
+import { OutputSchema, TaskSchema } from '../wire/task.ts';
+import { createTaskBody } from './openapi-create.ts';
+import { ERROR_SCHEMAS } from './openapi-errors.ts';
+import { openApiPath, operationOf } from './openapi-operation.ts';
+import { OpenApiParts } from './openapi-parts.ts';
+import type { OpenApiNode } from './openapi-parts.ts';
+import { SECURITY_SCHEMES, TAG_DESCRIPTIONS } from './openapi-text.ts';
+import { ROUTE_TAGS } from './route.ts';
+import type { Route } from './route.ts';
+
+export interface OpenApiSource {
+  readonly title: string;
+  /** CommonMark: what holds for every operation. */
+  readonly description: string;
+  /** Where the API is: no trailing slash, no `/v1`. */
+  readonly serverUrl: string;
+  readonly routes: readonly Route[];
+  /** The models that are told in the body of `POST /tasks`. */
+  readonly models: readonly ModelDefinition[];
+}
+
+/** Schemas that stand in the document once, under these names. */
+const NAMED_SCHEMAS = { ...ERROR_SCHEMAS, Task: TaskSchema, Output: OutputSchema };
+
+/** Makes the document. Some milliseconds: whoever serves it keeps it. */
+export function openApiDocument({ title, description, serverUrl, routes, models }: OpenApiSource): OpenApiNode {
+  const parts = new OpenApiParts(NAMED_SCHEMAS);
+  const createBody = createTaskBody(models);
+  const paths: Record<string, Record<string, OpenApiNode>> = {};
+  for (const route of routes) {
+    const operations = (paths[openApiPath(route.path)] ??= {});
+    operations[route.method.toLowerCase()] = operationOf(route, parts, createBody);
+  }
+  const tags = new Set(routes.map((route) => route.tag));
+  const isAdmin = routes.some((route) => route.access === 'operator');
+  return {
+    openapi: '3.1.0',
+    info: {
+      title,
+      // The version of the contract, which the base path carries: changes within it only add (spec §9).
+      version: '1',
+      description,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: ROUTE_TAGS.filter((tag) => tags.has(tag)).map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
+    paths,
+    components: {
+      ...parts.components(),
+      securitySchemes: isAdmin ? { adminToken: SECURITY_SCHEMES.adminToken } : { apiKey: SECURITY_SCHEMES.apiKey },
+    },
+  };
+}

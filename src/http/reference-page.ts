@@ -1,0 +1,90 @@
+/**
+ * The page at `/docs`: Swagger UI from the installed package, started by a script of ours. Nothing comes from elsewhere
+ * and nothing is inline, so that the page works offline and under a strict policy.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+export interface PageFile {
+  readonly mimeType: string;
+  readonly content: Buffer;
+}
+
+/** Everything from here; Swagger UI draws its icons as data URLs. Shown to be enough in Chromium. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Addresses are relative: the page works at any address that leads here. */
+export const PAGE: PageFile = {
+  mimeType: 'text/html; charset=utf-8',
+  content: Buffer.from(`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Darkroom API reference</title>
+    <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+    <link rel="stylesheet" href="docs/index.css">
+  </head>
+  <body>
+    <div id="reference"></div>
+    <noscript>The reference needs JavaScript; <a href="openapi.json">openapi.json</a> holds the same.</noscript>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script type="module" src="docs/start.js"></script>
+  </body>
+</html>
+`),
+};
+
+/** Requests of "Try it out" go to where the page came from, whatever the service calls itself. */
+const START_SCRIPT = `const reference = await (await fetch('openapi.json')).json();
+reference.servers = [{ url: new URL('.', window.location.href).href.replace(/\\/$/, '') }];
+SwaggerUIBundle({
+  spec: reference,
+  dom_id: '#reference',
+  deepLinking: true,
+  displayRequestDuration: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  filter: true,
+  validatorUrl: null,
+});
+`;
+
+/** Files of the package that the page uses. */
+const PACKAGE_FILES: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'index.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+const read = new Map<string, Promise<PageFile>>();
+
+/** A file that the page refers to, read once. @returns undefined: the page has no such file. */
+export async function pageFile(name: string): Promise<PageFile | undefined> {
+  if (name === 'start.js') return { mimeType: 'text/javascript; charset=utf-8', content: Buffer.from(START_SCRIPT) };
+  const mimeType = Object.hasOwn(PACKAGE_FILES, name) ? PACKAGE_FILES[name] : undefined;
+  if (mimeType === undefined) return undefined;
+  let file = read.get(name);
+  if (file === undefined) {
+    file = readFile(path.join(packageFolder(), name)).then((content) => ({ mimeType, content }));
+    read.set(name, file);
+  }
+  return file;
+}
+
+/** The package is only looked for when somebody opens the page. */
+function packageFolder(): string {
+  return path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+}

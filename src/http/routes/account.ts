@@ -1,0 +1,94 @@
+/**
+ * `/v1/account`: what the account has, may and did (contract §7).
+ */
+import type { Static } from 'typebox';
+import { readAccount } from '../../accounts/accounts.ts';
+import { listLedger } from '../../billing/ledger-list.ts';
+import { readUsage } from '../../billing/usage.ts';
+import { AccountSchema, presentAccount } from '../../wire/account.ts';
+import { LedgerQuerySchema, LedgerSchema, presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
+import type { WireLedger } from '../../wire/ledger.ts';
+import { UsageQuerySchema, UsageSchema, presentUsage, usageQueryOf } from '../../wire/usage.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const DEFAULT_PAGE_SIZE = 20;
+
+export function accountRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/account',
+      operationId: 'getAccount',
+      tag: 'Account',
+      summary: 'Read the balance and the limits',
+      access: 'billing:read',
+      answer: { kind: 'data', schema: AccountSchema },
+      async handle({ caller }) {
+        return presentAccount(await readAccount(http.database, caller.accountId));
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/account/ledger',
+      operationId: 'listLedger',
+      tag: 'Account',
+      summary: 'List what was booked',
+      description: 'Newest first. Follow `nextCursor` for older entries; what is booked meanwhile moves no page.',
+      access: 'billing:read',
+      query: LedgerQuerySchema,
+      answer: { kind: 'data', schema: LedgerSchema },
+      handle: ({ caller, query }) => answerLedger(http, caller.accountId, query),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/account/usage',
+      operationId: 'getUsage',
+      tag: 'Account',
+      summary: 'Sum up what was captured',
+      description: 'By UTC day, model and key, in any combination. Storage belongs to no model and no key.',
+      access: 'billing:read',
+      query: UsageQuerySchema,
+      answer: { kind: 'data', schema: UsageSchema },
+      handle: ({ caller, query }) => answerUsage(http, caller.accountId, query),
+    }),
+  ];
+}
+
+/** A page of an account's books, for its owner and for operators. */
+export async function answerLedger(
+  http: HttpContext,
+  accountId: string,
+  query: Static<typeof LedgerQuerySchema>,
+): Promise<WireLedger> {
+  const { cursor, size = DEFAULT_PAGE_SIZE, kind, from, to, keyId, reference } = query;
+  const { entries, hasMore } = await listLedger(http.database, accountId, {
+    size,
+    after: cursor === undefined ? undefined : ledgerPlace(cursor),
+    kinds: kind,
+    from: from === undefined ? undefined : from * 1000,
+    to: to === undefined ? undefined : to * 1000,
+    keyId,
+    reference,
+  });
+  return presentLedger(size, entries, hasMore);
+}
+
+/** What an account used, for its owner and for operators. */
+export async function answerUsage(
+  http: HttpContext,
+  accountId: string,
+  query: Static<typeof UsageQuerySchema>,
+): Promise<Static<typeof UsageSchema>> {
+  const asked = usageQueryOf(query, http.now());
+  if ('problem' in asked) throw invalidRequest(`invalid request: ${asked.problem}`);
+  return presentUsage(asked, await readUsage(http.database, accountId, asked));
+}
+
+function ledgerPlace(cursor: string) {
+  const place = readLedgerCursor(cursor);
+  if (place === undefined) throw invalidRequest('invalid request: cursor: not one that this list gave');
+  return place;
+}

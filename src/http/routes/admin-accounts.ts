@@ -1,0 +1,149 @@
+/**
+ * `/admin/accounts`: accounts as operators handle them: made, listed, limited, suspended.
+ */
+import {
+  createAccount,
+  listAccountPage,
+  readAccount,
+  renameAccount,
+  setSuspended,
+  updateLimits,
+} from '../../accounts/accounts.ts';
+import { topUp } from '../../billing/ledger.ts';
+import { newId } from '../../domain/ids.ts';
+import { parseUsd } from '../../domain/money.ts';
+import { AccountSchema, presentAccount } from '../../wire/account.ts';
+import type { WireAccount } from '../../wire/account.ts';
+import {
+  AccountPageQuerySchema,
+  AccountPageSchema,
+  CreateAccountSchema,
+  UpdateAccountSchema,
+  limitsOf,
+} from '../../wire/admin.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route, RouteRequest } from '../route.ts';
+
+const DEFAULT_PAGE_SIZE = 20;
+
+const shared = { tag: 'Administration', access: 'operator' } as const;
+const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
+const accountAnswer = { kind: 'data', schema: AccountSchema } as const;
+
+export function adminAccountRoutes(http: HttpContext): readonly Route[] {
+  const { database } = http;
+
+  const setSuspension = async (
+    { ctx, params }: Pick<RouteRequest<unknown, unknown>, 'ctx' | 'params'>,
+    isSuspended: boolean,
+  ): Promise<WireAccount> => {
+    const accountId = idOf(params, 'accountId');
+    await database.transaction((transaction) => setSuspended(transaction, accountId, isSuspended));
+    logChange(http, ctx, isSuspended ? 'suspend account' : 'resume account', { accountId });
+    // What waited of a suspended account may be launched again.
+    http.wakeLauncher();
+    return presentAccount(await readAccount(database, accountId));
+  };
+
+  return [
+    defineRoute({
+      ...shared,
+      method: 'GET',
+      path: '/admin/accounts',
+      operationId: 'adminListAccounts',
+      summary: 'List the accounts',
+      query: AccountPageQuerySchema,
+      answer: { kind: 'data', schema: AccountPageSchema },
+      async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor } }) {
+        if (cursor !== undefined && !/^[\w-]+$/.test(cursor)) {
+          throw invalidRequest('invalid request: cursor: not one that this list gave');
+        }
+        const accounts = await listAccountPage(database, size + 1, cursor);
+        const shown = accounts.slice(0, size);
+        const last = accounts.length > size ? shown.at(-1) : undefined;
+        return {
+          size,
+          accounts: shown.map(presentAccount),
+          ...(last === undefined ? {} : { nextCursor: last.id }),
+        };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'POST',
+      path: '/admin/accounts',
+      operationId: 'adminCreateAccount',
+      summary: 'Create an account',
+      description: 'It has no key yet: create one for it.',
+      body: {
+        kind: 'json',
+        schema: CreateAccountSchema,
+        examples: { studio: { summary: 'With money', value: { name: 'studio', usd: '25' } } },
+      },
+      answer: accountAnswer,
+      async handle({ ctx, body: { name, usd, limits } }) {
+        const amountMicroUsd = usd === undefined ? 0n : (parseUsd(usd) ?? 0n);
+        const account = await database.transaction(async (transaction) => {
+          const accountId = await createAccount(transaction, name, limitsOf(limits));
+          if (amountMicroUsd > 0n) await topUp(transaction, accountId, amountMicroUsd, newId('topup'));
+          return readAccount(transaction, accountId);
+        });
+        logChange(http, ctx, 'create account', { accountId: account.id, usd });
+        return presentAccount(account);
+      },
+    }),
+    defineRoute({
+      ...one,
+      method: 'GET',
+      path: '/admin/accounts/{accountId}',
+      operationId: 'adminGetAccount',
+      summary: 'Read an account',
+      answer: accountAnswer,
+      handle: async ({ params }) => presentAccount(await readAccount(database, idOf(params, 'accountId'))),
+    }),
+    defineRoute({
+      ...one,
+      method: 'PATCH',
+      path: '/admin/accounts/{accountId}',
+      operationId: 'adminUpdateAccount',
+      summary: 'Change the name or limits of an account',
+      description: 'What is not named stays. Rates hold within a second; a task that runs above a lowered cap goes on.',
+      body: { kind: 'json', schema: UpdateAccountSchema },
+      answer: accountAnswer,
+      async handle({ ctx, params, body: { name, limits } }) {
+        const accountId = idOf(params, 'accountId');
+        const account = await database.transaction(async (transaction) => {
+          if (name !== undefined) await renameAccount(transaction, accountId, name);
+          if (limits !== undefined) await updateLimits(transaction, accountId, limitsOf(limits));
+          return readAccount(transaction, accountId);
+        });
+        logChange(http, ctx, 'update account', { accountId });
+        // A raised cap lets in what waits.
+        http.wakeLauncher();
+        return presentAccount(account);
+      },
+    }),
+    defineRoute({
+      ...one,
+      method: 'POST',
+      path: '/admin/accounts/{accountId}/suspend',
+      operationId: 'adminSuspendAccount',
+      summary: 'Suspend an account',
+      description: 'Its requests are refused with 403 within a second. What runs finishes, what waits keeps waiting.',
+      answer: accountAnswer,
+      handle: (request) => setSuspension(request, true),
+    }),
+    defineRoute({
+      ...one,
+      method: 'POST',
+      path: '/admin/accounts/{accountId}/resume',
+      operationId: 'adminResumeAccount',
+      summary: 'Serve an account again',
+      answer: accountAnswer,
+      handle: (request) => setSuspension(request, false),
+    }),
+  ];
+}

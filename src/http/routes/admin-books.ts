@@ -1,0 +1,123 @@
+/**
+ * The books as operators handle them: payments, corrections, what an account was charged for, and the proof that
+ * everything adds up (contract §7 "Money").
+ */
+import { readAccount } from '../../accounts/accounts.ts';
+import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
+import type { Booked } from '../../billing/operator-entries.ts';
+import { verifyLedger } from '../../billing/verify.ts';
+import type { LedgerViolation } from '../../billing/verify.ts';
+import { formatUsd, parseUsd } from '../../domain/money.ts';
+import { presentAccount } from '../../wire/account.ts';
+import { AdjustSchema, BookedSchema, LedgerProofSchema, TopUpSchema, parseSignedUsd } from '../../wire/admin.ts';
+import { LedgerQuerySchema, LedgerSchema } from '../../wire/ledger.ts';
+import { UsageQuerySchema, UsageSchema } from '../../wire/usage.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { answerLedger, answerUsage } from './account.ts';
+
+const shared = { tag: 'Administration', access: 'operator' } as const;
+const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
+
+export function adminBookRoutes(http: HttpContext): readonly Route[] {
+  const { database } = http;
+  /** One proof at a time: whoever asks meanwhile gets its result too. */
+  let proof: Promise<readonly LedgerViolation[]> | undefined;
+
+  const presentBooked = async (accountId: string, amountMicroUsd: bigint, { reference }: Booked) => ({
+    reference,
+    amount: formatUsd(amountMicroUsd),
+    currency: 'USD',
+    account: presentAccount(await readAccount(database, accountId)),
+  });
+
+  return [
+    defineRoute({
+      ...one,
+      method: 'POST',
+      path: '/admin/accounts/{accountId}/top-up',
+      operationId: 'adminTopUp',
+      summary: 'Add money to an account',
+      description: 'With a `reference` it can be sent again after an answer that was lost: it is booked once.',
+      body: { kind: 'json', schema: TopUpSchema },
+      answer: { kind: 'data', schema: BookedSchema },
+      async handle({ ctx, params, body: { usd, reference } }) {
+        const accountId = idOf(params, 'accountId');
+        const amountMicroUsd = requireAmount(parseUsd(usd));
+        const booked = await bookTopUp(database, { accountId, amountMicroUsd, reference });
+        logChange(http, ctx, 'top up', { accountId, usd, reference: booked.reference });
+        return presentBooked(accountId, amountMicroUsd, booked);
+      },
+    }),
+    defineRoute({
+      ...one,
+      method: 'POST',
+      path: '/admin/accounts/{accountId}/adjust',
+      operationId: 'adminAdjust',
+      summary: 'Correct the balance of an account',
+      description: 'Up or down; never by more than is available.',
+      body: { kind: 'json', schema: AdjustSchema },
+      answer: { kind: 'data', schema: BookedSchema },
+      async handle({ ctx, params, body: { usd, reference, reason } }) {
+        const accountId = idOf(params, 'accountId');
+        const amountMicroUsd = requireAmount(parseSignedUsd(usd));
+        const booked = await bookAdjustment(database, { accountId, amountMicroUsd, reference });
+        logChange(http, ctx, 'adjust', { accountId, usd, reference: booked.reference, reason });
+        return presentBooked(accountId, amountMicroUsd, booked);
+      },
+    }),
+    defineRoute({
+      ...one,
+      method: 'GET',
+      path: '/admin/accounts/{accountId}/ledger',
+      operationId: 'adminListLedger',
+      summary: 'List what was booked for an account',
+      query: LedgerQuerySchema,
+      answer: { kind: 'data', schema: LedgerSchema },
+      async handle({ params, query }) {
+        const { id } = await readAccount(database, idOf(params, 'accountId'));
+        return answerLedger(http, id, query);
+      },
+    }),
+    defineRoute({
+      ...one,
+      method: 'GET',
+      path: '/admin/accounts/{accountId}/usage',
+      operationId: 'adminGetUsage',
+      summary: 'Sum up what was captured of an account',
+      query: UsageQuerySchema,
+      answer: { kind: 'data', schema: UsageSchema },
+      async handle({ params, query }) {
+        const { id } = await readAccount(database, idOf(params, 'accountId'));
+        return answerUsage(http, id, query);
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'GET',
+      path: '/admin/ledger/verify',
+      operationId: 'adminVerifyLedger',
+      summary: 'Prove that all money adds up',
+      description: 'Looks at the whole database, of all accounts, at one moment. Takes seconds for millions of entries.',
+      answer: { kind: 'data', schema: LedgerProofSchema },
+      async handle() {
+        proof ??= verifyLedger(database).finally(() => {
+          proof = undefined;
+        });
+        const violations = await proof;
+        return { holds: violations.length === 0, violations };
+      },
+    }),
+  ];
+}
+
+/** @throws {RequestError} 400: the schema lets nothing through that is no amount, but nothing at all it does. */
+function requireAmount(amountMicroUsd: bigint | undefined): bigint {
+  if (amountMicroUsd === undefined || amountMicroUsd === 0n) {
+    throw invalidRequest('invalid request: usd: got 0, want an amount');
+  }
+  return amountMicroUsd;
+}

@@ -1,0 +1,97 @@
+/**
+ * API keys as operators handle them: with any rights, for any account. What a key's owner can do with it is in keys.ts.
+ */
+import { readAccount } from '../../accounts/accounts.ts';
+import { KeyNotFoundError, createKey, listKeys, readKey, revokeKey, rotateKey } from '../../accounts/keys.ts';
+import { RevokedKeySchema } from '../../wire/admin.ts';
+import { CreateKeySchema, KeyListSchema, MadeKeySchema, RotateKeySchema, rightsOf } from '../../wire/key.ts';
+import type { WireKey } from '../../wire/key.ts';
+import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from '../admin-request.ts';
+import type { HttpContext } from '../context.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { checkNewKey, presentKeys } from './keys.ts';
+
+const shared = { tag: 'Administration', access: 'operator', errors: ['NOT_FOUND'] } as const;
+
+export function adminKeyRoutes(http: HttpContext): readonly Route[] {
+  const { database } = http;
+
+  const presentMade = async (keyId: string, text: string): Promise<WireKey & { key: string }> => {
+    const [key] = await presentKeys(http, [await readKey(database, keyId)]);
+    if (key === undefined) throw new KeyNotFoundError(keyId);
+    return { ...key, key: text };
+  };
+
+  return [
+    defineRoute({
+      ...shared,
+      method: 'GET',
+      path: '/admin/accounts/{accountId}/keys',
+      operationId: 'adminListKeys',
+      summary: 'List the keys of an account',
+      params: ACCOUNT_PARAMS,
+      answer: { kind: 'data', schema: KeyListSchema },
+      async handle({ params }) {
+        const { id } = await readAccount(database, idOf(params, 'accountId'));
+        return { keys: await presentKeys(http, await listKeys(database, id)) };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'POST',
+      path: '/admin/accounts/{accountId}/keys',
+      operationId: 'adminCreateKey',
+      summary: 'Make a key for an account',
+      description: 'The answer holds the key, once and never again.',
+      params: ACCOUNT_PARAMS,
+      body: { kind: 'json', schema: CreateKeySchema },
+      answer: { kind: 'data', schema: MadeKeySchema },
+      async handle({ ctx, params, body }) {
+        const accountId = idOf(params, 'accountId');
+        checkNewKey(http, body);
+        const made = await database.transaction((transaction) => createKey(transaction, accountId, rightsOf(body)));
+        logChange(http, ctx, 'create key', { accountId, keyId: made.id });
+        return presentMade(made.id, made.text);
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'POST',
+      path: '/admin/keys/{keyId}/rotate',
+      operationId: 'adminRotateKey',
+      summary: 'Replace a key',
+      description:
+        'Makes a key with the same rights, whose text the answer holds once. The old one works beside it for the overlap, but never longer than it would have.',
+      params: KEY_PARAMS,
+      body: { kind: 'json', schema: RotateKeySchema, isOptional: true },
+      answer: { kind: 'data', schema: MadeKeySchema },
+      async handle({ ctx, params, body }) {
+        const keyId = idOf(params, 'keyId');
+        const made = await database.transaction((transaction) =>
+          rotateKey(transaction, keyId, { now: http.now(), ...body }),
+        );
+        http.authenticator.forget(keyId);
+        logChange(http, ctx, 'rotate key', { keyId, newKeyId: made.id });
+        return presentMade(made.id, made.text);
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'DELETE',
+      path: '/admin/keys/{keyId}',
+      operationId: 'adminRevokeKey',
+      summary: 'Revoke a key',
+      description: 'For ever; within a second everywhere.',
+      params: KEY_PARAMS,
+      answer: { kind: 'data', schema: RevokedKeySchema },
+      async handle({ ctx, params }) {
+        const keyId = idOf(params, 'keyId');
+        if (!(await revokeKey(database, keyId))) throw new KeyNotFoundError(keyId);
+        http.authenticator.forget(keyId);
+        logChange(http, ctx, 'revoke key', { keyId });
+        return { keyId, revoked: true };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+/**
+ * `POST /v1/tasks/estimate`: what a create would cost, and all that is wrong with it (contract §4).
+ */
+import { compileCheckAll } from '../../catalogue/schema-validation.ts';
+import { estimateTask } from '../../tasks/estimate.ts';
+import { CreateTaskSchema } from '../../wire/create-task.ts';
+import { EstimateSchema, presentEstimate } from '../../wire/estimate.ts';
+import type { HttpContext } from '../context.ts';
+import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
+import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+export function estimateRoutes(http: HttpContext): readonly Route[] {
+  const checkBody = compileCheckAll(CreateTaskSchema, 'invalid request');
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/tasks/estimate',
+      operationId: 'estimateTask',
+      tag: 'Tasks',
+      summary: 'Estimate a task',
+      description:
+        'The body of a create, which is not carried out: nothing is held. All that is wrong with the request is listed, with status 200; only an unknown model is refused.',
+      access: 'tasks:write',
+      body: { kind: 'json', schema: CreateTaskSchema, maxBytes: CREATE_BODY_BYTES, isCheckedLater: true },
+      answer: { kind: 'data', schema: EstimateSchema },
+      answerHeaders: DEPRECATION_HEADERS,
+      errors: ['MODEL_UNAVAILABLE'],
+      async handle({ ctx, caller, body }) {
+        const request = body as unknown as Readonly<Record<string, unknown>>;
+        const estimate = await estimateTask({ ...http, checkBody }, caller, request);
+        tellDeprecation(ctx, estimate.model === undefined ? undefined : http.catalogue.find(estimate.model));
+        return presentEstimate(estimate);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,118 @@
+/**
+ * `/v1/files`: uploading a file, reading it back for a fresh URL, deleting it (contract §7 "Uploads"). Its URL is good
+ * wherever an input takes media.
+ */
+import type { IncomingMessage } from 'node:http';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import { newId } from '../../domain/ids.ts';
+import {
+  MAX_UPLOAD_BYTES,
+  UploadNotFoundError,
+  markUploadDeleted,
+  readUpload,
+  recordUpload,
+  requireUploadRoom,
+  uploadKey,
+} from '../../files/uploads.ts';
+import type { Upload } from '../../files/uploads.ts';
+import { inspectMedia } from '../../media/inspect.ts';
+import { DeletedFileSchema, FileSchema, presentFile } from '../../wire/file.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { receiveUpload } from '../upload-body.ts';
+
+const FILE_ID = /^file_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+export function fileRoutes(http: HttpContext): readonly Route[] {
+  const present = (upload: Upload) => presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/files',
+      operationId: 'uploadFile',
+      tag: 'Files',
+      summary: 'Upload a file for inputs',
+      description:
+        'An image, video or audio file of at most 100 MB, kept 24 h. What it is, is read from its bytes. Its `url` is taken wherever an input takes a media address.',
+      access: 'storage:write',
+      budget: 'create',
+      body: {
+        kind: 'raw',
+        mimeTypes: ['multipart/form-data', 'image/*', 'video/*', 'audio/*', 'application/octet-stream'],
+        description: 'A form with one file and nothing else, or the bytes themselves under any content type.',
+      },
+      answer: { kind: 'data', schema: FileSchema },
+      errors: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMITED'],
+      async handle({ ctx, caller }) {
+        return present(await keepUpload(http, ctx.req, caller.accountId));
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/files/{fileId}',
+      operationId: 'getFile',
+      tag: 'Files',
+      summary: 'Read an uploaded file',
+      access: 'storage:read',
+      params: { fileId: 'The id that uploading returned.' },
+      answer: { kind: 'data', schema: FileSchema },
+      errors: ['NOT_FOUND'],
+      async handle({ caller, params }) {
+        return present(await readUpload(http.database, caller.accountId, fileIdOf(params), http.now()));
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/files/{fileId}',
+      operationId: 'deleteFile',
+      tag: 'Files',
+      summary: 'Delete an uploaded file',
+      description: 'Its URLs stop working at once. Tasks that were created with it keep what they need of it.',
+      access: 'storage:write',
+      params: { fileId: 'The id that uploading returned.' },
+      answer: { kind: 'data', schema: DeletedFileSchema },
+      errors: ['NOT_FOUND'],
+      async handle({ caller, params }) {
+        const id = fileIdOf(params);
+        await markUploadDeleted(http.database, caller.accountId, id, http.now());
+        return { id };
+      },
+    }),
+  ];
+}
+
+/** Streams an upload into the store, finds out what it is and records it; what comes to no good end leaves nothing. */
+async function keepUpload(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
+  const { store, database } = http;
+  // Told before a hundred megabytes are sent, as far as it is known by then.
+  await requireUploadRoom(database, accountId, Number(request.headers['content-length'] ?? 1) || 1, http.now());
+  const id = newId('file');
+  const objectKey = uploadKey(id);
+  try {
+    const stored = await receiveUpload(request, (file, signal) =>
+      store.put(objectKey, file, { mimeType: 'application/octet-stream', maxBytes: MAX_UPLOAD_BYTES, signal }),
+    );
+    if (stored.sizeBytes === 0) throw invalidRequest('invalid request: the file is empty');
+    const { mimeType } = await inspectMedia(store, objectKey, stored.sizeBytes);
+    return await recordUpload(database, { id, accountId, objectKey, mimeType, ...stored }, http.now());
+  } catch (error) {
+    // Whether the row was written is not known where the database went away: the sweep decides by the row.
+    if (!(error instanceof DatabaseUnavailableError)) await discard(http, objectKey);
+    throw error;
+  }
+}
+
+/** The sweep removes what cannot be deleted now. */
+async function discard(http: HttpContext, objectKey: string): Promise<void> {
+  await http.store.delete(objectKey).catch((error: unknown) => {
+    http.logger.warn({ err: error }, 'the bytes of a refused upload are left to the sweep');
+  });
+}
+
+/** @throws {UploadNotFoundError} a text that cannot be an upload's id names none. */
+function fileIdOf({ fileId = '' }: Readonly<Record<string, string>>): string {
+  if (!FILE_ID.test(fileId)) throw new UploadNotFoundError();
+  return fileId;
+}

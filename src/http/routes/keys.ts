@@ -1,0 +1,135 @@
+/**
+ * `/v1/account/keys`: the account's API keys, made and changed with one of them that may (contract §7).
+ */
+import type { Caller } from '../../accounts/authenticate.ts';
+import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../accounts/key-delegation.ts';
+import { listKeys, readKey } from '../../accounts/keys.ts';
+import type { KeyListing } from '../../accounts/keys.ts';
+import { readCapSpending } from '../../billing/key-spending.ts';
+import {
+  CreateKeySchema,
+  KeyListSchema,
+  KeySchema,
+  MadeKeySchema,
+  RotateKeySchema,
+  presentKey,
+  rightsOf,
+} from '../../wire/key.ts';
+import type { CreateKeyBody, WireKey } from '../../wire/key.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const params = { keyId: "The key's id, as the list of keys gives it." };
+const ERRORS = ['FORBIDDEN', 'NOT_FOUND'] as const;
+
+export function keyRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/account/keys',
+      operationId: 'listKeys',
+      tag: 'Keys',
+      summary: 'List the keys',
+      access: 'keys:manage',
+      answer: { kind: 'data', schema: KeyListSchema },
+      async handle({ caller }) {
+        return { keys: await presentKeys(http, await listKeys(http.database, caller.accountId)) };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/account/keys',
+      operationId: 'createKey',
+      tag: 'Keys',
+      summary: 'Make a key',
+      description:
+        'The answer holds the key, once and never again. It can have no more scopes, models, spend caps or lifetime than the key that makes it, and it counts against the spend caps of that key.',
+      access: 'keys:manage',
+      budget: 'create',
+      body: {
+        kind: 'json',
+        schema: CreateKeySchema,
+        examples: {
+          limited: {
+            summary: 'A key for one service, with a cap',
+            value: { name: 'web shop', scopes: ['tasks:read', 'tasks:write'], spendCaps: { day: '5', total: '100' } },
+          },
+        },
+      },
+      answer: { kind: 'data', schema: MadeKeySchema },
+      errors: ['FORBIDDEN'],
+      async handle({ caller, body }) {
+        checkNewKey(http, body);
+        const made = await createKeyWith(http.database, caller, rightsOf(body), http.now());
+        return { ...(await presentOne(http, caller, made.id)), key: made.text };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/account/keys/{keyId}/rotate',
+      operationId: 'rotateKey',
+      tag: 'Keys',
+      summary: 'Replace a key',
+      description:
+        'Makes a key with the same rights, whose text the answer holds once. The old one works beside it for the overlap, but never longer than it would have.',
+      access: 'keys:manage',
+      budget: 'create',
+      params,
+      body: { kind: 'json', schema: RotateKeySchema, isOptional: true },
+      answer: { kind: 'data', schema: MadeKeySchema },
+      errors: ERRORS,
+      async handle({ caller, params: { keyId = '' }, body }) {
+        const made = await rotateKeyWith(http.database, caller, keyId, { now: http.now(), ...body });
+        http.authenticator.forget(keyId);
+        return { ...(await presentOne(http, caller, made.id)), key: made.text };
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/account/keys/{keyId}',
+      operationId: 'revokeKey',
+      tag: 'Keys',
+      summary: 'Revoke a key',
+      description:
+        'For ever, from the next request on. Keys that were made with it stay. A key may always revoke itself.',
+      access: 'keys:manage',
+      params,
+      answer: { kind: 'data', schema: KeySchema },
+      errors: ERRORS,
+      async handle({ caller, params: { keyId = '' } }) {
+        await revokeKeyWith(http.database, caller, keyId, http.now());
+        http.authenticator.forget(keyId);
+        return presentOne(http, caller, keyId);
+      },
+    }),
+  ];
+}
+
+/** What the schema of a new key cannot say. @throws {RequestError} 400 naming the field. */
+export function checkNewKey(http: HttpContext, { models, expiresAt = 0 }: CreateKeyBody): void {
+  const known = new Set(http.catalogue.models.map(({ name }) => name));
+  const place = models?.findIndex((name) => !known.has(name)) ?? -1;
+  if (place >= 0) {
+    const name = JSON.stringify(models?.[place]?.slice(0, 64));
+    throw invalidRequest(`invalid request: models.${place}: got ${name}, want the name of a model without its route`);
+  }
+  if (expiresAt !== 0 && expiresAt * 1000 <= http.now()) {
+    throw invalidRequest(`invalid request: expiresAt: got ${expiresAt}, want a time in the future`);
+  }
+}
+
+async function presentOne(http: HttpContext, { accountId }: Caller, keyId: string): Promise<WireKey> {
+  const key = await readKey(http.database, keyId, accountId);
+  const [presented] = await presentKeys(http, [key]);
+  if (presented === undefined) throw new Error('one key is presented as one');
+  return presented;
+}
+
+/** Keys with what was spent under their caps. */
+export async function presentKeys(http: HttpContext, keys: readonly KeyListing[]): Promise<WireKey[]> {
+  const capIds = keys.flatMap(({ spendCapId }) => spendCapId ?? []);
+  const spending = await readCapSpending(http.database, [...new Set(capIds)], http.now());
+  return keys.map((key) => presentKey(key, spending));
+}

@@ -1,0 +1,49 @@
+/**
+ * `/v1/models`: the catalogue as a client may use it (contract §8). Its answers are bare, without the envelope, so that
+ * clients of the OpenAI API read them.
+ */
+import { requireModel } from '../../accounts/authenticate.ts';
+import { ModelDetailSchema, ModelListSchema, presentModel, presentModelDetail } from '../../wire/model.ts';
+import type { HttpContext } from '../context.ts';
+import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
+import { NOT_FOUND, RequestError } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+export function modelRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/models',
+      operationId: 'listModels',
+      tag: 'Models',
+      summary: 'List the models',
+      description: 'Those that the key may use and that are not retired.',
+      access: 'models:read',
+      answer: { kind: 'json', schema: ModelListSchema },
+      async handle({ caller }) {
+        const models = http.catalogue.available().filter(({ name }) => caller.models?.has(name) !== false);
+        return { object: 'list', data: models.map(presentModel) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/models/{modelName...}',
+      operationId: 'getModel',
+      tag: 'Models',
+      summary: 'Read a model, with the schema of its input',
+      access: 'models:read',
+      params: { modelName: 'The name as the list gives it; slashes may stand as they are or encoded.' },
+      answer: { kind: 'json', schema: ModelDetailSchema },
+      answerHeaders: DEPRECATION_HEADERS,
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, caller, params }) {
+        const definition = http.catalogue.available().find(({ name }) => name === params['modelName']);
+        if (definition === undefined) throw new RequestError(NOT_FOUND);
+        requireModel(caller, definition.name);
+        tellDeprecation(ctx, definition);
+        return presentModelDetail(definition);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,108 @@
+/**
+ * `/openapi.json`: the reference for programs, made from the routes and the live catalogue. `/docs`: the same for people.
+ */
+import etag from 'etag';
+import { Type } from 'typebox';
+import type { ParameterizedContext } from 'koa';
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import type { HttpContext } from '../context.ts';
+import { NOT_FOUND, RequestError } from '../errors.ts';
+import type { RequestState } from '../middleware.ts';
+import { openApiDocument } from '../openapi.ts';
+import type { OpenApiNode } from '../openapi-parts.ts';
+import { API_DESCRIPTION } from '../openapi-text.ts';
+import { PAGE, PAGE_POLICY, pageFile } from '../reference-page.ts';
+import type { PageFile } from '../reference-page.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+/** Long enough for one visit; afterwards the entity tag is asked. */
+const ASSET_CACHE = 'public, max-age=3600';
+
+const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: 'OpenAPI 3.1.' });
+
+/** @param others every other route of the listener. */
+export function referenceRoutes(http: HttpContext, others: readonly Route[]): readonly Route[] {
+  let kept: { readonly models: readonly ModelDefinition[]; readonly document: OpenApiNode } | undefined;
+
+  /** Made when it is first asked for, and anew when a model has retired since. */
+  function currentDocument(): OpenApiNode {
+    const models = http.catalogue.available();
+    if (kept?.models.length !== models.length) {
+      const serverUrl = http.urlSigner.publicUrl;
+      const routes = [...others, ...own];
+      const document = openApiDocument({ title: 'Darkroom', description: API_DESCRIPTION, serverUrl, routes, models });
+      kept = { models, document };
+    }
+    return kept.document;
+  }
+
+  const own: readonly Route[] = [
+    defineRoute({
+      method: 'GET',
+      path: '/openapi.json',
+      operationId: 'getOpenApi',
+      tag: 'Service',
+      summary: 'This reference as an OpenAPI 3.1 document',
+      access: 'none',
+      answer: { kind: 'json', schema: DocumentSchema },
+      async handle({ ctx }) {
+        ctx.set('Cache-Control', 'public, no-cache');
+        // Public as it is: tools that run in a browser may read it.
+        ctx.set('Access-Control-Allow-Origin', '*');
+        return currentDocument();
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/docs',
+      operationId: 'getReference',
+      tag: 'Service',
+      summary: 'This reference as a page',
+      access: 'none',
+      answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
+      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      async handle({ ctx }) {
+        ctx.set('Content-Security-Policy', PAGE_POLICY);
+        ctx.set('Referrer-Policy', 'no-referrer');
+        answerFile(ctx, PAGE, 'public, no-cache');
+        return undefined;
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/docs/{file}',
+      operationId: 'getReferenceFile',
+      tag: 'Service',
+      summary: 'A file of that page',
+      access: 'none',
+      params: { file: 'Its name, as the page has it.' },
+      answer: {
+        kind: 'other',
+        mimeTypes: ['text/javascript', 'text/css', 'image/png'],
+        description: 'The file.',
+      },
+      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, params }) {
+        const file = await pageFile(params['file'] ?? '');
+        if (file === undefined) throw new RequestError(NOT_FOUND);
+        answerFile(ctx, file, ASSET_CACHE);
+        return undefined;
+      },
+    }),
+  ];
+  return own;
+}
+
+function answerFile(ctx: ParameterizedContext<RequestState>, file: PageFile, cacheControl: string): void {
+  ctx.status = 200;
+  ctx.set('Cache-Control', cacheControl);
+  ctx.set('ETag', etag(file.content));
+  ctx.type = file.mimeType;
+  ctx.body = file.content;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * `/v1/storages`: listing, promoting and deleting stored outputs (spec §2.6, §4.3; contract §5).
+ */
+import { MAX_LISTED, listOutputs } from '../../outputs/list-outputs.ts';
+import { deleteOutputs, promoteOutputs } from '../../tasks/storage-operations.ts';
+import type { StorageDecision } from '../../tasks/storage-operations.ts';
+import {
+  OutputIdsSchema,
+  StorageDecisionSchema,
+  StorageListSchema,
+  StorageQuerySchema,
+  isOutputId,
+  presentDecision,
+  presentOutputPage,
+} from '../../wire/storage.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const IDS_EXAMPLE = {
+  ids: { summary: 'Two outputs', value: ['out_01JD0000000000000000000001', 'out_01JD0000000000000000000002'] },
+};
+
+export function storageRoutes(http: HttpContext): readonly Route[] {
+  const remove = async (accountId: string, outputIds: readonly string[]): Promise<StorageDecision> =>
+    deleteOutputs(http.database, { accountId, outputIds, now: http.now() });
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/storages',
+      operationId: 'listStoredOutputs',
+      tag: 'Stored outputs',
+      summary: 'List stored outputs',
+      description: 'Newest first. `url` is signed anew whenever the list is read.',
+      access: 'storage:read',
+      query: StorageQuerySchema,
+      answer: { kind: 'data', schema: StorageListSchema },
+      async handle({ caller, query }) {
+        const { page = 1, size = 10, storage_tier: storageTier, taskId, type, status } = query;
+        if ((page - 1) * size >= MAX_LISTED) {
+          throw invalidRequest(
+            `invalid request: page: only the first ${MAX_LISTED} rows can be paged through; narrow the list with storage_tier, taskId, type or status`,
+          );
+        }
+        const filters = { storageTier, taskId, type, status };
+        const list = await listOutputs(http.database, caller.accountId, filters, { page, size, now: http.now() });
+        return presentOutputPage(list, { page, size }, http.urlSigner);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/storages/promote',
+      operationId: 'promoteStoredOutputs',
+      tag: 'Stored outputs',
+      summary: 'Promote outputs to persistent storage',
+      description:
+        'Answers at once; `status` is `pending` until `storage_tier` is `persistent`. Persistent storage is metered daily.',
+      access: 'storage:write',
+      body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
+      answer: { kind: 'data', schema: StorageDecisionSchema },
+      async handle({ caller, body }) {
+        const decision = await promoteOutputs(http.database, {
+          accountId: caller.accountId,
+          outputIds: body,
+          now: http.now(),
+          priceMicroUsdPerGbMonth: http.config.storagePriceMicroUsdPerGbMonth,
+        });
+        if (decision.accepted.length > 0) http.wakeLauncher();
+        return presentDecision(decision);
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/storages',
+      operationId: 'deleteStoredOutputs',
+      tag: 'Stored outputs',
+      summary: 'Delete outputs',
+      description:
+        'They are gone for readers when this answers, URLs that were handed out included; the bytes follow within minutes. The task keeps its row.',
+      access: 'storage:write',
+      body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
+      answer: { kind: 'data', schema: StorageDecisionSchema },
+      async handle({ caller, body }) {
+        return presentDecision(await remove(caller.accountId, body));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/storages/delete',
+      operationId: 'deleteStoredOutputsByPost',
+      tag: 'Stored outputs',
+      summary: 'Delete outputs, for clients whose DELETE has no body',
+      access: 'storage:write',
+      body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
+      answer: { kind: 'data', schema: StorageDecisionSchema },
+      async handle({ caller, body }) {
+        return presentDecision(await remove(caller.accountId, body));
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/storages/{outputId}',
+      operationId: 'deleteStoredOutput',
+      tag: 'Stored outputs',
+      summary: 'Delete one output',
+      access: 'storage:write',
+      params: { outputId: 'The id of an output.' },
+      answer: { kind: 'data', schema: StorageDecisionSchema },
+      async handle({ caller, params }) {
+        const { outputId = '' } = params;
+        // What cannot be an id need not be asked for; the answer is that for any other unknown one.
+        if (!isOutputId(outputId)) return { accepted: [], rejected: [{ id: outputId, reason: 'not_owned' }] };
+        return presentDecision(await remove(caller.accountId, [outputId]));
+      },
+    }),
+  ];
+}

@@ -1,0 +1,51 @@
+/**
+ * A task's callback (contract §4, §6): its attempts, and delivering it once more.
+ */
+import { readCallback } from '../../callbacks/attempts.ts';
+import { readTask } from '../../tasks/read.ts';
+import { redeliverCallback } from '../../tasks/redeliver.ts';
+import { CallbackAttemptsSchema, presentCallback } from '../../wire/callback.ts';
+import { TaskSchema } from '../../wire/task.ts';
+import type { HttpContext } from '../context.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { answerDetail, taskIdOf } from '../task-answer.ts';
+
+export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/tasks/{taskId}/callback/attempts',
+      operationId: 'listCallbackAttempts',
+      tag: 'Tasks',
+      summary: 'List the attempts to deliver a task’s callback',
+      access: 'tasks:read',
+      params: { taskId: 'The id that creating the task returned.' },
+      answer: { kind: 'data', schema: CallbackAttemptsSchema },
+      errors: ['NOT_FOUND'],
+      async handle({ caller, params }) {
+        const task = await readTask(http.database, taskIdOf(params), caller.accountId);
+        return presentCallback(task.callback === null ? undefined : await readCallback(http.database, task.id));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/tasks/{taskId}/callback/redeliver',
+      operationId: 'redeliverCallback',
+      tag: 'Tasks',
+      summary: 'Deliver a task’s callback once more',
+      description:
+        'Begins the schedule of attempts anew and answers with the detail. While a delivery is under way nothing changes. 400 for a task that is not over, or was created without a callback.',
+      access: 'tasks:write',
+      params: { taskId: 'The id that creating the task returned.' },
+      answer: { kind: 'data', schema: TaskSchema },
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, caller, params }) {
+        const taskId = taskIdOf(params);
+        const { accountId } = caller;
+        if (await redeliverCallback(http.database, accountId, taskId)) http.wakeLauncher();
+        return answerDetail(ctx, http, await readTask(http.database, taskId, accountId));
+      },
+    }),
+  ];
+}

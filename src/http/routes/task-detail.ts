@@ -1,0 +1,70 @@
+/**
+ * `GET /v1/tasks/{taskId}` (spec §4.2, contract §3, §4): at once, or when the task has changed.
+ */
+import { Type } from 'typebox';
+import { isTerminal } from '../../domain/task-status.ts';
+import { readTaskInput } from '../../tasks/input.ts';
+import { readTask } from '../../tasks/read.ts';
+import { presentInput } from '../../wire/input.ts';
+import { TaskSchema } from '../../wire/task.ts';
+import type { HttpContext } from '../context.ts';
+import { DEPRECATION_HEADERS } from '../deprecation.ts';
+import { preferredWait, untilStatusChanges } from '../long-poll.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { answerDetail, taskIdOf } from '../task-answer.ts';
+
+const DetailQuery = Type.Object(
+  {
+    include: Type.Optional(
+      Type.Unsafe<'input'>({ type: 'string', enum: ['input'], description: '`input`: the input as sent, too.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function taskDetailRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/tasks/{taskId}',
+      operationId: 'getTask',
+      tag: 'Tasks',
+      summary: 'Read a task',
+      description:
+        'Answers at once, or, with `Prefer: wait=N`, when the status has changed or N seconds are over, whichever comes first.',
+      access: 'tasks:read',
+      params: { taskId: 'The id that creating the task returned.' },
+      query: DetailQuery,
+      headers: {
+        Prefer: '`wait=N`: wait up to N seconds, at most 30, for the status to change; a task that is over never waits.',
+      },
+      answer: { kind: 'data', schema: TaskSchema },
+      answerHeaders: {
+        ...DEPRECATION_HEADERS,
+        'Preference-Applied': '`wait=N` where the request asked to wait: the seconds that it would have waited.',
+        'Retry-After': 'Whole seconds until asking again is worth it; only while the task is not over.',
+      },
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, caller, params, query }) {
+        const taskId = taskIdOf(params);
+        const seconds = ctx.method === 'HEAD' ? undefined : preferredWait(ctx.get('Prefer'));
+        let task = await readTask(http.database, taskId, caller.accountId);
+        if (seconds !== undefined) {
+          ctx.set('Preference-Applied', `wait=${seconds}`);
+          if (!isTerminal(task.status)) {
+            await untilStatusChanges(http.feed, taskId, task.status, seconds, ctx.res);
+            if (ctx.res.destroyed) return undefined;
+            // Whoever waits when the process ends asks another one next.
+            if (!http.isReady()) ctx.set('Connection', 'close');
+            task = await readTask(http.database, taskId, caller.accountId);
+          }
+        }
+        const detail = await answerDetail(ctx, http, task);
+        if (query.include !== 'input') return detail;
+        const input = await readTaskInput(http.database, taskId, caller.accountId);
+        return { ...detail, input: input === null ? null : presentInput(input, http.urlSigner) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,108 @@
+/**
+ * `GET /v1/tasks/{taskId}/events` (contract §4): the timeline as a list, or as a live stream that ends with the task.
+ */
+import type { ParameterizedContext } from 'koa';
+import { Type } from 'typebox';
+import { isTerminal } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { TIMELINE_PAGE, readTimeline } from '../../tasks/timeline.ts';
+import type { TaskEvent, TimelinePart } from '../../tasks/timeline.ts';
+import { EventsSchema, presentEvent } from '../../wire/event.ts';
+import type { HttpContext } from '../context.ts';
+import { wantsEventStream } from '../event-stream.ts';
+import type { EventStream, ServerSentEvent } from '../event-stream.ts';
+import type { RequestState } from '../middleware.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { taskIdOf } from '../task-answer.ts';
+
+const EventsQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 2_147_483_647, 'x-clamped': true, description: 'Only events after this `seq`.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function taskEventRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/tasks/{taskId}/events',
+      operationId: 'getTaskEvents',
+      tag: 'Tasks',
+      summary: 'Read what happened to a task, or watch it happen',
+      description: `At most ${TIMELINE_PAGE} events; \`after\` gives the next ones. With \`Accept: text/event-stream\` all events after \`Last-Event-ID\` (or \`after\`) and then each as it happens, until \`settled\` has been sent.`,
+      access: 'tasks:read',
+      params: { taskId: 'The id that creating the task returned.' },
+      query: EventsQuery,
+      headers: {
+        Accept: '`text/event-stream` for the live stream; JSON otherwise.',
+        'Last-Event-ID': 'The `seq` of the last event that a stream before this one brought.',
+      },
+      answer: { kind: 'data', schema: EventsSchema },
+      otherAnswers: {
+        200: {
+          description: 'The live stream: `id` is the `seq`, `event` the type, `data` the event as JSON.',
+          mimeTypes: ['text/event-stream'],
+        },
+        204: { description: 'The task is over and nothing came after `Last-Event-ID`: a client stops asking.' },
+      },
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, caller, params, query }) {
+        const taskId = taskIdOf(params);
+        const isStream = wantsEventStream(ctx);
+        const after = (isStream ? lastEventId(ctx.get('Last-Event-ID')) : undefined) ?? query.after ?? 0;
+        const part = await readTimeline(http.database, taskId, caller.accountId, after);
+        ctx.vary('Accept');
+        if (!isStream) return { events: part.events.map(presentEvent) };
+        if (isTerminal(part.status) && part.events.length === 0) {
+          ctx.status = 204;
+          ctx.set('Cache-Control', 'no-store');
+          return undefined;
+        }
+        stream(http, ctx, taskId, part);
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** @returns undefined for what is no `seq`: such a header is ignored. */
+function lastEventId(header: string): number | undefined {
+  return /^\d{1,9}$/.test(header) ? Number(header) : undefined;
+}
+
+/** Sends what there is and leaves the rest to the feed. */
+function stream(http: HttpContext, ctx: ParameterizedContext<RequestState>, taskId: TaskId, part: TimelinePart): void {
+  let unsubscribe: (() => void) | undefined;
+  const events = http.eventStreams.open(ctx, () => unsubscribe?.());
+  if (ctx.method === 'HEAD') {
+    events.end();
+    return;
+  }
+  if (part.events.length > 0) events.send(part.events.map(sse));
+  // Where a task that is over has more than this, the client asks for it with its next Last-Event-ID.
+  if (isTerminal(part.status)) {
+    events.end();
+    return;
+  }
+  // A client that names an event which there is not yet gets what comes next all the same.
+  const seq = part.events.at(-1)?.seq ?? part.lastSeq;
+  if (events.isOpen()) unsubscribe = follow(http, taskId, seq, events);
+}
+
+function follow(http: HttpContext, taskId: TaskId, after: number, events: EventStream): () => void {
+  return http.feed.subscribe(taskId, after, {
+    onEvent(event) {
+      events.send([sse(event)]);
+      if (event.type === 'settled') events.end();
+    },
+    onEnd: () => events.end(true),
+  });
+}
+
+function sse(event: TaskEvent): ServerSentEvent {
+  return { id: event.seq, event: event.type, data: presentEvent(event) };
+}

@@ -1,0 +1,75 @@
+/**
+ * `GET /v1/tasks`: the account's tasks by filter, by page and by cursor (contract §3).
+ */
+import { compileCheck } from '../../catalogue/schema-validation.ts';
+import { Type } from 'typebox';
+import { LISTED_BY_PAGE } from '../../tasks/list-filter.ts';
+import { createTaskLister } from '../../tasks/list.ts';
+import { unstorableProblem } from '../../tasks/storable-text.ts';
+import { CreateTaskSchema } from '../../wire/create-task.ts';
+import { TaskListQuerySchema, TaskListSchema } from '../../wire/task-list.ts';
+import type { WireTaskList } from '../../wire/task-list.ts';
+import { presentTask } from '../../wire/task.ts';
+import type { HttpContext } from '../context.ts';
+import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+/** The pairs of a filter are within the bounds of those that a task can have. */
+const checkMetadata = compileCheck(Type.Object({ metadata: CreateTaskSchema.properties.metadata }), 'invalid request');
+
+export function taskListRoutes(http: HttpContext): readonly Route[] {
+  const lister = createTaskLister(http.database, () => http.now());
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/tasks',
+      operationId: 'listTasks',
+      tag: 'Tasks',
+      summary: 'List tasks',
+      description: `Newest first. Filters can be combined: a task must match all of them. \`metadata.<key>=<value>\` finds tasks by what they were labelled with. Pages reach the newest ${LISTED_BY_PAGE} tasks that match; \`cursor\` reaches all of them, and neither skips nor repeats a task while others are created.`,
+      access: 'tasks:read',
+      query: TaskListQuerySchema,
+      queryPrefix: 'metadata.',
+      answer: { kind: 'data', schema: TaskListSchema },
+      async handle({ caller, query, prefixed: metadata }): Promise<WireTaskList> {
+        const { page = 1, size = 10, cursor, model, keyId, ids } = query;
+        const problem = checkMetadata({ metadata }) ?? unstorableProblem({ model, keyId, ids, metadata });
+        if (problem !== undefined) throw invalidRequest(problem);
+        if (cursor !== undefined && page > 1) {
+          throw invalidRequest('invalid request: page: a cursor is a place of its own; send one or the other');
+        }
+        if (page * size > LISTED_BY_PAGE) {
+          throw invalidRequest(
+            `invalid request: page: beyond the first ${LISTED_BY_PAGE} tasks; go on with cursor, the nextCursor of the page before`,
+          );
+        }
+        const list = await lister.list({
+          accountId: caller.accountId,
+          filter: {
+            ...(query.status === undefined ? {} : { statuses: query.status }),
+            ...(model === undefined ? {} : { model }),
+            ...(keyId === undefined ? {} : { keyId }),
+            ...(ids === undefined ? {} : { ids }),
+            ...(query.created_after === undefined ? {} : { createdAfter: query.created_after }),
+            ...(query.created_before === undefined ? {} : { createdBefore: query.created_before }),
+            metadata,
+          },
+          ...(cursor === undefined ? {} : { after: decodeCursor(cursor) }),
+          offset: (page - 1) * size,
+          size,
+        });
+        const now = http.now();
+        return {
+          page,
+          size,
+          total: list.total,
+          ...(list.isCapped ? { totalIsCapped: true as const } : {}),
+          ...(list.next === undefined ? {} : { nextCursor: encodeCursor(list.next) }),
+          tasks: list.tasks.map((task) => presentTask(task, http.urlSigner, now)),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,121 @@
+/**
+ * `/v1/account/webhook-key`: the key that signs the account's callbacks (spec §5.5, contract §6, §7).
+ */
+import { newWebhookSecret } from '../../callbacks/signing.ts';
+import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
+import { newTaskId } from '../../domain/ids.ts';
+import { checkUrl } from '../../egress/policy.ts';
+import { unstorableProblem } from '../../tasks/storable-text.ts';
+import { presentTask } from '../../wire/task.ts';
+import {
+  SetWebhookKeySchema,
+  TestDeliveryResultSchema,
+  TestDeliverySchema,
+  WebhookKeySchema,
+  exampleTask,
+  presentTestDelivery,
+  presentWebhookKey,
+} from '../../wire/webhook-key.ts';
+import type { WireWebhookKey } from '../../wire/webhook-key.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const PATH = '/v1/account/webhook-key';
+const answer = { kind: 'data', schema: WebhookKeySchema } as const;
+
+export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
+  const { database, webhookKeys } = http;
+
+  const readKey = async (accountId: string): Promise<WireWebhookKey> =>
+    presentWebhookKey(await webhookKeys.read(database, accountId, http.now()));
+
+  const replaceKey = async (accountId: string, secret: string): Promise<WireWebhookKey> => {
+    await database.transaction((transaction) => webhookKeys.replace(transaction, accountId, secret, http.now()));
+    return readKey(accountId);
+  };
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: PATH,
+      operationId: 'getWebhookKey',
+      tag: 'Webhooks',
+      summary: 'Read the signing key',
+      access: 'webhooks:manage',
+      answer,
+      handle: ({ ctx, caller }) => {
+        ctx.set('Cache-Control', 'no-store');
+        return readKey(caller.accountId);
+      },
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: PATH,
+      operationId: 'setWebhookKey',
+      tag: 'Webhooks',
+      summary: 'Set a signing key of your own',
+      description: 'The one before signs beside it for 24 hours. The same one again changes nothing.',
+      access: 'webhooks:manage',
+      body: { kind: 'json', schema: SetWebhookKeySchema },
+      answer,
+      handle: ({ caller, body }) => {
+        const problem = unstorableProblem(body);
+        if (problem !== undefined) throw invalidRequest(problem);
+        return replaceKey(caller.accountId, body.secret);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: `${PATH}/rotate`,
+      operationId: 'rotateWebhookKey',
+      tag: 'Webhooks',
+      summary: 'Have a new signing key made',
+      description: 'The one before signs beside it for 24 hours.',
+      access: 'webhooks:manage',
+      answer,
+      handle: ({ caller }) => replaceKey(caller.accountId, newWebhookSecret()),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: PATH,
+      operationId: 'deleteWebhookKey',
+      tag: 'Webhooks',
+      summary: 'Sign callbacks no more',
+      description: 'The key is gone at once, and one that signs beside it too.',
+      access: 'webhooks:manage',
+      answer,
+      async handle({ caller }) {
+        await database.transaction((transaction) => webhookKeys.remove(transaction, caller.accountId));
+        return readKey(caller.accountId);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: `${PATH}/test`,
+      operationId: 'testWebhook',
+      tag: 'Webhooks',
+      summary: 'Send a test callback',
+      description: 'Posts the detail of a task that never was, signed like a real callback, and tells what came of it.',
+      access: 'webhooks:manage',
+      budget: 'create',
+      body: { kind: 'json', schema: TestDeliverySchema },
+      answer: { kind: 'data', schema: TestDeliveryResultSchema },
+      async handle({ caller, body: { url } }) {
+        const checked = checkUrl(url, http.egressPolicy);
+        if (!checked.ok) throw invalidRequest(`invalid request: url: ${checked.problem}`);
+        const now = http.now();
+        const taskId = newTaskId();
+        const delivery = await sendTestDelivery(http.egress, url, {
+          taskId,
+          timestampSeconds: Math.floor(now / 1000),
+          body: JSON.stringify(presentTask(exampleTask(taskId, caller, now), http.urlSigner, now)),
+          secrets: await webhookKeys.activeSecrets(database, caller.accountId, now),
+          headerPrefix: http.config.callbacks.headerPrefix,
+        });
+        return presentTestDelivery(delivery);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,20 @@
+/**
+ * The listener for operators, where there is a token for it (`ADMIN_TOKEN`): its own address beside the public one.
+ */
+import { createAdminApp } from '../http/admin-app.ts';
+import type { HttpContext } from '../http/context.ts';
+import { PortInUseError, listen } from '../http/server.ts';
+import type { RunningServer } from '../http/server.ts';
+
+/** @returns undefined where the configuration has no token. @throws {PortInUseError} */
+export async function startAdminListener(http: HttpContext): Promise<RunningServer | undefined> {
+  const { admin } = http.config;
+  if (admin === undefined) return undefined;
+  const handle = createAdminApp(http, admin).callback();
+  const listening = listen(admin.http, (request, response) => void handle(request, response));
+  const server = await listening.catch((error: unknown) => {
+    throw error instanceof PortInUseError ? new PortInUseError(admin.http.port, 'ADMIN_PORT') : error;
+  });
+  http.logger.info({ url: server.url }, 'the admin listener is listening');
+  return server;
+}

@@ -1,0 +1,69 @@
+/**
+ * An account as its owner sees it (contract §7 `GET /account`).
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import type { Account } from '../accounts/accounts.ts';
+import { formatUsd } from '../domain/money.ts';
+import { Currency, UnixSeconds, secondsOf, usd } from './fields.ts';
+
+const Count = Type.Integer({ minimum: 0 });
+
+export const AccountSchema = Type.Object(
+  {
+    accountId: Type.String(),
+    name: Type.String(),
+    status: Type.Unsafe<'active' | 'suspended'>({ type: 'string', enum: ['active', 'suspended'] }),
+    balance: usd('What is available and what is held, together.'),
+    held: usd('Held for tasks that are not over.'),
+    available: usd('What new requests can be paid from.'),
+    currency: Currency,
+    limits: Type.Object(
+      {
+        createsPerMinute: Type.Integer({ minimum: 1, description: 'Creating requests per minute; as many at once.' }),
+        readsPerMinute: Type.Integer({ minimum: 1, description: 'All other requests.' }),
+        runningTasks: Type.Integer({ minimum: 0, description: 'Tasks that run at once; the others wait as `queued`.' }),
+        queuedTasks: Type.Integer({
+          minimum: 0,
+          description: 'Tasks that wait behind them; beyond that a create is 429.',
+        }),
+        persistentBytes: Type.Integer({ minimum: 0, description: 'Bytes of persistent storage.' }),
+      },
+      { additionalProperties: false },
+    ),
+    usage: Type.Object(
+      { runningTasks: Count, queuedTasks: Count, persistentBytes: Count },
+      { additionalProperties: false, description: 'How much of these limits is in use at this moment.' },
+    ),
+    created: UnixSeconds,
+  },
+  { additionalProperties: false },
+);
+
+export type WireAccount = Static<typeof AccountSchema>;
+
+export function presentAccount(account: Account): WireAccount {
+  const { availableMicroUsd, heldMicroUsd, limits } = account;
+  return {
+    accountId: account.id,
+    name: account.name,
+    status: account.status,
+    balance: formatUsd(availableMicroUsd + heldMicroUsd),
+    held: formatUsd(heldMicroUsd),
+    available: formatUsd(availableMicroUsd),
+    currency: 'USD',
+    limits: {
+      createsPerMinute: limits.createsPerMinute,
+      readsPerMinute: limits.readsPerMinute,
+      runningTasks: limits.runningCap,
+      queuedTasks: limits.queueCap,
+      persistentBytes: limits.storageCapBytes,
+    },
+    usage: {
+      runningTasks: account.running,
+      queuedTasks: account.queued,
+      persistentBytes: account.persistentBytes,
+    },
+    created: secondsOf(account.createdAt),
+  };
+}

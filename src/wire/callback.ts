@@ -1,0 +1,67 @@
+/**
+ * A task's callback as its owner sees it (contract §6): where it goes, where its delivery stands, and each attempt.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { LISTED_ATTEMPTS } from '../callbacks/attempts.ts';
+import type { CallbackRecord } from '../callbacks/attempts.ts';
+
+const AttemptSchema = Type.Object(
+  {
+    attempt: Type.Integer({ minimum: 1, description: 'Counted over all deliveries of the task.' }),
+    at: Type.Integer({ minimum: 0, description: 'Unix seconds: when it began.' }),
+    durationMs: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Null while it is under way, and where it was cut off.',
+    }),
+    status: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 100,
+      maximum: 999,
+      description: 'The HTTP status of the reply; null where none came.',
+    }),
+    errorClass: Type.Unsafe<'tls' | 'timeout' | 'unreachable' | null>({
+      type: ['string', 'null'],
+      enum: ['tls', 'timeout', 'unreachable', null],
+      description: 'Why no reply came.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** The `data` of `GET /tasks/{taskId}/callback/attempts`. */
+export const CallbackAttemptsSchema = Type.Object(
+  {
+    url: Type.Optional(
+      Type.String({ maxLength: 2048, description: 'Absent where the task has no callback, or its address was erased.' }),
+    ),
+    state: Type.Unsafe<CallbackRecord['state'] | 'none'>({
+      type: 'string',
+      enum: ['none', 'waiting', 'pending', 'delivered', 'exhausted', 'stopped'],
+      description: '`none`: the task has no callback; `waiting`: the task is not over yet; `stopped`: by a reply of 410.',
+    }),
+    attempts: Type.Array(AttemptSchema, {
+      maxItems: LISTED_ATTEMPTS,
+      description: 'In their order; only the last ones where there are more.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** @param callback undefined: the task has none. */
+export function presentCallback(callback: CallbackRecord | undefined): Static<typeof CallbackAttemptsSchema> {
+  if (callback === undefined) return { state: 'none', attempts: [] };
+  const { url, state, attempts } = callback;
+  return {
+    ...(url === '' ? {} : { url }),
+    state,
+    attempts: attempts.map(({ attempt, at, durationMs, httpStatus, errorClass }) => ({
+      attempt,
+      at,
+      durationMs,
+      status: httpStatus,
+      errorClass,
+    })),
+  };
+}

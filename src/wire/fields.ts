@@ -1,0 +1,29 @@
+/**
+ * Fields that many shapes have, in the spelling of the wire (contract, "Conventions"): times in Unix seconds, money as
+ * decimal strings in USD.
+ */
+import { Type } from 'typebox';
+
+export const UnixSeconds = Type.Integer({ minimum: 0 });
+
+/** A time that may be missing. */
+export function unixSecondsOrZero(description: string) {
+  return Type.Integer({ minimum: 0, description: `Unix seconds; 0: ${description}` });
+}
+
+/** An amount in an answer. */
+export function usd(description: string) {
+  return Type.String({ pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$', description });
+}
+
+/** An amount that a client gives: not negative, exact to the micro. */
+export function usdGiven(description: string) {
+  return Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$', description });
+}
+
+export const Currency = Type.Literal('USD');
+
+/** @returns whole Unix seconds; 0 where there is no such time. */
+export function secondsOf(time: Date | undefined): number {
+  return time === undefined ? 0 : Math.floor(time.getTime() / 1000);
+}

@@ -1,0 +1,160 @@
+/**
+ * Stored outputs as their owner sees them (contract §5): the list, and what became of each id that was to be promoted or
+ * deleted. URLs are signed here, that is, whenever the list is read.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import type { UrlSigner } from '../files/signed-url.ts';
+import { MAX_LISTED } from '../outputs/list-outputs.ts';
+import type { OutputPage, OutputStatus, StoredOutput } from '../outputs/list-outputs.ts';
+import { STORAGE_REFUSALS } from '../tasks/storage-operations.ts';
+import type { StorageDecision, StorageRefusal } from '../tasks/storage-operations.ts';
+import { outputFileName } from './task.ts';
+
+/** Contract §5: "a JSON array of 1-50 output ids". */
+const MAX_IDS = 50;
+/** Ids are of this form; what names no output of the account is refused by the answer, not as a wrong request. */
+const OUTPUT_ID = '^[A-Za-z0-9_-]{1,64}$';
+
+const Tier = Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp', 'persistent'] });
+const STATUSES = ['available', 'pending', 'deleted'] as const satisfies readonly OutputStatus[];
+
+export const StorageQuerySchema = Type.Object(
+  {
+    page: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        default: 1,
+        description: `From 1. Only the first ${MAX_LISTED} rows can be paged through.`,
+        'x-clamped': true,
+      }),
+    ),
+    size: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Rows of a page.', 'x-clamped': true }),
+    ),
+    storage_tier: Type.Optional(Tier),
+    taskId: Type.Optional(Type.String({ pattern: OUTPUT_ID, description: 'Only the outputs of this task.' })),
+    type: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9_]{1,32}$',
+        description: '`image video audio first_frame last_frame thumbnail`, an open set.',
+      }),
+    ),
+    status: Type.Optional(
+      Type.Unsafe<OutputStatus>({
+        type: 'string',
+        enum: [...STATUSES],
+        description: 'Default: everything that is not deleted.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const StorageItemSchema = Type.Object(
+  {
+    id: Type.String(),
+    taskId: Type.String({ description: 'The task that made it.' }),
+    model: Type.String({ description: 'The resolved full name.' }),
+    type: Type.String({ description: '`image video audio first_frame last_frame thumbnail`, an open set.' }),
+    mimeType: Type.String(),
+    size: Type.Integer({ minimum: 0, description: 'Bytes.' }),
+    url: Type.String({ description: 'Downloadable without a key; empty for what is deleted.' }),
+    expireAt: Type.Integer({ minimum: 0, description: 'Unix seconds: when `url` stops working; 0 without one.' }),
+    storage_tier: Tier,
+    status: Type.Unsafe<OutputStatus>({
+      type: 'string',
+      enum: [...STATUSES],
+      description: '`pending` while it is being promoted; `deleted` also once its retention has ended.',
+    }),
+    created: Type.Integer({ minimum: 0, description: 'Unix seconds.' }),
+    retainUntil: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 for persistent ones.' }),
+  },
+  { additionalProperties: false },
+);
+
+export const StorageListSchema = Type.Object(
+  {
+    page: Type.Integer({ minimum: 1 }),
+    size: Type.Integer({ minimum: 1, maximum: 100 }),
+    total: Type.Integer({ minimum: 0, maximum: MAX_LISTED, description: `Exact up to ${MAX_LISTED}.` }),
+    totalIsCapped: Type.Optional(Type.Literal(true, { description: 'There are more than `total`.' })),
+    items: Type.Array(StorageItemSchema, { maxItems: 100, description: 'Newest first.' }),
+  },
+  { additionalProperties: false },
+);
+
+export const OutputIdsSchema = Type.Array(Type.String({ pattern: OUTPUT_ID }), {
+  minItems: 1,
+  maxItems: MAX_IDS,
+  description: 'Ids of outputs; one given twice is one.',
+});
+
+export const StorageDecisionSchema = Type.Object(
+  {
+    accepted: Type.Array(Type.String(), { maxItems: MAX_IDS }),
+    rejected: Type.Array(
+      Type.Object(
+        {
+          id: Type.String(),
+          reason: Type.Unsafe<StorageRefusal>({
+            type: 'string',
+            enum: [...STORAGE_REFUSALS],
+            description:
+              '`not_owned`: there is no such output of this account. `insufficient`: the balance does not cover its first day. `cap_exceeded`: it does not fit under the storage cap. `not_promotable`: it is persistent already. `already_deleted`: deleted, or its retention has ended. `storage_op_pending`: it is being promoted.',
+          }),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: MAX_IDS },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Whether a text can be an output's id. */
+export function isOutputId(text: string): boolean {
+  return new RegExp(OUTPUT_ID).test(text);
+}
+
+/** Presents a page of the list, signing a fresh URL for each output that is kept. */
+export function presentOutputPage(
+  { items, total, isTotalCapped }: OutputPage,
+  place: { readonly page: number; readonly size: number },
+  signer: UrlSigner,
+): Static<typeof StorageListSchema> {
+  return {
+    page: place.page,
+    size: place.size,
+    total,
+    ...(isTotalCapped ? { totalIsCapped: true } : {}),
+    items: items.map((output) => presentStoredOutput(output, signer)),
+  };
+}
+
+function presentStoredOutput(output: StoredOutput, signer: UrlSigner): Static<typeof StorageItemSchema> {
+  const { url, expireAt } =
+    output.status === 'deleted'
+      ? { url: '', expireAt: 0 }
+      : signer.sign({ outputId: output.id, fileName: outputFileName(output.taskId, output) });
+  return {
+    id: output.id,
+    taskId: output.taskId,
+    model: output.model,
+    type: output.type,
+    mimeType: output.mimeType,
+    size: output.sizeBytes,
+    url,
+    expireAt,
+    storage_tier: output.storageTier,
+    status: output.status,
+    created: output.createdAt,
+    retainUntil: output.retainUntil ?? 0,
+  };
+}
+
+/** Presents what became of each id. */
+export function presentDecision({ accepted, rejected }: StorageDecision): Static<typeof StorageDecisionSchema> {
+  return { accepted: [...accepted], rejected: [...rejected] };
+}

@@ -1,0 +1,82 @@
+/** The listener for operators obeys the rules of the public one, and has an address and a credential of its own. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
+import { ConfigurationError } from '../../src/config/environment.ts';
+
+const TOKEN = 't'.repeat(32);
+const LEAST = {
+  DATABASE_URL: 'postgres://user:password@db:5432/darkroom',
+  TEMPORAL_ADDRESS: 'temporal:7233',
+  STORE_URL: 'file:///var/lib/darkroom',
+  URL_SIGNING_KEY: 's'.repeat(32),
+  ENCRYPTION_KEY: 'e'.repeat(32),
+  ADMIN_TOKEN: TOKEN,
+};
+
+function load(environment: NodeJS.ProcessEnv = {}): Config {
+  return loadConfig({ ...LEAST, ...environment });
+}
+
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    load(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.problems;
+  }
+}
+
+describe('the admin listener', () => {
+  it('is there only where there is a token', () => {
+    assert.equal(load({ ADMIN_TOKEN: '' }).admin, undefined);
+    assert.equal(load().admin?.token, TOKEN);
+  });
+
+  it('is on loopback, beside the public one, by default', () => {
+    const { admin } = load();
+
+    assert.equal(admin?.http.host, '127.0.0.1');
+    assert.equal(admin.http.port, 8788);
+    assert.equal(admin.http.requiresHttps, false);
+    assert.equal(load({ ADMIN_HOST: '::1', ADMIN_PORT: '0' }).admin?.http.port, 0);
+  });
+
+  it('needs a token that is long and can be sent', () => {
+    assert.deepEqual(problemsOf({ ADMIN_TOKEN: 'hush hush' }).length, 2);
+    for (const token of ['with a blank'.repeat(5), 'ü'.repeat(40), `${'x'.repeat(40)}\n`]) {
+      const problems = problemsOf({ ADMIN_TOKEN: token });
+      assert.deepEqual(problems, ['ADMIN_TOKEN: want visible ASCII characters without blanks']);
+      assert.ok(!problems.join('\n').includes(token));
+    }
+  });
+
+  it('needs a port of its own', () => {
+    assert.deepEqual(problemsOf({ ADMIN_PORT: '8787' }), [
+      'ADMIN_PORT and PORT are both 8787: each needs its own port',
+    ]);
+    assert.equal(problemsOf({ ADMIN_PORT: 'x' }).length, 1);
+    assert.equal(problemsOf({ ADMIN_PORT: '65536' }).length, 1);
+  });
+
+  it('beyond loopback is refused without a certificate or trusted proxies, wherever the public one listens', () => {
+    for (const host of ['0.0.0.0', '::', '192.168.1.10', 'admin.example.com']) {
+      const [problem, ...more] = problemsOf({ ADMIN_HOST: host });
+      assert.match(problem ?? '', new RegExp(`^ADMIN_HOST is ${host}, which is not loopback`));
+      assert.deepEqual(more, []);
+    }
+    // Nothing is wrong with it where there is no such listener.
+    assert.deepEqual(problemsOf({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: '' }), []);
+  });
+
+  it('beyond loopback needs HTTPS of each request behind proxies, and speaks it itself with a certificate', () => {
+    const proxied = load({ ADMIN_HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.0/8' });
+    assert.equal(proxied.admin?.http.requiresHttps, true);
+    assert.equal(proxied.http.requiresHttps, false);
+    const own = load({ ADMIN_HOST: '0.0.0.0', TLS_CERT_FILE: '/c', TLS_KEY_FILE: '/k' });
+    assert.equal(own.admin?.http.requiresHttps, false);
+    assert.deepEqual(own.admin.http.tls, { certificateFile: '/c', keyFile: '/k' });
+  });
+});

@@ -1,0 +1,64 @@
+/** Stored outputs in a whole Darkroom: promoted by its launcher and its worker, and looked after by its Schedules. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
+import { listStored } from '../http/stored-outputs.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+import { until } from '../support/darkroom-with-upstreams.ts';
+
+describe('a promotion in a whole Darkroom', () => {
+  let darkroom: Darkroom;
+  before(async () => {
+    darkroom = await startDarkroom();
+  });
+  after(() => darkroom.stop());
+
+  it('is accepted at once and persistent soon, by a workflow that anyone can find by the output', async () => {
+    const { client } = await darkroom.createAccount();
+    const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset' } });
+    const task = await client.untilTerminal(created.body.data.taskId);
+    const [output] = task.output ?? [];
+    assert.ok(output);
+
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => client.send('POST', '/v1/storages/promote', [output.id])),
+    );
+
+    const decisions = answers.map(({ body }) => body.data as unknown as { accepted: readonly string[] });
+    assert.equal(decisions.filter(({ accepted }) => accepted.length === 1).length, 1);
+    await until(20_000, 'the output is not persistent', async () => {
+      const [item] = (await listStored({ client })).items;
+      return item?.storage_tier === 'persistent' && item.status === 'available' && item.retainUntil === 0;
+    });
+    const workflow = darkroom.temporal.workflow.getHandle(promotionWorkflowId(output.id));
+    assert.deepEqual(await workflow.result(), { state: 'persistent' });
+    const [item] = (await listStored({ client }, '?storage_tier=persistent')).items;
+    const bytes = Buffer.from(await (await fetch(item?.url ?? '')).arrayBuffer());
+    assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
+    const rows = await darkroom.testDatabase.database.query({
+      name: 'test_persistent_bytes',
+      text: 'SELECT sum(persistent_bytes)::float8 AS bytes FROM account_counters',
+    });
+    assert.deepEqual(rows, [{ bytes: output.sizeBytes }]);
+  });
+
+  it('has its passes started by Schedules', async () => {
+    const ids = [];
+    for await (const { scheduleId } of darkroom.temporal.schedule.list()) ids.push(scheduleId);
+    for (const id of ['expire-outputs', 'sweep-deleted', 'sweep-unnamed', 'meter-storage']) {
+      const handle = darkroom.temporal.schedule.getHandle(`darkroom-${id}`);
+      await handle.trigger();
+      await until(30_000, `${id} has not ended well`, async () => {
+        const { info } = await handle.describe();
+        const [action] = info.recentActions;
+        if (action === undefined) return false;
+        const { workflowId, firstExecutionRunId } = action.action.workflow;
+        const { status } = await darkroom.temporal.workflow.getHandle(workflowId, firstExecutionRunId).describe();
+        assert.notEqual(status.name, 'FAILED');
+        return status.name === 'COMPLETED';
+      });
+    }
+  });
+});

@@ -1,0 +1,55 @@
+/** What becomes of tasks whose outputs cannot be stored (contract §3 `STORAGE_UNAVAILABLE`). */
+import assert from 'node:assert/strict';
+import { readFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+
+describe('a store that is away until the deadline', () => {
+  let darkroom: Darkroom;
+  let modelsDir: string;
+  before(async () => {
+    modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+    const swatch = JSON.parse(await readFile(packageFile('bench/models/swatch.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    const limits = { queuedSeconds: 600, handlingSeconds: 3, archivingSeconds: 3 };
+    const pricing = { unit: 'image', usd: '0.5' };
+    await writeFile(
+      path.join(modelsDir, 'swatch.json'),
+      JSON.stringify({ ...swatch, name: 'test/hasty', limits, pricing }),
+    );
+    darkroom = await startDarkroom({ environment: { MODELS_DIR: modelsDir } });
+  });
+  after(async () => {
+    await darkroom.stop();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
+
+  it('fails the task as STORAGE_UNAVAILABLE, for nothing, and the next one succeeds when it is back', async () => {
+    const { client } = await darkroom.createAccount();
+    const { storeFolder } = darkroom;
+    const first = await client.create({ model: 'test/hasty', input: { prompt: 'grey' } });
+    assert.equal((await client.untilTerminal(first.body.data.taskId)).status, 'success');
+    await rename(storeFolder, `${storeFolder}-away`);
+    await writeFile(storeFolder, 'no folder');
+    const created = await client.create({ model: 'test/hasty', input: { prompt: 'grey' } });
+
+    const failed = await client.untilTerminal(created.body.data.taskId);
+
+    assert.equal(failed.status, 'fail');
+    assert.equal(failed.error?.code, 'STORAGE_UNAVAILABLE');
+    assert.equal(failed.billing.captured, '0');
+    assert.equal(failed.billing.released, '0.5');
+    await rm(storeFolder);
+    await rename(`${storeFolder}-away`, storeFolder);
+    const again = await client.create({ model: 'test/hasty', input: { prompt: 'grey' } });
+    assert.equal((await client.untilTerminal(again.body.data.taskId)).status, 'success');
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
+  });
+});

@@ -1,0 +1,302 @@
+/**
+ * Retention, sweeping and metering by the workflows that the Schedules start, on a real Temporal server and a clock that
+ * the test advances: the app, the launcher and a worker run in this process.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { utimes } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.ts';
+import { readAccount } from '../../src/accounts/accounts.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { ObjectNotFoundError } from '../../src/files/object-store.ts';
+import { recordUpload, uploadKey } from '../../src/files/uploads.ts';
+import { startLauncher } from '../../src/processes/launcher.ts';
+import type { Launcher } from '../../src/processes/launcher.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
+import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import type { ExpireResult, MeterResult, SweepInput, SweepResult } from '../../workflows/contracts.ts';
+import type { ServedAccount, ServedApp } from '../http/serve.ts';
+import { listStored, serveWithClock, storeOutput } from '../http/stored-outputs.ts';
+import type { AppWithClock } from '../http/stored-outputs.ts';
+import { body } from '../tasks/task-room.ts';
+import { until } from '../support/darkroom-with-upstreams.ts';
+import { createTestNamespace } from '../support/test-namespace.ts';
+import type { TestNamespace } from '../support/test-namespace.ts';
+
+// The worker in this process tells of its start and its end.
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+describe('what is stored', () => {
+  let app: AppWithClock;
+  let served: ServedApp;
+  let namespace: TestNamespace;
+  let worker: Worker;
+  let finished: Promise<void>;
+  let launcher: Launcher;
+
+  before(async () => {
+    app = await serveWithClock();
+    ({ served } = app);
+    namespace = await createTestNamespace();
+    const gateway = createWorkflowGateway(namespace.client);
+    worker = await Worker.create({
+      connection: namespace.connection,
+      namespace: namespace.name,
+      taskQueue: TASK_QUEUES.media,
+      workflowBundle: await loadWorkflowBundle(silentLogger()),
+      activities: createActivities({
+        ...served.http,
+        providers: new Map(),
+        describeTask: (taskId) => gateway.describeTask(taskId),
+      }),
+    });
+    finished = worker.run();
+    const { database, definitions } = served.http;
+    launcher = startLauncher({ database, gateway, definitions, logger: silentLogger() });
+  });
+  after(async () => {
+    await launcher.close();
+    worker.shutdown();
+    await finished;
+    assert.deepEqual(await verifyLedger(served.room.database), []);
+    await namespace.close();
+    await served.close();
+  });
+
+  function run<Result>(type: string, ...args: unknown[]): Promise<Result> {
+    return namespace.client.workflow.execute(type, {
+      workflowId: newId('req'),
+      taskQueue: TASK_QUEUES.media,
+      args,
+    }) as Promise<Result>;
+  }
+  const expire = (): Promise<ExpireResult> => run('expireOutputs');
+  const sweep = (target: SweepInput['target'] = 'deleted'): Promise<SweepResult> => run('sweepObjects', { target });
+  const meter = (): Promise<MeterResult> => run('meterStorage');
+
+  async function isStored(key: string): Promise<boolean> {
+    try {
+      await served.store.head(key);
+      return true;
+    } catch (error) {
+      assert.ok(error instanceof ObjectNotFoundError);
+      return false;
+    }
+  }
+
+  async function stored(account: ServedAccount): Promise<{ taskId: string; id: string; key: string; end: number }> {
+    const { taskId, id } = await storeOutput(served, account, randomBytes(100));
+    const [item] = (await listStored(account, `?taskId=${taskId}`)).items;
+    return { taskId, id, key: `outputs/${taskId}/1`, end: (item?.retainUntil ?? NaN) * 1000 - Date.now() };
+  }
+
+  async function goneOf(id: string): Promise<unknown> {
+    const [row] = await served.room.rows(
+      `SELECT gone_reason AS reason, gone_at = retain_until AS "isAtItsEnd", bytes_deleted_at IS NOT NULL AS "isErased"
+         FROM outputs WHERE id = $1`,
+      id,
+    );
+    return row;
+  }
+
+  it('is downloadable by every URL to its very end, and expires after the last of them, bytes and all', async () => {
+    const account = await served.newAccount();
+    const { id, key, end } = await stored(account);
+
+    // The last URL that anyone can be given.
+    const [last] = (await app.later(end - 1_000, () => listStored(account))).items;
+    const url = last?.url ?? '';
+    const urlEnd = (last?.expireAt ?? 0) * 1000 - Date.now();
+
+    await app.later(end + 5_000, async () => {
+      await expire();
+      await sweep();
+      assert.deepEqual((await listStored(account)).items, []);
+      assert.equal((await fetch(url)).status, 200);
+    });
+    await app.later(urlEnd - 5_000, async () => {
+      await expire();
+      await sweep();
+      assert.equal((await fetch(url)).status, 200);
+      assert.equal(await isStored(key), true);
+    });
+    await app.later(urlEnd + 1_000, async () => assert.equal((await fetch(url)).status, 403));
+
+    await app.later(end + 36 * MINUTE_MS, async () => {
+      assert.ok((await expire()).outputs >= 1);
+      assert.equal((await expire()).outputs, 0);
+      assert.deepEqual(await goneOf(id), { reason: 'expired', isAtItsEnd: true, isErased: false });
+      assert.equal(await isStored(key), true);
+      await sweep();
+    });
+    assert.equal(await isStored(key), false);
+    assert.deepEqual(await goneOf(id), { reason: 'expired', isAtItsEnd: true, isErased: true });
+  });
+
+  it('persistently has no end', async () => {
+    const account = await served.newAccount();
+    const { id, key, end } = await stored(account);
+    await account.client.send('POST', '/v1/storages/promote', [id]);
+    launcher.wake();
+    await until(20_000, 'the output is not persistent', async () => {
+      const [item] = (await listStored(account)).items;
+      return item?.storage_tier === 'persistent';
+    });
+
+    await app.later(end + 30 * DAY_MS, async () => {
+      await expire();
+      await sweep();
+      await sweep('unnamed');
+      const [item] = (await listStored(account)).items;
+      assert.equal(item?.id, id);
+      assert.equal((await fetch(item?.url ?? '')).status, 200);
+    });
+    assert.equal(await isStored(key), true);
+  });
+
+  it('loses its bytes a minute after it was deleted, on the disk too', async () => {
+    const account = await served.newAccount();
+    const { id, key } = await stored(account);
+    await account.client.send('DELETE', `/v1/storages/${id}`);
+
+    await sweep();
+    assert.equal(await isStored(key), true);
+    await app.later(61_000, () => Promise.all([sweep(), sweep()]));
+
+    assert.equal(await isStored(key), false);
+    assert.deepEqual(await app.later(61_000, sweep), { deleted: 0 });
+  });
+
+  it('keeps its bytes as long as an open task refers to them', async () => {
+    const account = await served.newAccount();
+    const { id, key } = await stored(account);
+    const { taskId } = (await account.client.create(body())).body.data;
+    await served.room.rows('INSERT INTO task_inputs (task_id, object_key) VALUES ($1, $2)', taskId, key);
+    await account.client.send('DELETE', `/v1/storages/${id}`);
+
+    await app.later(2 * DAY_MS, sweep);
+    await app.later(2 * DAY_MS, () => sweep('unnamed'));
+    assert.equal(await isStored(key), true);
+    await settleTask(
+      served.room.database,
+      taskId as TaskId,
+      { status: 'fail', reason: 'provider_error' },
+      { retentionDays: 7 },
+    );
+    await app.later(2 * DAY_MS, sweep);
+
+    assert.equal(await isStored(key), false);
+  });
+
+  it('goes for uploads as for outputs', async () => {
+    const account = await served.newAccount();
+    const id = newId('file');
+    const objectKey = uploadKey(id);
+    const put = await served.store.put(objectKey, randomBytes(10), { mimeType: 'image/png' });
+    const upload = { id, accountId: account.id, objectKey, mimeType: 'image/png', ...put };
+    await recordUpload(served.room.database, upload, Date.now());
+
+    await app.later(24 * HOUR_MS + MINUTE_MS, async () => {
+      await expire();
+      await sweep();
+      await sweep('unnamed');
+    });
+    assert.equal(await isStored(objectKey), true);
+    await app.later(25 * HOUR_MS, async () => assert.equal((await expire()).files, 1));
+    await app.later(25 * HOUR_MS + 2 * MINUTE_MS, sweep);
+    assert.equal(await isStored(objectKey), false);
+  });
+
+  it('goes for what nothing names after 24 h, and for that alone', async () => {
+    const account = await served.newAccount();
+    const { key } = await stored(account);
+    const { taskId } = (await account.client.create(body())).body.data;
+    const produced = `outputs/zz/${taskId}-produced`;
+    await served.room.rows(
+      `INSERT INTO generations (task_id, upstream, state, files) VALUES ($1, 'test', 'produced', $2)`,
+      taskId,
+      JSON.stringify([{ key: produced, sizeBytes: 1, sha256: '' }, { url: 'https://example.com/x.png' }]),
+    );
+    const left = [`outputs/zz/${taskId}-left`, `files/zz/${taskId}-left`];
+    const elsewhere = `elsewhere/${taskId}`;
+    const young = `outputs/zz/${taskId}-young`;
+    for (const each of [...left, produced, elsewhere, young]) {
+      await served.store.put(each, randomBytes(10), { mimeType: 'image/png' });
+    }
+    const root = served.http.config.store.storeUrl.replace('file://', '');
+    const aDayAgo = new Date(Date.now() - DAY_MS - MINUTE_MS);
+    for (const each of [...left, produced, elsewhere, key]) await utimes(path.join(root, each), aDayAgo, aDayAgo);
+
+    assert.deepEqual(await sweep('unnamed'), { deleted: 2 });
+
+    for (const each of left) assert.equal(await isStored(each), false, each);
+    for (const each of [key, produced, elsewhere, young]) assert.equal(await isStored(each), true, each);
+  });
+
+  it('forgets rate limits that nobody used for an hour', async () => {
+    await served.room.rows(
+      `INSERT INTO rate_buckets (id, tokens, leases, updated_at)
+       VALUES ('idle', 1, '{}', now() - interval '61 minutes'), ('used', 1, '{}', now() - interval '59 minutes')`,
+    );
+
+    await sweep();
+
+    const rows = await served.room.rows(`SELECT id FROM rate_buckets WHERE id IN ('idle', 'used')`);
+    assert.deepEqual(rows, [{ id: 'used' }]);
+  });
+
+  it('is promoted although its workflow was lost, when the next pass asks for it again', async () => {
+    const account = await served.newAccount();
+    const { id } = await stored(account);
+    await served.room.database.transaction(async (transaction) => {
+      const name = 'test_lost_promotion';
+      await transaction.query({ name, text: 'UPDATE outputs SET pending_since = now() WHERE id = $1' }, [id]);
+      await transaction.query(
+        {
+          name: `${name}_bytes`,
+          text: 'UPDATE account_counters SET persistent_bytes = persistent_bytes + 100 WHERE account_id = $1',
+        },
+        [account.id],
+      );
+    });
+    assert.equal((await expire()).requested, 0);
+
+    await app.later(3 * MINUTE_MS, async () => {
+      assert.equal((await expire()).requested, 1);
+      await until(20_000, 'the output is not persistent', async () => {
+        const [item] = (await listStored(account)).items;
+        return item?.storage_tier === 'persistent' && item.status === 'available';
+      });
+    });
+  });
+
+  it('is metered by the day, and returns to temp when nobody pays for a week', async () => {
+    const account = await served.newAccount({ microUsd: 10_000n });
+    const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
+    await served.succeed(taskId, randomBytes(100));
+    const [item] = (await listStored(account)).items;
+    assert.equal(item?.storage_tier, 'persistent');
+    assert.equal((await readAccount(served.room.database, account.id)).availableMicroUsd, 0n);
+
+    const first = await app.later(8 * DAY_MS, meter);
+    assert.ok(first.days >= 8);
+    assert.deepEqual(await app.later(8 * DAY_MS, meter), { days: 0, returned: 0 });
+    assert.ok(first.returned >= 1);
+
+    const [returned] = (await listStored(account)).items;
+    assert.equal(returned?.storage_tier, 'temp');
+    assert.ok((returned?.retainUntil ?? 0) * 1000 >= Date.now() + 15 * DAY_MS - MINUTE_MS);
+  });
+});

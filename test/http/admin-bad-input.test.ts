@@ -1,0 +1,206 @@
+/** What operators send that is wrong: refused with a word of what, never a 500, and nothing is changed. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/domain/ids.ts';
+import { errorOf, raw } from './raw-request.ts';
+import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
+import type { ServedAdmin } from './serve-admin.ts';
+
+let admin: ServedAdmin;
+let accountId: string;
+before(async () => {
+  admin = await serveAdmin();
+  const { body } = await admin.ask<{ accountId: string }>('POST', '/admin/accounts', { name: 'studio', usd: '10' });
+  ({ accountId } = body.data);
+});
+after(() => admin.close());
+
+/** Bodies that are wrong whatever the route wants. */
+const NO_OBJECTS = [null, [], 'text', 1, true, [{ name: 'x' }]];
+const NAMES = ['', 'x'.repeat(101), 'two\nlines', 'nul\0', '\ud800', 1, null, {}, []];
+const AMOUNTS = ['', ' 1', '1 ', '+1', '1e3', '.5', '1.', '0.0000001', '1'.repeat(13), 'NaN', '١', 1, null, {}, ['1']];
+const REFERENCES = ['', 'with blank', 'x'.repeat(201), 'ümlaut', 'nul\0', 1, null];
+const LIMITS: readonly unknown[] = [
+  { createsPerMinute: 0 },
+  { createsPerMinute: 1.5 },
+  { createsPerMinute: '60' },
+  { createsPerMinute: null },
+  { readsPerMinute: -1 },
+  { readsPerMinute: 1e300 },
+  { runningTasks: -1 },
+  { runningTasks: 1_000_001 },
+  { queuedTasks: Number.MAX_SAFE_INTEGER },
+  { persistentBytes: -1 },
+  { persistentBytes: 1e16 },
+  { runningCap: 1 },
+  { constructor: 1 },
+  [],
+  null,
+  1,
+];
+
+function wrongBodies(good: Record<string, unknown>, fields: Record<string, readonly unknown[]>): unknown[] {
+  const wrong: unknown[] = [...NO_OBJECTS, { ...good, other: 1 }, { ...good, constructor: 1 }];
+  for (const [field, values] of Object.entries(fields)) {
+    for (const value of values) wrong.push({ ...good, [field]: value });
+  }
+  return wrong;
+}
+
+async function expectRefused(method: string, path: string, bodies: readonly unknown[]): Promise<void> {
+  for (const body of bodies) {
+    const { status, body: answer } = await admin.ask(method, path, body);
+    assert.equal(status, 400, `${method} ${path} ${JSON.stringify(body)}`);
+    assert.equal(answer.error_code, 'INVALID_REQUEST');
+    assert.match(answer.message, /^(invalid request: |additional properties not allowed: )/, JSON.stringify(body));
+  }
+}
+
+async function countAccounts(): Promise<number | undefined> {
+  const [row] = await admin.served.room.rows<{ accounts: number }>('SELECT count(*)::integer AS accounts FROM accounts');
+  return row?.accounts;
+}
+
+describe('a wrong body', () => {
+  it('makes no account', async () => {
+    const before = await countAccounts();
+
+    await expectRefused('POST', '/admin/accounts', [
+      ...wrongBodies({ name: 'x' }, { name: NAMES, usd: [...AMOUNTS, '-1'], limits: LIMITS }),
+      {},
+      { usd: '1' },
+    ]);
+
+    assert.equal(await countAccounts(), before);
+  });
+
+  it('changes no account', async () => {
+    const path = `/admin/accounts/${accountId}`;
+    const before = (await admin.ask('GET', path)).body;
+
+    await expectRefused('PATCH', path, [...wrongBodies({}, { name: NAMES, limits: LIMITS }), {}]);
+    // The good half of a request is not done without the other.
+    await expectRefused('PATCH', path, [{ name: 'new', limits: { runningTasks: -1 } }]);
+
+    assert.deepEqual((await admin.ask('GET', path)).body, before);
+  });
+
+  it('books nothing', async () => {
+    const path = `/admin/accounts/${accountId}`;
+    const before = (await admin.ask('GET', path)).body;
+    const good = { usd: '1' };
+
+    const topUps = wrongBodies(good, { usd: [...AMOUNTS, '-1', '0', '0.000000'], reference: REFERENCES });
+    await expectRefused('POST', `${path}/top-up`, [...topUps, {}]);
+    const adjustments = wrongBodies(good, {
+      usd: [...AMOUNTS, '--1', '- 1', '0', '-0', '-0.0'],
+      reference: REFERENCES,
+      reason: ['', 'x'.repeat(501), 'two\nlines', 1, null],
+    });
+    await expectRefused('POST', `${path}/adjust`, [...adjustments, {}]);
+
+    assert.deepEqual((await admin.ask('GET', path)).body, before);
+  });
+
+  it('makes no key', async () => {
+    const path = `/admin/accounts/${accountId}/keys`;
+    const good = { name: 'x', scopes: ['tasks:read'] };
+
+    await expectRefused('POST', path, [
+      ...wrongBodies(good, {
+        name: NAMES,
+        scopes: [[], ['all'], ['tasks:read', 'tasks:read'], 'tasks:read', null, [1]],
+        models: [[], ['no/such-model'], [''], 'acme/pictures', null],
+        expiresAt: [1, -1, 1.5, '1', null, 1e300],
+        spendCaps: [{}, { day: '-1' }, { day: 1 }, { week: '1' }, [], null],
+      }),
+      {},
+    ]);
+
+    const { body } = await admin.ask<{ keys: unknown[] }>('GET', path);
+    assert.deepEqual(body.data.keys, []);
+  });
+
+  it('that is not JSON, too large or of another type is told so', async () => {
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' };
+    const send = async (sent: string, changes: Record<string, string> = {}) =>
+      errorOf(await raw(admin.url, 'POST', '/admin/accounts', { ...headers, ...changes }, sent));
+
+    assert.deepEqual(await send('{"name":'), { status: 400, code: 'INVALID_REQUEST' });
+    assert.deepEqual(await send('{"__proto__":{"name":"x"},"name":"x"}'), { status: 400, code: 'INVALID_REQUEST' });
+    assert.deepEqual(await send('name=x', { 'Content-Type': 'text/plain' }), {
+      status: 415,
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+    });
+    assert.deepEqual(await send(JSON.stringify({ name: 'x'.repeat(300_000) })), {
+      status: 413,
+      code: 'PAYLOAD_TOO_LARGE',
+    });
+  });
+});
+
+describe('an id that nothing has', () => {
+  const ids = ['acc_none', newId('acc'), '%00', 'a%2Fb', '..%2F..', '%F0%9F%98%80', 'x'.repeat(300), '__proto__', "';--"];
+
+  it('is 404 on every route, with the same body', async () => {
+    for (const id of ids) {
+      const requests: [string, string, unknown?][] = [
+        ['GET', `/admin/accounts/${id}`],
+        ['PATCH', `/admin/accounts/${id}`, { name: 'x' }],
+        ['PATCH', `/admin/accounts/${id}`, { limits: { runningTasks: 1 } }],
+        ['POST', `/admin/accounts/${id}/top-up`, { usd: '1' }],
+        ['POST', `/admin/accounts/${id}/adjust`, { usd: '1' }],
+        ['POST', `/admin/accounts/${id}/suspend`],
+        ['POST', `/admin/accounts/${id}/resume`],
+        ['GET', `/admin/accounts/${id}/keys`],
+        ['POST', `/admin/accounts/${id}/keys`, { name: 'x', scopes: ['tasks:read'] }],
+        ['GET', `/admin/accounts/${id}/ledger`],
+        ['GET', `/admin/accounts/${id}/usage`],
+        ['POST', `/admin/keys/${id}/rotate`],
+        ['DELETE', `/admin/keys/${id}`],
+      ];
+      for (const [method, path, body] of requests) {
+        const answer = await admin.ask(method, path, body);
+        assert.deepEqual(
+          answer.body,
+          { code: 404, message: 'not found', data: null, error_code: 'NOT_FOUND' },
+          `${method} ${path}`,
+        );
+      }
+    }
+  });
+});
+
+describe('a wrong query', () => {
+  it('is 400, and a size out of range is brought into it', async () => {
+    for (const path of [
+      '/admin/accounts?size=x',
+      '/admin/accounts?size=1.5',
+      '/admin/accounts?size=1&size=2',
+      '/admin/accounts?cursor=',
+      '/admin/accounts?cursor=%00',
+      '/admin/accounts?page=1',
+      '/admin/queues?x=1',
+      '/admin/ledger/verify?account=1',
+      `/admin/accounts/${accountId}?x=1`,
+      `/admin/accounts/${accountId}/ledger?kind=gift`,
+      `/admin/accounts/${accountId}/ledger?cursor=x`,
+      `/admin/accounts/${accountId}/usage?groupBy=week`,
+      `/admin/accounts/${accountId}/usage?from=yesterday`,
+    ]) {
+      const { status, body } = await admin.ask('GET', path);
+      assert.equal(status, 400, path);
+      assert.equal(body.error_code, 'INVALID_REQUEST');
+    }
+    for (const [size, used] of [
+      ['0', 1],
+      ['-5', 1],
+      ['1000', 100],
+    ] as const) {
+      const { body } = await admin.ask<{ size: number }>('GET', `/admin/accounts?size=${size}`);
+      assert.equal(body.data.size, used);
+    }
+    const { body } = await admin.ask<{ accounts: unknown[] }>('GET', '/admin/accounts?cursor=acc_none');
+    assert.deepEqual(body.data.accounts, []);
+  });
+});

@@ -1,0 +1,386 @@
+/** What operators do on the admin listener, and what the accounts' owners see of it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { adminRoutes } from '../../src/http/admin-routes.ts';
+import { publicRoutes } from '../../src/http/public-routes.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { PRICE, body } from '../tasks/task-room.ts';
+import { errorOf, raw } from './raw-request.ts';
+import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
+import type { ServedAdmin } from './serve-admin.ts';
+
+interface Account {
+  readonly accountId: string;
+  readonly name: string;
+  readonly status: string;
+  readonly available: string;
+  readonly held: string;
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+const DEFAULTS = {
+  createsPerMinute: 60,
+  readsPerMinute: 1_200,
+  runningTasks: 10,
+  queuedTasks: 1_000,
+  persistentBytes: 100_000_000_000,
+};
+
+let clock = Date.now();
+let admin: ServedAdmin;
+before(async () => {
+  admin = await serveAdmin({ now: () => clock });
+});
+after(() => admin.close());
+
+async function newAccount(changes: Record<string, unknown> = {}): Promise<Account> {
+  const { status, body: made } = await admin.ask<Account>('POST', '/admin/accounts', { name: 'studio', ...changes });
+  assert.equal(status, 200, made.message);
+  return made.data;
+}
+
+async function newKey(accountId: string, changes: Record<string, unknown> = {}): Promise<{ id: string; key: string }> {
+  const path = `/admin/accounts/${accountId}/keys`;
+  const { status, body: made } = await admin.ask<{ id: string; key: string }>('POST', path, {
+    name: 'first',
+    scopes: ['tasks:read', 'tasks:write', 'billing:read'],
+    ...changes,
+  });
+  assert.equal(status, 200, made.message);
+  return made.data;
+}
+
+function clientOf(key: string): ApiClient {
+  return new ApiClient([admin.served.url], key);
+}
+
+describe('the admin listener', () => {
+  it('serves whoever sends the token, and nobody else', async () => {
+    const paths = ['/admin/accounts', '/admin/queues', '/admin/ledger/verify'];
+    const { key } = await newKey((await newAccount()).accountId);
+    const wrong = [
+      {},
+      { Authorization: '' },
+      { Authorization: 'Bearer' },
+      { Authorization: `Basic ${ADMIN_TOKEN}` },
+      { Authorization: ADMIN_TOKEN },
+      { Authorization: `Bearer ${ADMIN_TOKEN}x` },
+      { Authorization: `Bearer ${ADMIN_TOKEN.slice(0, -1)}` },
+      { Authorization: `Bearer ${ADMIN_TOKEN.toUpperCase()}` },
+      { Authorization: `Bearer ${key}` },
+      { Authorization: [`Bearer ${ADMIN_TOKEN}`, `Bearer ${ADMIN_TOKEN}`] },
+    ];
+    for (const path of paths) {
+      assert.equal((await admin.ask('GET', path)).status, 200, path);
+      for (const headers of wrong) {
+        const answer = await raw(admin.url, 'GET', path, headers as Record<string, string>);
+        assert.deepEqual(errorOf(answer), { status: 401, code: 'UNAUTHORIZED' }, JSON.stringify(headers));
+        assert.equal(answer.headers['www-authenticate'], 'Bearer');
+        assert.ok(!answer.text.includes(ADMIN_TOKEN));
+      }
+    }
+  });
+
+  it('asks for the token on every one of its routes', async () => {
+    for (const route of adminRoutes(admin.served.http)) {
+      const path = route.path.replaceAll(/\{\w+\}/g, 'acc_1');
+      const answer = await raw(admin.url, route.method, path);
+      assert.equal(answer.status, 401, `${route.method} ${path}`);
+      assert.equal(route.access, 'operator');
+    }
+  });
+
+  it('limits attempts without the token from one address, and still serves the operator there', async () => {
+    const limited = await serveAdmin({ now: () => clock });
+    try {
+      const answers = [];
+      for (let attempt = 0; attempt < 70; attempt++) answers.push(await raw(limited.url, 'GET', '/admin/accounts'));
+
+      assert.equal(answers.filter(({ status }) => status === 401).length, 60);
+      const refused = answers.at(-1);
+      assert.ok(refused !== undefined);
+      assert.deepEqual(errorOf(refused), { status: 429, code: 'RATE_LIMITED' });
+      assert.equal(refused.headers['retry-after'], '1');
+      assert.equal((await limited.ask('GET', '/admin/accounts')).status, 200);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('has nothing of the public listener, and the public one nothing of it', async () => {
+    for (const { path, method } of adminRoutes(admin.served.http)) {
+      const answer = await raw(admin.served.url, method, path, { Authorization: `Bearer ${ADMIN_TOKEN}` });
+      assert.equal(answer.status, 404, path);
+    }
+    for (const { path, method } of publicRoutes(admin.served.http)) {
+      const answer = await raw(admin.url, method, path, { Authorization: `Bearer ${ADMIN_TOKEN}` });
+      assert.equal(answer.status, 404, path);
+    }
+  });
+
+  it('takes only HTTPS by a trusted proxy where it listens off loopback', async () => {
+    const { http } = admin.served;
+    assert.ok(http.config.admin !== undefined);
+    const strict = await serveAdmin({ environment: { ADMIN_HOST: '0.0.0.0', TRUSTED_PROXIES: '127.0.0.0/8' } });
+    try {
+      const url = strict.url.replace('0.0.0.0', '127.0.0.1');
+      const authorization = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+      assert.equal((await raw(url, 'GET', '/admin/accounts', authorization)).status, 400);
+      const forwarded = { ...authorization, 'X-Forwarded-Proto': 'https' };
+      assert.equal((await raw(url, 'GET', '/admin/accounts', forwarded)).status, 200);
+    } finally {
+      await strict.close();
+    }
+  });
+
+  it('answers in the same envelope, with the same errors', async () => {
+    const answer = await raw(admin.url, 'PUT', '/admin/accounts', { Authorization: `Bearer ${ADMIN_TOKEN}` });
+    assert.deepEqual(errorOf(answer), { status: 405, code: 'METHOD_NOT_ALLOWED' });
+    assert.deepEqual(String(answer.headers.allow).split(', ').toSorted(), ['GET', 'HEAD', 'POST']);
+    const unknown = await admin.ask('GET', '/admin/nothing');
+    assert.deepEqual(unknown.body, { code: 404, message: 'not found', data: null, error_code: 'NOT_FOUND' });
+    assert.match(unknown.headers.get('X-Request-Id') ?? '', /^req_/);
+  });
+});
+
+describe('accounts', () => {
+  it('are made with the limits of the contract, or others, and money', async () => {
+    const plain = await newAccount();
+    assert.deepEqual(plain.limits, DEFAULTS);
+    assert.equal(plain.available, '0');
+
+    const limits = { createsPerMinute: 5, readsPerMinute: 6, runningTasks: 0, queuedTasks: 8, persistentBytes: 9 };
+    const rich = await newAccount({ usd: '25.000001', limits });
+    assert.deepEqual(rich.limits, limits);
+    assert.equal(rich.available, '25.000001');
+    assert.deepEqual((await admin.ask('GET', `/admin/accounts/${rich.accountId}`)).body.data, rich);
+  });
+
+  it('change their name and limits; what is not named stays', async () => {
+    const { accountId } = await newAccount();
+    const path = `/admin/accounts/${accountId}`;
+
+    const renamed = await admin.ask<Account>('PATCH', path, { name: 'née Ωmega 🎬' });
+    assert.equal(renamed.body.data.name, 'née Ωmega 🎬');
+    assert.deepEqual(renamed.body.data.limits, DEFAULTS);
+    const limited = await admin.ask<Account>('PATCH', path, { limits: { runningTasks: 3 } });
+    assert.deepEqual(limited.body.data.limits, { ...DEFAULTS, runningTasks: 3 });
+    assert.equal(limited.body.data.name, 'née Ωmega 🎬');
+  });
+
+  it('are listed a page at a time, each once, oldest first', async () => {
+    for (let place = 0; place < 5; place++) await newAccount({ name: `listed ${place}` });
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const query = cursor === '' ? '?size=3' : `?size=3&cursor=${cursor}`;
+      const { body: page } = await admin.ask<{ accounts: Account[]; size: number; nextCursor?: string }>(
+        'GET',
+        `/admin/accounts${query}`,
+      );
+      assert.equal(page.data.size, 3);
+      assert.ok(page.data.accounts.length <= 3);
+      seen.push(...page.data.accounts.map(({ accountId }) => accountId));
+      cursor = page.data.nextCursor ?? '';
+    } while (cursor !== '');
+
+    const rows = await admin.served.room.rows<{ id: string }>('SELECT id FROM accounts ORDER BY created_at, id');
+    assert.deepEqual(
+      seen,
+      rows.map(({ id }) => id),
+    );
+  });
+
+  it('are suspended and resumed: requests are refused and served again', async () => {
+    const { accountId } = await newAccount({ usd: '1' });
+    const client = clientOf((await newKey(accountId)).key);
+    const path = `/admin/accounts/${accountId}`;
+    assert.equal((await client.create(body())).status, 200);
+
+    assert.equal((await admin.ask<Account>('POST', `${path}/suspend`)).body.data.status, 'suspended');
+    assert.equal((await admin.ask<Account>('POST', `${path}/suspend`)).body.data.status, 'suspended');
+    await untilStatus(client, 403);
+    assert.equal((await admin.ask<Account>('POST', `${path}/resume`)).body.data.status, 'active');
+    await untilStatus(client, 200);
+  });
+});
+
+/** What a key may is remembered for a second. */
+async function untilStatus(client: ApiClient, status: number): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while ((await client.send('GET', '/v1/account')).status !== status) {
+    assert.ok(Date.now() < deadline, `never answered ${status}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+  }
+}
+
+describe('money', () => {
+  interface BookedEntry {
+    readonly reference: string;
+    readonly amount: string;
+    readonly account: Account;
+  }
+
+  it('is added once under a reference, however often and at the same moment', async () => {
+    const { accountId } = await newAccount();
+    const path = `/admin/accounts/${accountId}/top-up`;
+    const reference = `invoice-${accountId}`;
+
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => admin.ask<BookedEntry>('POST', path, { usd: '12.5', reference })),
+    );
+
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    for (const { status, body: refused } of answers.filter((answer) => answer.status !== 200)) {
+      assert.equal(status, 400);
+      assert.match(refused.message, /reference invoice-acc_\w+ was used before; nothing was booked/);
+    }
+    const { body: read } = await admin.ask<Account>('GET', `/admin/accounts/${accountId}`);
+    assert.equal(read.data.available, '12.5');
+  });
+
+  it('is corrected up and down, and never below nothing', async () => {
+    const { accountId } = await newAccount({ usd: '2' });
+    const path = `/admin/accounts/${accountId}/adjust`;
+
+    const up = await admin.ask<BookedEntry>('POST', path, { usd: '0.5', reason: 'a picture that came late' });
+    assert.equal(up.body.data.account.available, '2.5');
+    assert.equal(up.body.data.amount, '0.5');
+    assert.match(up.body.data.reference, /^adjustment_/);
+    const down = await admin.ask<BookedEntry>('POST', path, { usd: '-2.5' });
+    assert.equal(down.body.data.account.available, '0');
+    const tooMuch = await admin.ask('POST', path, { usd: '-0.000001' });
+    assert.equal(tooMuch.status, 400);
+    assert.match(tooMuch.body.message, /cannot take more than is available/);
+  });
+
+  it('cannot be more than can be booked', async () => {
+    const { accountId } = await newAccount({ usd: '999999999999.999999' });
+    const path = `/admin/accounts/${accountId}`;
+
+    const answer = await admin.ask('POST', `${path}/top-up`, { usd: '999999999999.999999' });
+    assert.equal(answer.status, 400);
+    assert.equal((await admin.ask('POST', `${path}/adjust`, { usd: '999999999999' })).status, 400);
+    assert.equal((await admin.ask<Account>('GET', path)).body.data.available, '999999999999.999999');
+  });
+
+  it('is listed and summed up for any account, as its owner sees it', async () => {
+    const { accountId } = await newAccount({ usd: '1' });
+    const { id: keyId, key } = await newKey(accountId);
+    const client = clientOf(key);
+    const { body: created } = await client.create(body());
+    await claimOutbox(admin.served.room.database, 100);
+    const verdict = { status: 'success', outputs: [], capturedMicroUsd: PRICE } as const;
+    await settleTask(admin.served.room.database, created.data.taskId as TaskId, verdict, { retentionDays: 7 });
+
+    const ledger = await admin.ask<{ entries: { kind: string; keyId: string | null }[] }>(
+      'GET',
+      `/admin/accounts/${accountId}/ledger?size=2`,
+    );
+    assert.deepEqual(
+      ledger.body.data.entries.map(({ kind, keyId: by }) => [kind, by]),
+      [
+        ['capture', keyId],
+        ['hold', keyId],
+      ],
+    );
+    assert.deepEqual(ledger.body, (await client.send('GET', '/v1/account/ledger?size=2')).body);
+    const usage = await admin.ask<{ rows: unknown[]; total: { captured: string } }>(
+      'GET',
+      `/admin/accounts/${accountId}/usage?groupBy=keyId`,
+    );
+    assert.deepEqual(usage.body.data.rows, [{ keyId, captured: '0.01', count: 1 }]);
+    assert.deepEqual(usage.body, (await client.send('GET', '/v1/account/usage?groupBy=keyId')).body);
+  });
+
+  it('is proved to add up, or not', async () => {
+    const proof = await admin.ask<{ holds: boolean; violations: unknown[] }>('GET', '/admin/ledger/verify');
+    assert.deepEqual(proof.body.data, { holds: true, violations: [] });
+
+    const { accountId } = await newAccount({ usd: '1' });
+    const change = 'UPDATE account_counters SET available_micro_usd = available_micro_usd + $2 WHERE account_id = $1';
+    await admin.served.room.rows(change, accountId, 1);
+    const broken = await admin.ask<{ holds: boolean; violations: { subject: string }[] }>('GET', '/admin/ledger/verify');
+    await admin.served.room.rows(change, accountId, -1);
+    assert.equal(broken.status, 200);
+    assert.equal(broken.body.data.holds, false);
+    assert.ok(broken.body.data.violations.every(({ subject }) => subject === accountId));
+  });
+});
+
+describe('keys', () => {
+  it('are made with any rights, shown once, listed without their text', async () => {
+    const { accountId } = await newAccount({ usd: '1' });
+    const { id, key } = await newKey(accountId, {
+      models: ['acme/pictures'],
+      expiresAt: Math.floor(clock / 1000) + 60,
+      spendCaps: { day: '0.01' },
+    });
+
+    const { body: list } = await admin.ask<{ keys: Record<string, unknown>[] }>('GET', `/admin/accounts/${accountId}/keys`);
+    assert.equal(list.data.keys.length, 1);
+    assert.equal(list.data.keys[0]?.['id'], id);
+    assert.deepEqual(list.data.keys[0]['spendCaps'], { day: '0.01', total: null });
+    assert.ok(!JSON.stringify(list).includes(key));
+    const client = clientOf(key);
+    assert.equal((await client.create(body())).status, 200);
+    assert.equal((await client.create(body())).status, 402);
+    assert.equal((await client.create(body({ model: 'acme/free' }))).status, 403);
+  });
+
+  it('are rotated: both work until the old one ends', async () => {
+    const { accountId } = await newAccount();
+    const old = await newKey(accountId);
+    const { body: rotated } = await admin.ask<{ id: string; key: string }>('POST', `/admin/keys/${old.id}/rotate`, {
+      overlapSeconds: 100,
+    });
+    for (const { key } of [old, rotated.data]) {
+      assert.equal((await clientOf(key).send('GET', '/v1/account')).status, 200);
+    }
+
+    clock += 101_000;
+    assert.equal((await clientOf(old.key).send('GET', '/v1/account')).status, 401);
+    assert.equal((await clientOf(rotated.data.key).send('GET', '/v1/account')).status, 200);
+    assert.equal((await admin.ask('POST', `/admin/keys/${old.id}/rotate`)).status, 400);
+  });
+
+  it('are revoked for ever, from the next request on', async () => {
+    const { id, key } = await newKey((await newAccount()).accountId);
+    assert.equal((await clientOf(key).send('GET', '/v1/account')).status, 200);
+
+    const { body: revoked } = await admin.ask('DELETE', `/admin/keys/${id}`);
+
+    assert.deepEqual(revoked.data, { keyId: id, revoked: true });
+    assert.equal((await clientOf(key).send('GET', '/v1/account')).status, 401);
+    assert.equal((await admin.ask('DELETE', `/admin/keys/${id}`)).status, 200);
+    assert.equal((await admin.ask('POST', `/admin/keys/${id}/rotate`)).status, 400);
+  });
+});
+
+describe('the queues', () => {
+  it('are told per account with the age of the oldest, and what Temporal is still to be told', async () => {
+    const quiet = await newAccount({ usd: '1' });
+    const busy = await newAccount({ usd: '1', limits: { runningTasks: 1 } });
+    const client = clientOf((await newKey(busy.accountId)).key);
+    for (let place = 0; place < 4; place++) assert.equal((await client.create(body())).status, 200);
+    await claimOutbox(admin.served.room.database, 1_000);
+    clock = Date.now() + 120_000;
+
+    const { body: queues } = await admin.ask<{
+      accounts: { accountId: string; queued: number; running: number; oldestQueuedSeconds: number }[];
+      outbox: { kind: string; waiting: number; due: number; oldestDueSeconds: number }[];
+    }>('GET', '/admin/queues');
+
+    const told = queues.data.accounts.find(({ accountId }) => accountId === busy.accountId);
+    assert.deepEqual([told?.queued, told?.running], [3, 1]);
+    assert.ok((told?.oldestQueuedSeconds ?? 0) >= 119 && (told?.oldestQueuedSeconds ?? 0) < 180);
+    assert.ok(!queues.data.accounts.some(({ accountId }) => accountId === quiet.accountId));
+    const starts = queues.data.outbox.find(({ kind }) => kind === 'start_task');
+    assert.ok(starts !== undefined && starts.waiting >= 1 && starts.due >= 1 && starts.oldestDueSeconds > 60);
+  });
+});

@@ -1,0 +1,137 @@
+/** `POST /v1/account/keys`: what it makes, and what it refuses. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { ApiClient } from '../support/api-client.ts';
+import { KEYS, ask, list, make as makeKey, works } from './keys-client.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const START = Date.parse('2027-03-01T12:00:00Z');
+
+let served: ServedApp;
+let account: ServedAccount;
+let nowMs = START;
+before(async () => {
+  served = await serveApp({ now: () => nowMs });
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+const make = (client: ApiClient, rights?: Record<string, unknown>) => makeKey(served, client, rights);
+
+describe('making a key', () => {
+  it('shows it once; it works at once, and is listed without its text', async () => {
+    const owner = await served.newAccount();
+    const expiresAt = START / 1000 + 3_600;
+
+    const made = await make(owner.client, {
+      name: 'Büro 🦊',
+      models: ['acme/pictures'],
+      expiresAt,
+      spendCaps: { day: '0.5', total: '12.000001' },
+    });
+
+    const { client, key, ...shown } = made;
+    assert.match(key, /^dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/);
+    assert.deepEqual(shown, {
+      id: key.split('_')[2],
+      name: 'Büro 🦊',
+      scopes: ['tasks:read', 'tasks:write'],
+      models: ['acme/pictures'],
+      expiresAt,
+      spendCaps: { day: '0.5', total: '12.000001' },
+      spent: { day: '0', total: '0' },
+      cappedBy: [made.id],
+      created: shown.created,
+      lastUsed: 0,
+      revoked: 0,
+      replacedBy: null,
+    });
+    assert.ok(await works(client));
+    assert.deepEqual(
+      (await list(owner.client)).find(({ id }) => id === made.id),
+      shown,
+    );
+  });
+
+  it('with the least there can be gives one for every model, without end and caps', async () => {
+    const { models, expiresAt, spendCaps, spent, cappedBy } = await make(account.client, { expiresAt: 0 });
+
+    assert.deepEqual([models, expiresAt, spendCaps, spent, cappedBy], [null, 0, null, null, []]);
+  });
+
+  const good = { name: 'x', scopes: ['tasks:read'] };
+  const bad: readonly (readonly [unknown, RegExp])[] = [
+    [{}, /^invalid request: missing property: name$/],
+    [[], /^invalid request: type: got array, want object$/],
+    ['null', /^invalid request: type: got null, want object$/],
+    [{ name: 'x' }, /^invalid request: missing property: scopes$/],
+    [{ ...good, name: null }, /^invalid request: name: type: got null, want string$/],
+    [{ ...good, name: '' }, /^invalid request: name: minLength: got 0, want 1$/],
+    [{ ...good, name: 'x'.repeat(101) }, /^invalid request: name: maxLength: got 101, want 100$/],
+    [{ ...good, name: 'two\nlines' }, /^invalid request: name: pattern: /],
+    [{ ...good, name: 'nul\0' }, /^invalid request: name: pattern: /],
+    [{ ...good, name: 'half \ud83d' }, /^invalid request: name: pattern: /],
+    [{ ...good, scopes: [] }, /^invalid request: scopes: minItems: got 0, want 1$/],
+    [{ ...good, scopes: 'tasks:read' }, /^invalid request: scopes: type: got string, want array$/],
+    [{ ...good, scopes: ['Tasks:read'] }, /^invalid request: scopes\.0: enum: got "Tasks:read", want one of /],
+    [{ ...good, scopes: ['tasks:read', 'tasks:read'] }, /^invalid request: scopes: uniqueItems: /],
+    [{ ...good, scopes: ['__proto__'] }, /^invalid request: scopes\.0: enum: /],
+    [{ ...good, models: null }, /^invalid request: models: type: got null, want array$/],
+    [{ ...good, models: [] }, /^invalid request: models: minItems: got 0, want 1$/],
+    [{ ...good, models: ['acme/pictures', 'acme/nothing'] }, /^invalid request: models\.1: got "acme\/nothing", want /],
+    [{ ...good, models: ['acme/routed@fast'] }, /^invalid request: models\.0: got "acme\/routed@fast", want /],
+    [{ ...good, models: ['Acme/pictures'] }, /^invalid request: models\.0: /],
+    [{ ...good, models: ['toString'] }, /^invalid request: models\.0: /],
+    [
+      { ...good, models: Array.from({ length: 101 }, (_, n) => `m${n}`) },
+      /^invalid request: models: maxItems: got 101/,
+    ],
+    [{ ...good, expiresAt: START / 1000 }, /^invalid request: expiresAt: got 1803902400, want a time in the future$/],
+    [{ ...good, expiresAt: 1 }, /^invalid request: expiresAt: got 1, want a time in the future$/],
+    [{ ...good, expiresAt: -1 }, /^invalid request: expiresAt: minimum: got -1, want 0$/],
+    [{ ...good, expiresAt: 1e300 }, /^invalid request: expiresAt: maximum: /],
+    [{ ...good, expiresAt: '2030-01-01' }, /^invalid request: expiresAt: type: got string, want integer$/],
+    [{ ...good, expiresAt: 1.5 }, /^invalid request: expiresAt: type: got number, want integer$/],
+    [{ ...good, spendCaps: {} }, /^invalid request: spendCaps: minProperties: got 0, want 1$/],
+    [{ ...good, spendCaps: null }, /^invalid request: spendCaps: type: got null, want object$/],
+    [{ ...good, spendCaps: { day: 5 } }, /^invalid request: spendCaps\.day: type: got integer, want string$/],
+    [{ ...good, spendCaps: { day: '-1' } }, /^invalid request: spendCaps\.day: pattern: /],
+    [{ ...good, spendCaps: { day: '1e3' } }, /^invalid request: spendCaps\.day: pattern: /],
+    [{ ...good, spendCaps: { total: '0.0000001' } }, /^invalid request: spendCaps\.total: pattern: /],
+    [{ ...good, spendCaps: { total: '9'.repeat(13) } }, /^invalid request: spendCaps\.total: pattern: /],
+    [{ ...good, spendCaps: { week: '1' } }, /^additional properties not allowed: spendCaps\.week$/],
+    [{ ...good, id: 'mine' }, /^additional properties not allowed: id$/],
+    ['{"name":"x","scopes":["tasks:read"],"__proto__":{}}', /^additional properties not allowed: __proto__$/],
+  ];
+  it('is refused with the field that is wrong, and makes nothing', async () => {
+    const owner = await served.newAccount();
+    for (const [sent, message] of bad) {
+      const answer = await ask(owner.client, 'POST', KEYS, sent);
+      assert.deepEqual([answer.status, answer.code], [400, 'INVALID_REQUEST'], JSON.stringify(sent));
+      assert.match(answer.message, message);
+    }
+    assert.equal((await list(owner.client)).length, 1);
+  });
+
+  it('ends at 100 keys that work, however many ask at once; replaced, ended and revoked ones do not count', async () => {
+    const owner = await served.newAccount();
+    const ended = await make(owner.client, { expiresAt: nowMs / 1000 + 1 });
+    nowMs += 1_000;
+    const [revoked, replaced] = [await make(owner.client), await make(owner.client)];
+    await ask(owner.client, 'DELETE', `${KEYS}/${revoked.id}`);
+    await ask(owner.client, 'POST', `${KEYS}/${replaced.id}/rotate`);
+    assert.ok(!(await works(ended.client)));
+
+    const sent = { name: 'x', scopes: ['tasks:read'] };
+    const answers = await Promise.all(Array.from({ length: 104 }, () => ask(owner.client, 'POST', KEYS, sent)));
+
+    // Two were there: the first one, and the replacement.
+    assert.equal(answers.filter(({ status }) => status === 200).length, 98);
+    const refused = answers.find(({ status }) => status !== 200);
+    assert.deepEqual([refused?.status, refused?.code], [400, 'INVALID_REQUEST']);
+    assert.match(refused?.message ?? '', /has 100 keys already/);
+    // Replacing one is possible all the same.
+    assert.equal((await ask(owner.client, 'POST', `${KEYS}/${answers[0]?.data.id}/rotate`)).status, 200);
+  });
+});

@@ -1,0 +1,296 @@
+/** `POST /v1/tasks/estimate` (contract §4): what a create would cost, and all that is wrong with it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { EstimateSchema } from '../../src/wire/estimate.ts';
+import type { WireEstimate } from '../../src/wire/estimate.ts';
+import { definition } from '../catalogue/definitions.ts';
+import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { body } from '../tasks/task-room.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const VIDEO = definition({
+  name: 'acme/video',
+  modality: 'video',
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['prompt'],
+    properties: {
+      prompt: { type: 'string', maxLength: 100 },
+      image_urls: { type: 'array', maxItems: 3, items: { type: 'string', contentMediaType: 'image/*' } },
+      duration: { type: 'integer', minimum: 1, maximum: 30 },
+      draft: { type: 'boolean' },
+    },
+  },
+  pricing: {
+    unit: 'second',
+    usd: '0.05',
+    duration: { field: 'duration', default: 5 },
+    factors: [{ field: 'draft', value: true, factor: '0.25' }],
+  },
+  limits: {},
+});
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp({ models: [VIDEO] });
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+const check = compileCheck(EstimateSchema, 'invalid request');
+
+const ask = (request: unknown, client: ApiClient = account.client): Promise<ApiAnswer> =>
+  client.send('POST', '/v1/tasks/estimate', request);
+
+async function estimate(request: unknown, client?: ApiClient): Promise<WireEstimate> {
+  const answer = await ask(request, client);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.equal(check(answer.body.data), undefined);
+  return answer.body.data as unknown as WireEstimate;
+}
+
+const video = (input: Record<string, unknown>, changes: object = {}): object => ({
+  model: 'acme/video',
+  input: { prompt: 'a fox', ...input },
+  ...changes,
+});
+
+describe('the estimate of a good request', () => {
+  it('tells the worst case and how it comes about', async () => {
+    assert.deepEqual(await estimate(video({ duration: 7, draft: true })), {
+      estimatedCost: '0.0875',
+      maxCost: '0.0875',
+      currency: 'USD',
+      breakdown: [
+        {
+          unit: 'second',
+          quantity: '7',
+          unitPrice: '0.05',
+          factors: [{ field: 'draft', value: true, factor: '0.25' }],
+          amount: '0.0875',
+        },
+      ],
+      model: 'acme/video',
+      route: 'default',
+      balanceSufficient: true,
+      errors: [],
+    });
+  });
+
+  it('is what a create then holds, for every model of the catalogue', async () => {
+    for (const request of [
+      body(),
+      body({ input: { prompt: 'a', resolution: '2k' } }),
+      body({ model: 'acme/free' }),
+      body({ model: 'acme/routed@fast' }),
+      video({}),
+      video({ duration: 30 }, { maxCost: '1.5' }),
+    ]) {
+      const { maxCost, model, route, errors } = await estimate(request);
+      const { body: created } = await account.client.create(request);
+      const { data: task } = (await account.client.get(created.data.taskId)).body;
+      assert.deepEqual(errors, []);
+      assert.equal(task.billing.held, maxCost);
+      assert.equal(task.model, model);
+      assert.equal((task as unknown as { route?: string }).route ?? 'default', route);
+    }
+  });
+
+  it('changes nothing: no task, no money, no entry in the books', async () => {
+    const { id, client } = await served.newAccount();
+    const state = (): Promise<readonly unknown[]> =>
+      served.room.rows(
+        `SELECT c.*, (SELECT count(*) FROM tasks WHERE account_id = $1) AS tasks,
+                (SELECT count(*) FROM ledger_entries WHERE account_id = $1) AS entries
+           FROM account_counters c WHERE account_id = $1`,
+        id,
+      );
+    const before = await state();
+
+    await Promise.all(Array.from({ length: 5 }, () => estimate(video({ duration: 30 }), client)));
+
+    assert.deepEqual(await state(), before);
+  });
+
+  it('says whether the balance covers it, to the micro', async () => {
+    const { client } = await served.newAccount({ microUsd: 250_000n });
+
+    assert.equal((await estimate(video({}), client)).balanceSufficient, true);
+    assert.equal((await estimate(video({ duration: 6 }), client)).balanceSufficient, false);
+    assert.deepEqual((await estimate(video({ duration: 6 }), client)).errors, []);
+    const penniless = await served.newAccount({ microUsd: 0n });
+    assert.equal((await estimate(video({}), penniless.client)).balanceSufficient, false);
+    assert.equal((await estimate(body({ model: 'acme/free' }), penniless.client)).balanceSufficient, true);
+  });
+
+  it('minds the spend caps of the key, which a hold has used up in part', async () => {
+    const { client } = await account.newKey({ spendCaps: { totalMicroUsd: 300_000n } });
+    assert.equal((await estimate(video({ duration: 6 }), client)).balanceSufficient, true);
+    assert.equal((await estimate(video({ duration: 7 }), client)).balanceSufficient, false);
+
+    assert.equal((await client.create(video({}))).status, 200);
+
+    assert.equal((await estimate(video({ duration: 1 }), client)).balanceSufficient, true);
+    assert.equal((await estimate(video({ duration: 2 }), client)).balanceSufficient, false);
+  });
+});
+
+describe('the estimate of a bad request', () => {
+  it('lists everything that is wrong, in the forms of the contract', async () => {
+    const request = {
+      model: 'acme/video',
+      input: { image_urls: ['a', 'b', 'c', 'd'], duration: 31, size: 1 },
+      route: 'fast',
+      callback: { url: 'https://127.0.0.1/hook', when: 'always' },
+      storage: 'forever',
+      metadata: { order: 7 },
+      maxCost: 0.5,
+      timeoutSeconds: 3_601,
+      priority: 'high',
+    };
+
+    const { errors, maxCost, estimatedCost, breakdown, balanceSufficient, model, route } = await estimate(request);
+
+    assert.deepEqual([...errors].sort(), [
+      'additional properties not allowed: priority',
+      'additional properties not allowed: size',
+      'invalid input: duration: maximum: got 31, want 30',
+      'invalid input: image_urls: maxItems: got 4, want 3',
+      'invalid input: missing property: prompt',
+      'invalid request: callback.when: enum: got "always", want one of "final"',
+      'invalid request: maxCost: type: got number, want string',
+      'invalid request: metadata.order: type: got integer, want string',
+      'invalid request: route: got "fast", want one of "default"',
+      'invalid request: storage: enum: got "forever", want one of "temp", "persistent"',
+      'invalid request: timeoutSeconds: maximum: got 3601, want 3600',
+    ]);
+    assert.deepEqual([maxCost, estimatedCost, breakdown, balanceSufficient], [null, null, [], null]);
+    assert.deepEqual([model, route], ['acme/video', null]);
+  });
+
+  it('has a price where the errors do not touch it', async () => {
+    const { maxCost, errors } = await estimate(video({ prompt: 7, colour: 'red', duration: 10 }));
+
+    assert.equal(maxCost, '0.5');
+    assert.equal(errors.length, 2);
+  });
+
+  it('tells a callback that nobody may be sent to, and a cost above the maximum', async () => {
+    const { errors } = await estimate(video({}, { callback: { url: 'https://127.0.0.1/hook' }, maxCost: '0.249999' }));
+
+    assert.deepEqual(errors, [
+      'invalid request: callback.url: 127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW',
+      'invalid request: maxCost: the task can cost up to 0.25 USD, above 0.249999',
+    ]);
+  });
+
+  it('tells every address in the input that a create would not take, once its form is right', async () => {
+    const image_urls = ['https://10.0.0.1/a.png', 'https://example.com/b.png', 'ftp://example.com/c.png'];
+
+    const { errors, maxCost } = await estimate(video({ image_urls }));
+
+    assert.equal(errors.length, 2);
+    assert.match(errors[0] ?? '', /^invalid input: image_urls\.0: 10\.0\.0\.1 is not a public address/);
+    assert.match(errors[1] ?? '', /^invalid input: image_urls\.2: /);
+    assert.equal(maxCost, '0.25');
+    assert.equal((await account.client.create(video({ image_urls }))).body.message, errors[0]);
+  });
+
+  it('tells routes that contradict one another, and text that cannot be kept', async () => {
+    const { errors, model } = await estimate(
+      body({ model: 'acme/routed@fast', route: 'default', input: { prompt: 'a\u0000b' } }),
+    );
+
+    assert.equal(model, 'acme/routed');
+    assert.deepEqual(errors, [
+      'invalid request: route: the model name says "fast" and route says "default"; give one',
+      'invalid input: prompt: must not contain U+0000 or half of a surrogate pair',
+    ]);
+  });
+
+  it('begins with what a create says of it', async () => {
+    const requests: unknown[] = [
+      {},
+      { input: {} },
+      { model: 'acme/video' },
+      { model: null, input: {} },
+      { model: 7, input: [] },
+      { model: '', input: {} },
+      { model: 'acme/video', input: null },
+      { model: 'acme/video', input: 'a fox' },
+      { model: 'acme/video', input: {}, route: null },
+      { model: 'acme/video', input: { prompt: 'a' }, callback: null },
+      video({ duration: 1e300 }),
+      video({ duration: 1.5 }),
+      video({ duration: '5' }),
+      video({ duration: -1 }),
+      JSON.parse('{"model":"acme/video","input":{"prompt":"a","__proto__":{"draft":true}}}'),
+      JSON.parse('{"model":"acme/video","input":{"prompt":"a"},"__proto__":1}'),
+      { model: 'acme/video', input: { prompt: 'a' }, route: 'x'.repeat(65) },
+    ];
+    for (const request of requests) {
+      const created = await account.client.create(request);
+      assert.equal(created.status, 400, JSON.stringify(request));
+      const { errors } = await estimate(request);
+      assert.ok(errors.includes(created.body.message), `${created.body.message} is not in ${JSON.stringify(errors)}`);
+    }
+  });
+
+  it('names no route where the one that was given cannot be one', async () => {
+    for (const route of [null, 7, 'x'.repeat(65), 'Default'])
+      assert.equal((await estimate(video({}, { route }))).route, null);
+    for (const route of ['', 'default']) assert.equal((await estimate(video({}, { route }))).route, 'default');
+  });
+
+  it('is a refusal only where there is no such model, or none for this key', async () => {
+    for (const model of ['acme/Video', 'no-such', '__proto__', 'acme/video ', '@fast']) {
+      const answer = await ask(body({ model }));
+      assert.equal(answer.status, 400, model);
+      assert.equal(answer.body.error_code, 'MODEL_UNAVAILABLE');
+    }
+    const { client } = await account.newKey({ models: ['acme/free'] });
+    assert.equal((await ask(video({}), client)).body.error_code, 'FORBIDDEN');
+    assert.equal((await ask(body({ model: 'acme/free' }), client)).status, 200);
+  });
+
+  it('is refused as any body is that is no JSON object, too large or too deep', async () => {
+    for (const text of ['', '[]', 'null', '"a"', '7', '{', `${'['.repeat(40)}${']'.repeat(40)}`]) {
+      const answer = await ask(text);
+      assert.equal(answer.status, 400, text);
+      assert.equal(answer.body.error_code, 'INVALID_REQUEST');
+    }
+    const large = await ask(`{"model":"${'x'.repeat(10_000_000)}"}`);
+    assert.equal(large.status, 413);
+  });
+
+  it('is told in one line where a body has more wrong members than anyone reads', async () => {
+    const many = Array.from({ length: 300_000 }, (_, place) => `"f${place}":1`).join(',');
+
+    const inside = await estimate(`{"model":"acme/video","input":{"prompt":"a",${many}}}`);
+    const beside = await estimate(`{"model":"acme/video","input":{"prompt":"a"},${many}}`);
+
+    assert.deepEqual(inside.errors, ['additional properties not allowed: f0']);
+    assert.deepEqual(beside.errors, ['additional properties not allowed: f0']);
+    assert.equal(beside.maxCost, '0.25');
+  });
+});
+
+describe('asking for an estimate', () => {
+  it('needs the scope of a create, and takes of the reading budget', async () => {
+    const { client } = await account.newKey({ scopes: ['tasks:read', 'models:read'] });
+    assert.equal((await ask(video({}), client)).status, 403);
+
+    const slow = await served.newAccount({ createsPerMinute: 1, readsPerMinute: 5 });
+    for (let count = 0; count < 3; count++) assert.equal((await ask(video({}), slow.client)).status, 200);
+    assert.equal((await ask(video({}), slow.client)).headers.get('x-ratelimit-limit'), '5');
+  });
+
+  it('is no task of that name', async () => {
+    assert.equal((await account.client.get('estimate')).status, 404);
+    assert.equal((await account.client.send('DELETE', '/v1/tasks/estimate')).status, 405);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * A reader of server-sent events as the WHATWG standard describes one: lines, fields, an event at each empty line. It
+ * keeps everything that came, comments too, which tests look at.
+ */
+
+export interface ReceivedEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly data: unknown;
+}
+
+export interface EventSourceReader {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly events: readonly ReceivedEvent[];
+  readonly comments: readonly string[];
+  /** Whether the server ended the stream. */
+  readonly isOver: boolean;
+  /** Waits until so many events are there. @throws {Error} not in time, or the stream ended before. */
+  until(count: number): Promise<void>;
+  /** Waits until the server has ended the stream. */
+  ended(): Promise<void>;
+  /** Goes away in the middle. */
+  leave(): void;
+}
+
+const TIMEOUT_MS = 10_000;
+
+export async function openEventSource(
+  url: string,
+  key: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<EventSourceReader> {
+  const gone = new AbortController();
+  const response = await fetch(url, {
+    headers: { Authorization: `Bearer ${key}`, Accept: 'text/event-stream', ...headers },
+    signal: gone.signal,
+  });
+  const events: ReceivedEvent[] = [];
+  const comments: string[] = [];
+  let isOver = false;
+  const reading = read(response, events, comments)
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
+  return {
+    status: response.status,
+    headers: response.headers,
+    events,
+    comments,
+    get isOver() {
+      return isOver;
+    },
+    async until(count) {
+      await within(() => events.length >= count, () => !isOver, `${count} events; there are ${events.length}`);
+    },
+    async ended() {
+      await Promise.race([reading, within(() => isOver, () => true, 'the end of the stream')]);
+    },
+    leave: () => gone.abort(),
+  };
+}
+
+async function within(isDone: () => boolean, canStill: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + TIMEOUT_MS;
+  while (!isDone()) {
+    if (!canStill() || Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function read(response: Response, events: ReceivedEvent[], comments: string[]): Promise<void> {
+  let rest = '';
+  let fields: Record<string, string> = {};
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line.startsWith(':')) comments.push(line);
+      else if (line === '') {
+        if (fields['data'] !== undefined) {
+          events.push({ id: fields['id'] ?? '', event: fields['event'] ?? '', data: JSON.parse(fields['data']) });
+        }
+        fields = {};
+      } else {
+        const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+        fields[name] = name === 'data' && fields['data'] !== undefined ? `${fields['data']}\n${value}` : value;
+      }
+    }
+  }
+}

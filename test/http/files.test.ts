@@ -1,0 +1,353 @@
+/** Uploads: `POST /v1/files`, reading and deleting them, and their URLs (contract §7 "Uploads"). */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import sharp from 'sharp';
+import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/files/uploads.ts';
+import { errorOf, raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const HOUR_MS = 3_600_000;
+const UNKNOWN_ID = `file_${'0'.repeat(26)}`;
+
+interface WireFile {
+  readonly id: string;
+  readonly url: string;
+  readonly expireAt: number;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+}
+
+let served: ServedApp;
+let account: ServedAccount;
+let picture: Buffer;
+/** How far the app's clock is ahead of the machine's. */
+let aheadMs = 0;
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-uploads-'));
+  served = await serveApp({ now: () => Date.now() + aheadMs, environment: { STORE_URL: `file://${folder}` } });
+  account = await served.newAccount();
+  picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
+    .png()
+    .toBuffer();
+});
+after(async () => {
+  await served.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function authorized(of: ServedAccount = account): Record<string, string> {
+  return { Authorization: `Bearer ${of.client.key}` };
+}
+
+/** Sends the bytes as they are. */
+function sendRaw(bytes: Buffer | string, type?: string, of: ServedAccount = account): Promise<RawAnswer> {
+  const headers = { ...authorized(of), ...(type === undefined ? {} : { 'Content-Type': type }) };
+  return raw(served.url, 'POST', '/v1/files', headers, bytes);
+}
+
+interface Part {
+  readonly bytes: Buffer | string;
+  readonly head: string;
+}
+
+function formOf(parts: readonly Part[], boundary = 'frontier'): Buffer {
+  const pieces = parts.flatMap(({ head, bytes }) => [`--${boundary}\r\n${head}\r\n\r\n`, bytes, '\r\n']);
+  return Buffer.concat([...pieces, `--${boundary}--\r\n`].map((piece) => Buffer.from(piece)));
+}
+
+function filePart(bytes: Buffer | string, name = 'file', type = 'image/png'): Part {
+  return {
+    bytes,
+    head: `Content-Disposition: form-data; name="${name}"; filename="fox.png"\r\nContent-Type: ${type}`,
+  };
+}
+
+function sendForm(body: Buffer, boundary = 'frontier'): Promise<RawAnswer> {
+  return sendRaw(body, `multipart/form-data; boundary=${boundary}`);
+}
+
+function fileOf(answer: RawAnswer): WireFile {
+  assert.equal(answer.status, 200, answer.text);
+  return (JSON.parse(answer.text) as { data: WireFile }).data;
+}
+
+function messageOf(answer: RawAnswer): string {
+  return (JSON.parse(answer.text) as { message: string }).message;
+}
+
+/** Every object in the store, and every row: nothing may be left of what was refused. */
+async function leftOvers(): Promise<{ objects: number; rows: number }> {
+  let objects = 0;
+  for await (const _ of served.store.list('files/')) objects += 1;
+  const [row] = await served.room.rows<{ count: bigint }>('SELECT count(*) FROM files');
+  return { objects, rows: Number(row?.count) };
+}
+
+/** Runs work that must leave nothing behind. */
+async function leavingNothing<T>(work: () => Promise<T>): Promise<T> {
+  const earlier = await leftOvers();
+  const result = await work();
+  assert.deepEqual(await leftOvers(), earlier);
+  return result;
+}
+
+describe('an upload', () => {
+  it('is taken as the bytes themselves, whatever their content type says, and served again as what they are', async () => {
+    for (const type of [undefined, 'image/png', 'application/octet-stream', 'application/x-www-form-urlencoded']) {
+      const file = fileOf(await sendRaw(picture, type));
+
+      assert.deepEqual(Object.keys(file).sort(), ['expireAt', 'id', 'mimeType', 'sizeBytes', 'url']);
+      assert.match(file.id, /^file_[0-9A-HJKMNP-TV-Z]{26}$/);
+      assert.equal(file.mimeType, 'image/png');
+      assert.equal(file.sizeBytes, picture.length);
+      const response = await fetch(file.url);
+      assert.equal(response.headers.get('content-type'), 'image/png');
+      assert.match(String(response.headers.get('content-disposition')), new RegExp(`"${file.id}\\.png"`));
+      assert.ok(Buffer.from(await response.arrayBuffer()).equals(picture));
+    }
+  });
+
+  it('is taken as the one file of a form, whatever its field is called', async () => {
+    for (const name of ['file', '__proto__', 'ü'.repeat(20)]) {
+      const file = fileOf(await sendForm(formOf([filePart(picture, name)])));
+      assert.equal(file.sizeBytes, picture.length);
+    }
+    const form = new FormData();
+    form.append('picture', new Blob([picture]), 'fox.png');
+    const response = await fetch(`${served.url}/v1/files`, { method: 'POST', headers: authorized(), body: form });
+    assert.equal(response.status, 200);
+  });
+
+  it('is streamed: a video of many megabytes arrives whole', async () => {
+    // An ftyp box makes it an MP4; what follows is not looked at.
+    const head = Buffer.from('000000186674797069736f6d0000020069736f6d69736f32', 'hex');
+    const film = Buffer.concat([head, randomBytes(20_000_000)]);
+    for (const send of [() => sendRaw(film, 'video/mp4'), () => sendForm(formOf([filePart(film)]))]) {
+      const file = fileOf(await send());
+      assert.equal(file.mimeType, 'video/mp4');
+      const bytes = Buffer.from(await (await fetch(file.url)).arrayBuffer());
+      assert.equal(createHash('sha256').update(bytes).digest('hex'), createHash('sha256').update(film).digest('hex'));
+    }
+  });
+
+  it('is refused with 415 unless its bytes are media, and then leaves nothing', async () => {
+    await leavingNothing(async () => {
+      for (const bytes of ['<html><script>alert(1)</script>', 'GIF', '%PDF-1.7\n', '{"a":1}', randomBytes(100)]) {
+        assert.deepEqual(errorOf(await sendRaw(bytes as Buffer, 'image/png')), {
+          status: 415,
+          code: 'UNSUPPORTED_MEDIA_TYPE',
+        });
+      }
+      const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+      assert.equal(errorOf(await sendForm(formOf([filePart(svg)]))).status, 415);
+      const headers = { ...authorized(), 'Content-Encoding': 'gzip' };
+      assert.equal(errorOf(await raw(served.url, 'POST', '/v1/files', headers, picture)).status, 415);
+    });
+  });
+
+  it('is refused with 400 where there is no file, or more than a file', async () => {
+    const field: Part = { head: 'Content-Disposition: form-data; name="purpose"', bytes: 'edit' };
+    const cases: readonly [() => Promise<RawAnswer>, RegExp][] = [
+      [() => sendRaw(''), /the file is empty/],
+      [() => sendForm(formOf([filePart('')])), /the file is empty/],
+      [() => sendForm(formOf([])), /missing property: file/],
+      [() => sendForm(formOf([field])), /^additional properties not allowed: purpose$/],
+      [() => sendForm(formOf([filePart(picture), field])), /^additional properties not allowed: purpose$/],
+      [() => sendForm(formOf([field, filePart(picture)])), /^additional properties not allowed: purpose$/],
+      [() => sendForm(formOf([filePart(picture), filePart(picture, 'second')])), /more than one file/],
+      [() => sendForm(formOf([filePart(picture), filePart('')])), /more than one file/],
+      [() => sendForm(formOf([{ head: 'X-Other: 1', bytes: 'nameless' }])), /missing property: file/],
+      [() => sendForm(formOf([filePart(picture)]).subarray(0, -20)), /not well-formed or breaks off/],
+      [() => sendForm(Buffer.from('nothing of a form')), /not well-formed or breaks off/],
+      [() => sendForm(formOf([filePart(picture)], 'another')), /not well-formed or breaks off/],
+      [() => sendRaw(formOf([filePart(picture)]), 'multipart/form-data'), /names no boundary/],
+    ];
+    await leavingNothing(async () => {
+      for (const [send, message] of cases) {
+        const answer = await send();
+        assert.deepEqual(errorOf(answer), { status: 400, code: 'INVALID_REQUEST' }, answer.text);
+        assert.match(messageOf(answer), message);
+      }
+    });
+  });
+
+  it('is refused with 413 beyond 100 MB: by its length at once, without one as soon as it is there', async () => {
+    await leavingNothing(async () => {
+      const announced = { ...authorized(), 'Content-Length': String(MAX_UPLOAD_BYTES + 100_000) };
+      const [head] = await refusalOfHead('POST', '/v1/files', announced);
+      assert.match(head ?? '', /^HTTP\/1.1 413 /);
+
+      const tooLong = Buffer.concat([picture, Buffer.alloc(MAX_UPLOAD_BYTES)]);
+      const answer = await raw(
+        served.url,
+        'POST',
+        '/v1/files',
+        { ...authorized(), 'Transfer-Encoding': 'chunked' },
+        tooLong,
+      );
+      assert.deepEqual(errorOf(answer), { status: 413, code: 'PAYLOAD_TOO_LARGE' });
+      assert.match(messageOf(answer), /larger than 100000000 bytes/);
+    });
+  });
+
+  it('leaves nothing when its sender goes away in the middle', async () => {
+    await leavingNothing(async () => {
+      const { hostname, port } = new URL(served.url);
+      const head = `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorized()['Authorization']}\r\n`;
+      for (const type of ['image/png', 'multipart/form-data; boundary=frontier']) {
+        const form = formOf([filePart(randomBytes(600_000))]).subarray(0, 500_000);
+        const body = type === 'image/png' ? Buffer.concat([picture, randomBytes(500_000)]) : form;
+        const socket = connect(Number(port), hostname);
+        socket.write(`${head}Content-Type: ${type}\r\nContent-Length: 5000000\r\n\r\n`);
+        socket.write(body);
+        await untilUnfinished(1);
+        socket.destroy();
+        await untilUnfinished(0);
+      }
+    });
+  });
+
+  /** Waits until so many files of the store are being written. */
+  async function untilUnfinished(count: number): Promise<void> {
+    const deadline = Date.now() + 10_000;
+    while ((await readdir(path.join(folder, '~partial'))).length !== count) {
+      assert.ok(Date.now() < deadline, `not ${count} in time`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  it('needs the scope storage:write, and a budget of its own kind', async () => {
+    const reader = await account.newKey({ scopes: ['storage:read', 'tasks:write'] });
+    const headers = { Authorization: `Bearer ${reader.client.key}` };
+    assert.deepEqual(errorOf(await raw(served.url, 'POST', '/v1/files', headers, picture)), {
+      status: 403,
+      code: 'FORBIDDEN',
+    });
+    assert.equal(errorOf(await raw(served.url, 'POST', '/v1/files', {}, picture)).status, 401);
+    const answer = await sendRaw(picture);
+    assert.equal(answer.headers['x-ratelimit-limit'], '1000000');
+  });
+
+  it('is refused with 429 beyond 10 GB of the account, even where two would pass the limit together', async () => {
+    const full = await served.newAccount();
+    const insert = `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
+      VALUES ($1, $2, $1, 'video/mp4', $3, '', now(), to_timestamp($4::float8))`;
+    const room = Math.floor(picture.length * 1.5);
+    const expiry = Math.floor(Date.now() / 1000) + 1_000;
+    await served.room.rows(insert, `file_${full.id}`, full.id, ACCOUNT_UPLOAD_BYTES - room, expiry);
+
+    const answers = await Promise.all([sendRaw(picture, undefined, full), sendRaw(picture, undefined, full)]);
+
+    assert.deepEqual(answers.map(({ status }) => String(status)).sort(), ['200', '429']);
+    const refused = answers.find(({ status }) => status === 429);
+    assert.ok(refused);
+    assert.equal(errorOf(refused).code, 'RATE_LIMITED');
+    assert.match(messageOf(refused), /10 GB of uploads.*DELETE \/v1\/files/);
+    const retryAfter = Number(refused.headers['retry-after']);
+    assert.ok(retryAfter > 900 && retryAfter <= 1_000, String(retryAfter));
+    // Another account is not concerned, and deleting makes room.
+    fileOf(await sendRaw(picture));
+    const [kept] = answers.filter(({ status }) => status === 200).map(fileOf);
+    await full.client.send('DELETE', `/v1/files/${kept?.id}`);
+    fileOf(await sendRaw(picture, undefined, full));
+  });
+});
+
+/** What is answered to a request of which only the head was sent. */
+async function refusalOfHead(method: string, path: string, headers: Record<string, string>): Promise<string[]> {
+  const { hostname, port } = new URL(served.url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => {
+      const lines = Object.entries({ Host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}`);
+      socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    });
+    socket.once('data', (data) => {
+      resolve(data.toString().split('\r\n'));
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+}
+
+describe('an uploaded file', () => {
+  const read = (id: string, of: ServedAccount = account) => of.client.send('GET', `/v1/files/${id}`);
+  const remove = (id: string, of: ServedAccount = account) => of.client.send('DELETE', `/v1/files/${id}`);
+
+  it('is read by its owner, and by nobody else', async () => {
+    const file = fileOf(await sendRaw(picture));
+    const stranger = await served.newAccount();
+
+    const answer = await read(file.id);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body.data, file);
+    for (const [id, of] of [
+      [file.id, stranger],
+      [UNKNOWN_ID, account],
+      ['file_1', account],
+      ['__proto__', account],
+      [`${file.id}%00`, account],
+      ["' OR 1=1", account],
+    ] as const) {
+      const refused = await read(encodeURI(id), of);
+      assert.equal(refused.status, 404, id);
+      assert.equal(refused.body.error_code, 'NOT_FOUND');
+    }
+    assert.equal((await remove(file.id, stranger)).status, 404);
+    assert.equal((await read(file.id)).status, 200);
+  });
+
+  it('is gone at once when it is deleted, URLs and all, and cannot be deleted twice', async () => {
+    const file = fileOf(await sendRaw(picture));
+
+    const answer = await remove(file.id);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body.data, { id: file.id });
+    assert.equal((await read(file.id)).status, 404);
+    assert.equal((await fetch(file.url)).status, 404);
+    assert.equal((await remove(file.id)).status, 404);
+  });
+
+  it('gets no new URL after 24 h, while those that it has live to their end', async () => {
+    const { database } = served.room;
+    const expire = () => expireFiles(database, { now: Date.now() + aheadMs, urlGraceSeconds: 2_100 });
+    const first = fileOf(await sendRaw(picture));
+    try {
+      aheadMs = 24 * HOUR_MS - 60_000;
+      const last = (await read(first.id)).body.data as unknown as WireFile;
+      assert.equal((await fetch(first.url)).status, 403, 'an old URL is over');
+      const endMs = last.expireAt * 1000;
+      assert.ok(endMs > Date.now() + 24 * HOUR_MS && endMs <= Date.now() + 24.5 * HOUR_MS);
+
+      aheadMs = 24 * HOUR_MS + 1_000;
+      await expire();
+      assert.equal((await read(first.id)).status, 404);
+      assert.equal((await remove(first.id)).status, 404);
+      assert.equal((await fetch(last.url)).status, 200);
+
+      aheadMs = endMs - Date.now() - 2_000;
+      await expire();
+      assert.equal((await fetch(last.url)).status, 200, 'no URL dies before its end');
+
+      aheadMs = endMs - Date.now() + 1_000;
+      const response = await fetch(last.url);
+      assert.equal(response.status, 403);
+      assert.match(((await response.json()) as { message: string }).message, /GET \/v1\/files\/<id>/);
+
+      aheadMs = 25 * HOUR_MS;
+      assert.ok((await expire()) > 0);
+      assert.equal(await expire(), 0);
+      const gone = 'SELECT gone_at IS NOT NULL AS "isGone" FROM files WHERE id = $1';
+      assert.deepEqual(await served.room.rows(gone, first.id), [{ isGone: true }]);
+    } finally {
+      aheadMs = 0;
+    }
+  });
+});

@@ -1,0 +1,42 @@
+/**
+ * `/v1/account/keys` as a client asks for it, shared by the tests of keys.
+ */
+import assert from 'node:assert/strict';
+import type { WireKey } from '../../src/wire/key.ts';
+import { ApiClient } from '../support/api-client.ts';
+import type { ServedApp } from './serve.ts';
+
+export const KEYS = '/v1/account/keys';
+
+export interface KeyAnswer {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  /** Of a success; `key` only where one was made. */
+  readonly data: WireKey & { readonly key: string };
+}
+
+export async function ask(client: ApiClient, method: string, path: string, sent?: unknown): Promise<KeyAnswer> {
+  const answer = await client.send(method, path, sent);
+  const { error_code: code, message, data } = answer.body;
+  return { status: answer.status, code, message, data: data as unknown as KeyAnswer['data'] };
+}
+
+export async function list(client: ApiClient): Promise<readonly WireKey[]> {
+  const { body } = await client.send('GET', KEYS);
+  return (body.data as unknown as { keys: readonly WireKey[] }).keys;
+}
+
+/** Makes a key by HTTP and a client that uses it. */
+export async function make(served: ServedApp, client: ApiClient, rights: Record<string, unknown> = {}) {
+  const made = await ask(client, 'POST', KEYS, { name: 'made', scopes: ['tasks:read', 'tasks:write'], ...rights });
+  assert.equal(made.status, 200, made.message);
+  return { ...made.data, client: new ApiClient([served.url], made.data.key) };
+}
+
+/** Whether a key lets its holder in at all, whatever it may do then. */
+export async function works(client: ApiClient): Promise<boolean> {
+  const { status } = await client.send('GET', '/v1/tasks/tk-svc-00000000000000000000000000');
+  assert.ok([404, 403, 401].includes(status), String(status));
+  return status !== 401;
+}

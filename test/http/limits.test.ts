@@ -1,0 +1,240 @@
+/** Request rates as clients meet them (contract §7): what is told in headers, who is refused and who is not. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { newApiKey } from '../../src/accounts/api-key.ts';
+import { body } from '../tasks/task-room.ts';
+import { errorOf, raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+let clock = Date.UTC(2026, 10, 21);
+before(async () => {
+  served = await serveApp({ now: () => clock });
+});
+after(() => served.close());
+
+type Limits = Parameters<ServedApp['newAccount']>[0];
+
+function limitsOf(answer: { headers: Headers }): (number | undefined)[] {
+  return ['Limit', 'Remaining', 'Reset'].map((name) => {
+    const value = answer.headers.get(`X-RateLimit-${name}`);
+    return value === null ? undefined : Number(value);
+  });
+}
+
+async function tasksOf({ id }: ServedAccount): Promise<number | undefined> {
+  const text = 'SELECT count(*)::integer AS tasks FROM tasks WHERE account_id = $1';
+  return (await served.room.rows<{ tasks: number }>(text, id))[0]?.tasks;
+}
+
+/** An account that may create so often, and has done so: its budget is empty. */
+async function exhausted(limits: Limits = { createsPerMinute: 3 }): Promise<ServedAccount> {
+  const account = await served.newAccount(limits);
+  for (let place = 0; place < 3; place++) assert.equal((await account.client.create(body(), `key-${place}`)).status, 200);
+  return account;
+}
+
+describe('the rate of creating requests', () => {
+  it('is refused above the limit with 429 and the seconds to wait; nothing is created, and then it works', async () => {
+    const account = await exhausted();
+
+    const refused = await account.client.create(body(), 'key-new');
+
+    assert.equal(refused.status, 429);
+    assert.equal(refused.body.error_code, 'RATE_LIMITED');
+    assert.equal(refused.body.data, null);
+    const seconds = Number(refused.headers.get('Retry-After'));
+    assert.equal(seconds, 20);
+    assert.equal(await tasksOf(account), 3);
+    clock += seconds * 1000 - 1000;
+    assert.equal((await account.client.create(body(), 'key-new')).status, 429);
+    clock += 1000;
+    // The refusals did not use the key up.
+    const created = await account.client.create(body(), 'key-new');
+    assert.equal(created.status, 200);
+    assert.equal(created.headers.get('Idempotent-Replay'), null);
+  });
+
+  it('is told on every answer: the limit, what is left, and when all of it is back', async () => {
+    const account = await served.newAccount({ createsPerMinute: 6 });
+    const seconds = Math.ceil(clock / 1000);
+
+    assert.deepEqual(limitsOf(await account.client.create(body())), [6, 5, seconds + 10]);
+    assert.deepEqual(limitsOf(await account.client.create(body())), [6, 4, seconds + 20]);
+    for (let place = 0; place < 4; place++) await account.client.create(body());
+    assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 60]);
+    clock += 15_000;
+    assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 15 + 55]);
+  });
+
+  it('lets the replay of a key pass when the budget is empty, and takes nothing for it', async () => {
+    const account = await exhausted();
+    const [first] = await served.room.rows<{ id: string }>(
+      'SELECT id FROM tasks WHERE account_id = $1 AND idempotency_key = $2',
+      account.id,
+      'key-0',
+    );
+
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const replay = await account.client.create(body(), 'key-0');
+      assert.equal(replay.status, 200);
+      assert.equal(replay.headers.get('Idempotent-Replay'), 'true');
+      assert.equal(replay.body.data.taskId, first?.id);
+    }
+    const mismatch = await account.client.create(body({ input: { prompt: 'another' } }), 'key-0');
+    assert.equal(mismatch.status, 422);
+  });
+
+  it('takes nothing for replays while there is something to take', async () => {
+    const account = await served.newAccount({ createsPerMinute: 3 });
+    await account.client.create(body(), 'key');
+
+    for (let attempt = 0; attempt < 10; attempt++) {
+      assert.deepEqual(limitsOf(await account.client.create(body(), 'key')).slice(0, 2), [3, 2]);
+    }
+  });
+
+  it('counts a request that is refused for another reason', async () => {
+    const account = await served.newAccount({ createsPerMinute: 3 });
+    for (let place = 0; place < 3; place++) assert.equal((await account.client.create({ model: 'none' })).status, 400);
+
+    assert.equal((await account.client.create(body())).status, 429);
+  });
+
+  it('is the account’s: another key of it has no budget of its own, and another account has', async () => {
+    const account = await exhausted();
+
+    assert.equal((await (await account.newKey()).client.create(body())).status, 429);
+    const other = await served.newAccount({ createsPerMinute: 3 });
+    assert.equal((await other.client.create(body())).status, 200);
+  });
+
+  it('is apart from the rate of reading requests', async () => {
+    const account = await exhausted({ createsPerMinute: 3, readsPerMinute: 2 });
+    const read = () => account.client.send('GET', '/v1/account');
+
+    assert.deepEqual(limitsOf(await read()).slice(0, 2), [2, 1]);
+    assert.deepEqual(limitsOf(await read()).slice(0, 2), [2, 0]);
+    const refused = await read();
+    assert.equal(refused.status, 429);
+    assert.equal(refused.headers.get('Retry-After'), '30');
+    assert.deepEqual(limitsOf(refused).slice(0, 2), [2, 0]);
+  });
+});
+
+describe('the headers of the rate', () => {
+  it('are on every authenticated answer, errors included', async () => {
+    const account = await served.newAccount({ microUsd: 1n });
+    const { client: narrow } = await account.newKey({ scopes: SCOPES.filter((scope) => scope !== 'tasks:read') });
+    const { client } = account;
+    const answers = [
+      [200, await client.send('GET', '/v1/account')],
+      [200, await client.send('POST', '/v1/tasks', body({ model: 'acme/free' }))],
+      [400, await client.send('GET', '/v1/account?unknown=1')],
+      [400, await client.send('POST', '/v1/tasks', '{"model":')],
+      [400, await client.send('POST', '/v1/tasks', {})],
+      [402, await client.send('POST', '/v1/tasks', body())],
+      [403, await narrow.send('GET', `/v1/tasks/${newTaskId()}`)],
+      [404, await client.send('GET', `/v1/tasks/${newTaskId()}`)],
+      [404, await client.send('DELETE', '/v1/account/keys/none')],
+      [413, await client.send('POST', '/v1/account/keys', { name: 'x'.repeat(300_000) })],
+      [415, await client.send('POST', '/v1/tasks', '{}', { 'Content-Type': 'text/plain' })],
+    ] as const;
+
+    for (const [status, answer] of answers) {
+      assert.equal(answer.status, status, answer.body.message);
+      const [limit, remaining, reset] = limitsOf(answer);
+      assert.equal(limit, 1_000_000, String(status));
+      assert.ok(remaining !== undefined && remaining >= 0 && remaining <= 1_000_000);
+      assert.ok(reset !== undefined && reset >= Math.floor(clock / 1000) && reset <= Math.ceil(clock / 1000) + 60);
+    }
+  });
+
+  it('are on an answer that the client has already', async () => {
+    const { client } = await served.newAccount();
+    const first = await client.send('GET', '/v1/account');
+    const url = new URL('/v1/account', served.url);
+    const headers = { Authorization: `Bearer ${client.key}`, 'If-None-Match': first.headers.get('ETag') ?? '' };
+
+    const answer = await fetch(url, { headers });
+
+    assert.equal(answer.status, 304);
+    assert.equal(limitsOf(answer)[0], 1_000_000);
+  });
+
+  it('are not told to whoever has no key', async () => {
+    const answer = await fetch(new URL('/v1/account', served.url));
+
+    assert.equal(answer.status, 401);
+    assert.deepEqual(limitsOf(answer), [undefined, undefined, undefined]);
+  });
+});
+
+describe('attempts without a usable key', () => {
+  const LIMIT = 60;
+  const attempt = (app: ServedApp, key: string, forwardedFor?: string): Promise<RawAnswer> =>
+    raw(app.url, 'GET', '/v1/account', {
+      ...(key === '' ? {} : { Authorization: `Bearer ${key}` }),
+      ...(forwardedFor === undefined ? {} : { 'X-Forwarded-For': forwardedFor }),
+    });
+
+  async function refusedOf(attempts: number, once: (place: number) => Promise<RawAnswer>): Promise<RawAnswer[]> {
+    const refused: RawAnswer[] = [];
+    for (let place = 0; place < attempts; place++) {
+      const answer = await once(place);
+      if (answer.status === 429) refused.push(answer);
+      else assert.equal(answer.status, 401);
+    }
+    return refused;
+  }
+
+  it('are limited per address, whatever is wrong with the key, while good keys from there are served', async () => {
+    const app = await serveApp({ now: () => clock });
+    try {
+      const account = await app.newAccount();
+      const keys = ['', 'nonsense', 'dk_live_x', newApiKey().text];
+
+      const refused = await refusedOf(LIMIT + 10, (place) => attempt(app, keys[place % keys.length] ?? ''));
+
+      assert.equal(refused.length, 10);
+      const [first] = refused;
+      assert.ok(first !== undefined);
+      assert.deepEqual(errorOf(first), { status: 429, code: 'RATE_LIMITED' });
+      assert.equal(first.headers['retry-after'], '1');
+      assert.equal((await account.client.send('GET', '/v1/account')).status, 200);
+      clock += 10_000;
+      assert.equal((await refusedOf(15, () => attempt(app, ''))).length, 5);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('cannot get around that with a forwarding header, unless a trusted proxy wrote it', async () => {
+    const app = await serveApp({ now: () => clock });
+    try {
+      const spoofed = await refusedOf(LIMIT + 10, (place) => attempt(app, '', `203.0.113.${place}`));
+      assert.equal(spoofed.length, 10);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('are counted by the client that a trusted proxy names, of IPv6 by its /64', async () => {
+    const app = await serveApp({ now: () => clock, environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+    try {
+      assert.equal((await refusedOf(LIMIT + 5, () => attempt(app, '', '1.2.3.4, 203.0.113.7'))).length, 5);
+      assert.equal((await refusedOf(1, () => attempt(app, '', '203.0.113.8'))).length, 0);
+      const sameNetwork = await refusedOf(LIMIT + 5, (place) =>
+        attempt(app, '', `2001:db8:0:1:${place.toString(16)}::${place.toString(16)}`),
+      );
+      assert.equal(sameNetwork.length, 5);
+      assert.equal((await refusedOf(1, () => attempt(app, '', '2001:db8:0:2::1'))).length, 0);
+    } finally {
+      await app.close();
+    }
+  });
+});

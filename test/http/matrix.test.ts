@@ -1,0 +1,203 @@
+/**
+ * Who may do what: two accounts, every route, every scope, and every kind of key that is none. What is expected follows
+ * from the routes' own `access`; each route is asked for something that it would do for a key that may.
+ */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, describe, it } from 'node:test';
+import { setSuspended } from '../../src/accounts/accounts.ts';
+import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
+import { revokeKey } from '../../src/accounts/keys.ts';
+import { newId, newTaskId, randomBase62 } from '../../src/domain/ids.ts';
+import { publicRoutes } from '../../src/http/public-routes.ts';
+import type { Route } from '../../src/http/route.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { requestOf, send } from './route-requests.ts';
+import type { World } from './route-requests.ts';
+import { serveApp } from './serve.ts';
+
+const receiver = createServer((request, response) => {
+  request.resume().on('end', () => response.writeHead(204).end());
+});
+await new Promise<void>((resolve) => {
+  receiver.listen(0, '127.0.0.1', resolve);
+});
+const { port } = receiver.address() as AddressInfo;
+const served = await serveApp({
+  environment: { EGRESS_ALLOW: `http://127.0.0.1:${port}`, TRUSTED_PROXIES: '127.0.0.0/8' },
+});
+const world: World = { served, receiverUrl: `http://127.0.0.1:${port}/hook` };
+const { database } = served.room;
+const owner = await served.newAccount();
+const stranger = await served.newAccount();
+const suspended = await served.newAccount();
+await setSuspended(database, suspended.id, true);
+const revoked = await owner.newKey();
+await revokeKey(database, revoked.id);
+const expired = await owner.newKey({ expiresAt: new Date(Date.now() - 1_000) });
+const byScope = new Map(
+  await Promise.all(
+    SCOPES.map(async (scope) => [scope, (await owner.newKey({ scopes: [scope] })).client.key] as const),
+  ),
+);
+
+after(async () => {
+  await served.close();
+  receiver.closeAllConnections();
+  receiver.close();
+});
+
+/** Keys that are none, each told by the one answer. */
+const UNUSABLE: readonly (readonly [string, string | undefined])[] = [
+  ['no key', undefined],
+  ['garbage', 'garbage'],
+  ['a key of nobody', newApiKey().text],
+  ['an expired key', expired.client.key],
+  ['a revoked key', revoked.client.key],
+];
+
+/** What is answered instead of an id that is unknown: these routes take ids of others for unknown in their own way. */
+const ANSWERS_FOR_UNKNOWN_IDS: Readonly<Record<string, (answer: RawAnswer, id: string) => void>> = {
+  deleteStoredOutput(answer, id) {
+    const { data } = JSON.parse(answer.text) as { data: unknown };
+    assert.deepEqual([answer.status, data], [200, { accepted: [], rejected: [{ id, reason: 'not_owned' }] }]);
+  },
+};
+
+/** An id that names nothing, of the form of those that the parameter takes. */
+const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
+  taskId: newTaskId,
+  outputId: () => newId('out'),
+  fileId: () => newId('file'),
+  keyId: () => randomBase62(10),
+};
+
+function codeOf(answer: RawAnswer): string {
+  return `${answer.status} ${(JSON.parse(answer.text) as { error_code: string }).error_code}`;
+}
+
+/** Asks for something that there is, as whoever has the key. */
+async function askAs(route: Route, key: string | undefined): Promise<RawAnswer> {
+  return send(served.url, route, await requestOf(route, world, owner), key);
+}
+
+for (const route of publicRoutes(served.http)) {
+  const { access, operationId } = route;
+  describe(`${operationId} (${access})`, () => {
+    if (access === 'none') {
+      it('is for everybody, with whatever key or none', async () => {
+        for (const key of [...UNUSABLE.map(([, each]) => each), stranger.client.key]) {
+          const answer = await askAs(route, key);
+          assert.ok(answer.status < 300, answer.text.slice(0, 300));
+        }
+      });
+      return;
+    }
+
+    it('is refused with one and the same 401 to whoever has no usable key', async () => {
+      const answers = [];
+      for (const [what, key] of UNUSABLE) {
+        const answer = await askAs(route, key);
+        assert.equal(codeOf(answer), '401 UNAUTHORIZED', what);
+        assert.equal(answer.headers['x-ratelimit-limit'], undefined, what);
+        answers.push(answer.text);
+      }
+      assert.equal(new Set(answers).size, 1);
+    });
+
+    it('is refused to a suspended account', async () => {
+      assert.equal(codeOf(await askAs(route, suspended.client.key)), '403 ACCOUNT_SUSPENDED');
+    });
+
+    it('is for keys with its scope and for no others', async () => {
+      for (const [scope, key] of byScope) {
+        const answer = await askAs(route, key);
+        if (access === 'any' || access === scope) {
+          assert.ok(answer.status < 300, `${scope}: ${answer.status} ${answer.text.slice(0, 300)}`);
+        } else {
+          assert.equal(codeOf(answer), '403 FORBIDDEN', scope);
+          assert.match(answer.text, new RegExp(access), 'the message names the scope');
+        }
+      }
+    });
+
+    const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    const own = parameters.filter((name) => name in UNKNOWN_IDS);
+    if (own.length > 0) {
+      it("takes another account's id for one that there is not", async () => {
+        for (const name of own) {
+          const parts = await requestOf(route, world, owner);
+          const theirs = parts.params?.[name] ?? '';
+          const unknown = UNKNOWN_IDS[name]?.() ?? '';
+          const judge = ANSWERS_FOR_UNKNOWN_IDS[operationId] ?? ((answer) => assert.equal(codeOf(answer), '404 NOT_FOUND'));
+          const texts = [];
+          for (const id of [theirs, unknown]) {
+            const answer = await send(served.url, route, { ...parts, params: { ...parts.params, [name]: id } }, stranger.client.key);
+            judge(answer, id);
+            texts.push(answer.text.replaceAll(id, '<id>'));
+          }
+          assert.equal(texts[0], texts[1]);
+          const answer = await send(served.url, route, parts, owner.client.key);
+          assert.ok(answer.status < 300, `the owner is not served after that: ${answer.text.slice(0, 300)}`);
+        }
+      });
+    }
+  });
+}
+
+describe('the matrix', () => {
+  it('has an unknown id for every parameter that names something of an account', () => {
+    const others = new Set(['modelName', 'token', 'name', 'file']);
+    const names = publicRoutes(served.http).flatMap(({ path }) => [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name));
+    assert.deepEqual([...new Set(names)].filter((name) => !others.has(name) && !(name in UNKNOWN_IDS)), []);
+  });
+
+  it('has a route for every scope but those of what is not there yet', () => {
+    const used = new Set<string>(publicRoutes(served.http).map(({ access }) => access));
+    assert.deepEqual(SCOPES.filter((scope) => !used.has(scope)), ['text:write', 'dashboard']);
+  });
+});
+
+describe('ids in bodies and filters', () => {
+  const other = async (operationId: string): Promise<{ answer: RawAnswer; body: unknown }> => {
+    const route = publicRoutes(served.http).find((each) => each.operationId === operationId);
+    assert.ok(route);
+    const parts = await requestOf(route, world, owner);
+    return { answer: await send(served.url, route, parts, stranger.client.key), body: parts.body };
+  };
+
+  it("promoting and deleting another account's outputs does nothing, and says what it says of unknown ones", async () => {
+    for (const operationId of ['promoteStoredOutputs', 'deleteStoredOutputs', 'deleteStoredOutputsByPost']) {
+      const { answer, body } = await other(operationId);
+      const { data } = JSON.parse(answer.text) as { data: { accepted: string[]; rejected: { id: string; reason: string }[] } };
+      assert.deepEqual(data.accepted, [], operationId);
+      assert.deepEqual(data.rejected, (body as string[]).map((id) => ({ id, reason: 'not_owned' })), operationId);
+    }
+  });
+
+  it("lists show nothing of another account, asked for by its very ids or not", async () => {
+    const alone = await served.newAccount({ microUsd: 0n });
+    const tasks = await owner.client.send('GET', '/v1/tasks?size=1');
+    const [task] = (tasks.body.data as unknown as { tasks: { taskId: string; keyId: string }[] }).tasks;
+    assert.ok(task);
+    const paths: [string, string][] = [
+      ['/v1/tasks', 'tasks'],
+      [`/v1/tasks?ids=${task.taskId}`, 'tasks'],
+      [`/v1/tasks?keyId=${task.keyId}`, 'tasks'],
+      ['/v1/tasks?metadata.project=north', 'tasks'],
+      ['/v1/storages?status=available', 'items'],
+      [`/v1/storages?taskId=${task.taskId}`, 'items'],
+      ['/v1/account/ledger', 'entries'],
+      [`/v1/account/ledger?reference=${task.taskId}`, 'entries'],
+      ['/v1/account/usage', 'rows'],
+    ];
+    for (const [path, member] of paths) {
+      const { status, body } = await alone.client.send('GET', path);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.deepEqual((body.data as unknown as Record<string, unknown>)[member], [], path);
+    }
+    const { body } = await alone.client.send('GET', '/v1/account/keys');
+    assert.equal((body.data as unknown as { keys: unknown[] }).keys.length, 1);
+  });
+});

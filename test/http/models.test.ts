@@ -1,0 +1,210 @@
+/** `GET /v1/models` and `GET /v1/models/{id}`, and what is told of models whose days are counted (contract §8). */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { ModelDetailSchema, ModelListSchema } from '../../src/wire/model.ts';
+import { definition } from '../catalogue/definitions.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { body } from '../tasks/task-room.ts';
+import { raw } from './raw-request.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const DEPRECATED_AT = 1_780_000_000;
+const RETIRES_AT = 1_800_000_000;
+const OLD = definition({
+  name: 'acme/deep/old',
+  deprecatedAt: DEPRECATED_AT,
+  retiresAt: RETIRES_AT,
+  replacement: 'acme/pictures',
+});
+
+let now = Date.now();
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp({ now: () => now, models: [OLD] });
+  account = await served.newAccount();
+});
+after(() => served.close());
+beforeEach(() => {
+  now = DEPRECATED_AT * 1000;
+});
+
+const checkList = compileCheck(ModelListSchema, 'invalid request');
+const checkDetail = compileCheck(ModelDetailSchema, 'invalid request');
+
+interface Listed {
+  readonly object: string;
+  readonly data: readonly { readonly id: string }[];
+}
+
+async function idsFor(client = account.client): Promise<readonly string[]> {
+  const answer = await client.send('GET', '/v1/models');
+  assert.equal(answer.status, 200);
+  assert.equal(checkList(answer.body), undefined);
+  return (answer.body as unknown as Listed).data.map(({ id }) => id);
+}
+
+const oldModel = (path = 'acme/deep/old', client = account.client): Promise<ApiAnswer> =>
+  client.send('GET', `/v1/models/${path}`);
+
+/** What an answer's headers say of the model's days. */
+const told = ({ headers }: ApiAnswer): readonly (string | null)[] => [
+  headers.get('deprecation'),
+  headers.get('sunset'),
+];
+const COUNTED = [`@${DEPRECATED_AT}`, 'Fri, 15 Jan 2027 08:00:00 GMT'];
+
+describe('the list of models', () => {
+  it('is in the OpenAI shape, without the envelope and with what is ours', async () => {
+    const { status, headers, body: answer } = await account.client.send('GET', '/v1/models');
+
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /^application\/json/);
+    const { object, data } = answer as unknown as Listed;
+    assert.equal(object, 'list');
+    assert.deepEqual(
+      data.find(({ id }) => id === 'acme/deep/old'),
+      {
+        id: 'acme/deep/old',
+        object: 'model',
+        created: OLD.created,
+        owned_by: 'acme',
+        shutdown_date: RETIRES_AT,
+        modality: 'image',
+        description: 'For tests.',
+        routes: ['default'],
+        pricing: OLD.pricing,
+        deprecation: DEPRECATED_AT,
+        replacement: 'acme/pictures',
+      },
+    );
+    assert.deepEqual(Object.keys(data[0] ?? {}).sort(), Object.keys(data.at(-1) ?? {}).sort());
+  });
+
+  it('tells nothing of the upstreams behind a model', async () => {
+    const { body: answer } = await account.client.send('GET', '/v1/models');
+
+    assert.doesNotMatch(JSON.stringify(answer), /upstream|protocol|embedded/i);
+  });
+
+  it('has only what the key may use', async () => {
+    const { client } = await account.newKey({ models: ['acme/free', 'no/such/model'] });
+
+    assert.deepEqual(await idsFor(client), ['acme/free']);
+  });
+
+  it('needs the scope for it, and takes no parameters', async () => {
+    const { client } = await account.newKey({ scopes: ['tasks:read', 'tasks:write'] });
+
+    assert.equal((await client.send('GET', '/v1/models')).status, 403);
+    assert.equal((await client.send('GET', '/v1/models/acme/free')).status, 403);
+    assert.equal((await account.client.send('GET', '/v1/models?limit=3')).status, 400);
+  });
+
+  it('loses a model in the second in which it retires', async () => {
+    now = RETIRES_AT * 1000 - 1;
+    assert.ok((await idsFor()).includes('acme/deep/old'));
+
+    now = RETIRES_AT * 1000;
+    assert.ok(!(await idsFor()).includes('acme/deep/old'));
+    assert.ok((await idsFor()).includes('acme/pictures'));
+  });
+
+  it('is answered with 304 to whoever has it', async () => {
+    const { headers } = await account.client.send('GET', '/v1/models');
+    const etag = headers.get('etag') ?? assert.fail();
+
+    const again = await raw(served.url, 'GET', '/v1/models', {
+      Authorization: `Bearer ${account.client.key}`,
+      'If-None-Match': etag,
+    });
+
+    assert.equal(again.status, 304);
+  });
+});
+
+describe('one model', () => {
+  it('is found with its slashes as they are and encoded, with the very schema that is enforced', async () => {
+    for (const path of ['acme/deep/old', 'acme%2Fdeep%2Fold', 'acme%2Fdeep/old', 'acme/%64eep/old']) {
+      const answer = await oldModel(path);
+      assert.equal(answer.status, 200, path);
+      assert.equal(checkDetail(answer.body), undefined);
+      const detail = answer.body as unknown as { id: string; input_schema: object; examples: object };
+      assert.equal(detail.id, 'acme/deep/old');
+      assert.deepEqual(detail.input_schema, OLD.inputSchema);
+      assert.deepEqual(detail.examples, OLD.examples);
+    }
+  });
+
+  it('is not found by a name that is not quite its own', async () => {
+    const names = ['acme', 'acme/', '/', '//', 'acme/Pictures', 'acme/pictures/', 'acme/pictures@default', 'a%00b'];
+    for (const name of [...names, 'acme/routed@fast', '__proto__', 'constructor', 'x'.repeat(5_000), '%F0%9F%A6%8A']) {
+      const answer = await oldModel(name);
+      assert.equal(answer.status, 404, name);
+      assert.equal(answer.body.error_code, 'NOT_FOUND');
+    }
+    assert.ok([400, 404].includes((await oldModel('%')).status));
+  });
+
+  it('is refused to a key that may not use it', async () => {
+    const { client } = await account.newKey({ models: ['acme/free'] });
+
+    const answer = await oldModel('acme/deep/old', client);
+
+    assert.equal(answer.status, 403);
+    assert.equal(answer.body.error_code, 'FORBIDDEN');
+  });
+});
+
+describe('a deprecated model', () => {
+  it('is told as such by every answer about it, and by no answer about another', async () => {
+    const old = await account.client.create(body({ model: 'acme/deep/old' }), 'k');
+    const replayed = await account.client.create(body({ model: 'acme/deep/old' }), 'k');
+    const current = await account.client.create(body());
+
+    assert.equal(old.status, 200);
+    assert.equal(replayed.headers.get('idempotent-replay'), 'true');
+    for (const answer of [
+      old,
+      replayed,
+      await account.client.get(old.body.data.taskId),
+      await account.client.send('POST', '/v1/tasks/estimate', body({ model: 'acme/deep/old@default' })),
+      await oldModel(),
+    ]) {
+      assert.deepEqual(told(answer), COUNTED);
+    }
+    for (const answer of [
+      current,
+      await account.client.get(current.body.data.taskId),
+      await account.client.send('POST', '/v1/tasks/estimate', body()),
+      await oldModel('acme/pictures'),
+    ]) {
+      assert.deepEqual(told(answer), [null, null]);
+    }
+  });
+
+  it('is refused once it is retired, by name and with what to use instead, while its tasks go on', async () => {
+    const { body: created } = await account.client.create(body({ model: 'acme/deep/old' }), 'before');
+    now = RETIRES_AT * 1000;
+
+    const refused = await account.client.create(body({ model: 'acme/deep/old' }));
+    const replayed = await account.client.create(body({ model: 'acme/deep/old' }), 'before');
+    const estimate = await account.client.send('POST', '/v1/tasks/estimate', body({ model: 'acme/deep/old' }));
+    const running = await account.client.get(created.data.taskId);
+
+    for (const answer of [refused, estimate]) {
+      assert.equal(answer.status, 400);
+      assert.equal(answer.body.error_code, 'MODEL_UNAVAILABLE');
+      assert.match(answer.body.message, /"acme\/deep\/old" was retired .* use "acme\/pictures"$/);
+    }
+    assert.equal((await oldModel()).status, 404);
+    assert.equal(replayed.body.data.taskId, created.data.taskId);
+    assert.equal(running.body.data.status, 'queued');
+    assert.deepEqual(told(running), COUNTED);
+
+    await served.succeed(created.data.taskId, Buffer.from('picture'));
+    assert.equal((await account.client.get(created.data.taskId)).body.data.status, 'success');
+  });
+});

@@ -1,0 +1,204 @@
+/** The OpenAPI document and the page made of it: well-formed by other people's rules, and complete by ours. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { publicRoutes } from '../../src/http/public-routes.ts';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { defineRoute } from '../../src/http/route.ts';
+import { body } from '../tasks/task-room.ts';
+import { raw } from './raw-request.ts';
+import { serveApp } from './serve.ts';
+import type { ServedApp } from './serve.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Record<string, string[]>[];
+  readonly parameters?: readonly { name: string; in: string; schema: Record<string, unknown>; description: string }[];
+  readonly requestBody?: { content: Record<string, { schema: object; examples?: Record<string, { value: unknown }> }> };
+  readonly responses: Record<string, { content?: Record<string, object> }>;
+}
+
+interface Document {
+  readonly servers: readonly { url: string }[];
+  readonly tags: readonly { name: string }[];
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { schemas: Record<string, object>; responses: Record<string, object> };
+}
+
+let served: ServedApp;
+let document: Document;
+before(async () => {
+  served = await serveApp();
+  document = JSON.parse((await raw(served.url, 'GET', '/openapi.json')).text) as Document;
+});
+after(() => served.close());
+
+async function problemsOf(source: object): Promise<readonly string[]> {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source: JSON.stringify(source), config });
+  return problems.map((problem) => `${problem.severity} ${problem.ruleId}: ${problem.message}`);
+}
+
+/** What a body must be, with every reference within reach. */
+function bodyCheck(operation: Operation): (value: unknown) => boolean {
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addSchema({ ...document, $id: 'https://example.test/d' });
+  const schema = JSON.stringify(operation.requestBody?.content['application/json']?.schema);
+  const validate = ajv.compile(JSON.parse(schema.replaceAll('"#/', '"https://example.test/d#/')) as object);
+  return (value) => validate(value);
+}
+
+describe('/openapi.json', () => {
+  it('passes the recommended rules of the linter without an error or a warning', async () => {
+    assert.deepEqual(await problemsOf(document), []);
+  });
+
+  it('is linted by rules that would find something', async () => {
+    const [path = ''] = Object.keys(document.paths);
+    const broken = { ...document, paths: { [path]: { get: { responses: { 200: { descriptions: 'typo' } } } } } };
+    const problems = (await problemsOf(broken)).join('\n');
+    for (const rule of ['struct', 'operation-operationId', 'security-defined']) assert.match(problems, new RegExp(rule));
+  });
+
+  it('holds schemas that are JSON Schema 2020-12', () => {
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const ajv = new Ajv2020({ strict: false });
+      assert.ok(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`);
+    }
+  });
+
+  it('has every route of the listener, under the server that PUBLIC_URL names', () => {
+    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
+    );
+    const routes = publicRoutes(served.http).map(
+      (route) => `${route.method} ${route.path.replaceAll('...', '')} ${route.operationId}`,
+    );
+    assert.deepEqual(documented.toSorted(), routes.toSorted());
+    assert.equal(new Set(publicRoutes(served.http).map((route) => route.operationId)).size, routes.length);
+    assert.deepEqual(document.servers, [{ url: served.url }]);
+  });
+
+  it('asks for a key with the scope, or for none, as the route does', () => {
+    for (const route of publicRoutes(served.http)) {
+      const operation = document.paths[route.path.replaceAll('...', '')]?.[route.method.toLowerCase()];
+      const wanted = route.access === 'none' ? [] : [{ apiKey: route.access === 'any' ? [] : [route.access] }];
+      assert.deepEqual(operation?.security, wanted, route.operationId);
+    }
+  });
+
+  it('describes every parameter, and has no word of ours that others do not know', () => {
+    for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations))) {
+      for (const parameter of operation.parameters ?? []) {
+        const place = `${operation.operationId} ${parameter.name}`;
+        assert.ok((parameter.description ?? '').length > 5, `${place} is not described`);
+      }
+    }
+    assert.doesNotMatch(JSON.stringify(document), /x-clamped/);
+  });
+
+  it('tells the input of each model in the body of a create, and takes what the service takes', async () => {
+    const create = document.paths['/v1/tasks']?.['post'];
+    assert.ok(create);
+    const isRight = bodyCheck(create);
+    const account = await served.newAccount();
+    const bodies: [unknown, boolean][] = [
+      [body(), true],
+      [body({ model: 'acme/routed', route: 'fast' }), true],
+      [body({ model: 'acme/routed@fast' }), true],
+      [body({ model: 'acme/routed', route: 'slow' }), false],
+      [body({ model: 'acme/none' }), false],
+      [body({ input: {} }), false],
+      [body({ input: { prompt: 'a fox', other: 1 } }), false],
+      [body({ other: 1 }), false],
+      [body({ metadata: { a: 1 } }), false],
+      [[], false],
+      ['text', false],
+    ];
+    for (const [sent, isTaken] of bodies) {
+      assert.equal(isRight(sent), isTaken, JSON.stringify(sent));
+      const { status } = await account.client.create(sent);
+      assert.equal(status === 200, isTaken, `${status} ${JSON.stringify(sent)}`);
+    }
+  });
+
+  it('gives examples of creates, one for each example of each model, that the service takes', async () => {
+    const content = document.paths['/v1/tasks']?.['post']?.requestBody?.content['application/json'];
+    const examples = Object.values(content?.examples ?? {});
+    const account = await served.newAccount();
+    assert.equal(examples.length, served.room.catalogue.models.flatMap((model) => model.examples).length);
+    for (const { value } of examples) {
+      const { status, body: answered } = await account.client.create(value);
+      assert.equal(status, 200, JSON.stringify(answered));
+    }
+  });
+
+  it('is answered with an entity tag, to browsers of any origin', async () => {
+    const first = await raw(served.url, 'GET', '/openapi.json');
+    const tag = String(first.headers['etag']);
+    const second = await raw(served.url, 'GET', '/openapi.json', { 'If-None-Match': tag });
+    assert.deepEqual([first.status, second.status, second.text], [200, 304, '']);
+    assert.equal(first.headers['access-control-allow-origin'], '*');
+    assert.equal((await raw(served.url, 'GET', '/openapi.json?format=yaml')).status, 400);
+  });
+
+  it('cannot be made for a route that names an error which the contract does not have', () => {
+    const route = defineRoute({
+      method: 'GET',
+      path: '/x',
+      operationId: 'x',
+      tag: 'Service',
+      summary: 'x',
+      access: 'none',
+      errors: ['NO_SUCH_CODE'],
+      answer: { kind: 'other', mimeTypes: ['text/plain'], description: 'x' },
+      handle: async () => undefined,
+    });
+    const source = { title: 'x', description: 'x', serverUrl: 'http://127.0.0.1', routes: [route], models: [] };
+    assert.throws(() => openApiDocument(source), /NO_SUCH_CODE/);
+  });
+});
+
+describe('/docs', () => {
+  it('is a page without anything inline or from elsewhere, whose every file is served', async () => {
+    const page = await raw(served.url, 'GET', '/docs');
+    assert.equal(page.status, 200);
+    assert.match(String(page.headers['content-type']), /^text\/html/);
+    assert.doesNotMatch(page.text, /<script(?![^>]*\ssrc=)|<style|\son\w+=|https?:|\/\/[a-z]/i);
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file);
+    assert.ok(files.length >= 5);
+    for (const file of files) {
+      const answer = await raw(served.url, 'GET', `/${file}`);
+      assert.equal(answer.status, 200, file);
+      assert.ok(answer.text.length > 100, file);
+    }
+  });
+
+  it('allows scripts, and requests of scripts, by this service alone', async () => {
+    const page = await raw(served.url, 'GET', '/docs');
+    const policy = String(page.headers['content-security-policy']);
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /script-src 'self'(;|$)/);
+    assert.match(policy, /connect-src 'self'(;|$)/);
+    assert.match(policy, /frame-ancestors 'none'/);
+  });
+
+  it('has its files kept by browsers, and asked for by entity tag', async () => {
+    for (const path of ['/docs', '/docs/swagger-ui.css', '/docs/start.js', '/docs/favicon-32x32.png']) {
+      const first = await raw(served.url, 'GET', path);
+      const again = await raw(served.url, 'GET', path, { 'If-None-Match': String(first.headers['etag']) });
+      const head = await raw(served.url, 'HEAD', path);
+      assert.deepEqual([first.status, again.status, again.text, head.status, head.text], [200, 304, '', 200, '']);
+      assert.match(String(first.headers['cache-control']), /^public/);
+      assert.equal(head.headers['content-length'], first.headers['content-length']);
+    }
+  });
+
+  it('serves no other file, wherever it lies', async () => {
+    const names = ['package.json', 'swagger-ui.js', '..%2fpackage.json', '%2e%2e%2f', '__proto__', 'constructor', 'x', ''];
+    for (const name of names) {
+      assert.equal((await raw(served.url, 'GET', `/docs/${name}`)).status, 404, name);
+    }
+  });
+});

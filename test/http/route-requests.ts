@@ -1,0 +1,165 @@
+/**
+ * One request for each route that succeeds, made from nothing but an account: what the walk over all routes and the
+ * matrix of rights begin with. A route without an entry here fails both.
+ */
+import assert from 'node:assert/strict';
+import sharp from 'sharp';
+import type { Route } from '../../src/http/route.ts';
+import { body } from '../tasks/task-room.ts';
+import { raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+export interface Parts {
+  readonly params?: Readonly<Record<string, string>>;
+  /** `page=1&size=2`, as it is sent. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A Buffer is sent as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+export interface World {
+  readonly served: ServedApp;
+  /** Where a callback is received: an address that the app may reach. */
+  readonly receiverUrl: string;
+}
+
+type Maker = (world: World, account: ServedAccount) => Promise<Parts>;
+
+/** A task that is queued. */
+export async function newTask(account: ServedAccount, changes: Record<string, unknown> = {}): Promise<string> {
+  const { status, body: answered } = await account.client.create(body(changes));
+  assert.equal(status, 200, JSON.stringify(answered));
+  return answered.data.taskId;
+}
+
+/** A task that has succeeded with one picture. */
+export async function doneTask({ served }: World, account: ServedAccount): Promise<string> {
+  const taskId = await newTask(account, { callback: { url: 'https://example.com/hook' }, metadata: { project: 'north' } });
+  await served.succeed(taskId, await picture());
+  return taskId;
+}
+
+async function newOutput(world: World, account: ServedAccount): Promise<{ id: string; url: string }> {
+  const { body: answered } = await account.client.get(await doneTask(world, account));
+  const [output] = answered.data.output ?? [];
+  assert.ok(output);
+  return output;
+}
+
+async function newFile({ served }: World, account: ServedAccount): Promise<string> {
+  const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' };
+  const answer = await raw(served.url, 'POST', '/v1/files', headers, await picture());
+  assert.equal(answer.status, 200, answer.text);
+  return (JSON.parse(answer.text) as { data: { id: string } }).data.id;
+}
+
+function picture(): Promise<Buffer> {
+  return sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
+    .png()
+    .toBuffer();
+}
+
+/** With the rights of nobody, so that every key may do with it what its scope says. */
+async function newKeyId(account: ServedAccount): Promise<string> {
+  return (await account.newKey({ scopes: ['keys:manage'] })).id;
+}
+
+const nothing: Maker = async () => ({});
+
+/** By `operationId`. Each makes what it needs anew: a request may use it up. */
+export const REQUESTS: Readonly<Record<string, Maker>> = {
+  createTask: async () => ({ body: body() }),
+  estimateTask: async () => ({ body: body() }),
+  listTasks: async (world, account) => {
+    await doneTask(world, account);
+    return { query: 'page=1&size=5&status=success,queued&metadata.project=north' };
+  },
+  getTask: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
+  cancelTask: async (_, account) => ({ params: { taskId: await newTask(account) } }),
+  eraseTask: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
+  getTaskEvents: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
+  listCallbackAttempts: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
+  redeliverCallback: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
+  listStoredOutputs: async (world, account) => {
+    await newOutput(world, account);
+    return { query: 'size=3&storage_tier=temp&type=image' };
+  },
+  promoteStoredOutputs: async (world, account) => ({ body: [(await newOutput(world, account)).id, 'out_none'] }),
+  deleteStoredOutputs: async (world, account) => ({ body: [(await newOutput(world, account)).id, 'out_none'] }),
+  deleteStoredOutputsByPost: async (world, account) => ({ body: [(await newOutput(world, account)).id] }),
+  deleteStoredOutput: async (world, account) => ({ params: { outputId: (await newOutput(world, account)).id } }),
+  uploadFile: async () => ({ body: await picture(), headers: { 'Content-Type': 'image/png' } }),
+  getFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
+  deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
+  listModels: nothing,
+  getModel: async () => ({ params: { modelName: 'acme/pictures' } }),
+  getAccount: nothing,
+  listLedger: async (_, account) => {
+    await newTask(account);
+    return { query: 'size=2&kind=topup,hold' };
+  },
+  getUsage: async (world, account) => {
+    await doneTask(world, account);
+    return { query: 'groupBy=day,model,keyId' };
+  },
+  listKeys: nothing,
+  createKey: async () => ({ body: { name: 'made by a key', scopes: ['keys:manage'] } }),
+  rotateKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
+  revokeKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
+  getWebhookKey: nothing,
+  setWebhookKey: async () => ({ body: { secret: 'a secret of sixteen or more' } }),
+  rotateWebhookKey: nothing,
+  deleteWebhookKey: nothing,
+  testWebhook: async ({ receiverUrl }) => ({ body: { url: receiverUrl } }),
+  downloadMedia: async (world, account) => {
+    const [token = '', name = ''] = new URL((await newOutput(world, account)).url).pathname.split('/').slice(2);
+    return { params: { token, name } };
+  },
+  getHealth: nothing,
+  getReadiness: nothing,
+  getOpenApi: nothing,
+  getReference: nothing,
+  getReferenceFile: async () => ({ params: { file: 'start.js' } }),
+};
+
+/** The request that succeeds. @throws {AssertionError} nobody has said what a success of the route is. */
+export function requestOf(route: Route, world: World, account: ServedAccount): Promise<Parts> {
+  const make = REQUESTS[route.operationId];
+  assert.ok(make, `${route.operationId} has no request in test/http/route-requests.ts that shows it at work`);
+  return make(world, account);
+}
+
+/** Each request comes from an address of its own, so that no test meets the limit on failed attempts by address. */
+let addresses = 0;
+
+/** @param key undefined: none is sent. @param method another than the route's: HEAD. */
+export function send(
+  url: string,
+  route: Route,
+  parts: Parts,
+  key: string | undefined,
+  method: string = route.method,
+): Promise<RawAnswer> {
+  addresses += 1;
+  const isRaw = Buffer.isBuffer(parts.body);
+  const sent = (parts.body === undefined || isRaw ? parts.body : JSON.stringify(parts.body)) as string | Buffer | undefined;
+  const headers = {
+    // Node frames the body of a DELETE by nothing else.
+    ...(sent === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(sent)) }),
+    'X-Forwarded-For': `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`,
+    ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+    ...(parts.body === undefined || isRaw ? {} : { 'Content-Type': 'application/json' }),
+    ...parts.headers,
+  };
+  const query = parts.query === undefined ? '' : `?${parts.query}`;
+  return raw(url, method, `${filledPath(route, parts)}${query}`, headers, sent);
+}
+
+function filledPath(route: Route, { params = {} }: Parts): string {
+  return route.path.replaceAll(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, takesSlashes?: string) => {
+    const value = params[name] ?? 'x';
+    return takesSlashes === undefined ? encodeURIComponent(value) : value;
+  });
+}

@@ -1,0 +1,51 @@
+/** The application of operators beside the public one, each on a listener of its own, in this process. */
+import { startAdminListener } from '../../src/processes/admin-listener.ts';
+import { serveApp } from './serve.ts';
+import type { ServeOptions, ServedApp } from './serve.ts';
+
+export const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
+
+/** An answer in the envelope, of whatever is asked for. */
+export interface AdminAnswer<Data> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: { readonly code: number; readonly message: string; readonly error_code: string; readonly data: Data };
+}
+
+export interface ServedAdmin {
+  readonly served: ServedApp;
+  /** Of the admin listener. */
+  readonly url: string;
+  /** Sends a request with the operator's token. */
+  ask<Data = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<AdminAnswer<Data>>;
+  close(): Promise<void>;
+}
+
+export async function serveAdmin(options: ServeOptions = {}): Promise<ServedAdmin> {
+  const served = await serveApp({
+    ...options,
+    environment: { ADMIN_TOKEN, ADMIN_PORT: '0', ...options.environment },
+  });
+  const server = await startAdminListener(served.http);
+  if (server === undefined) throw new Error('there is a token, and no admin listener');
+  return {
+    served,
+    url: server.url,
+    async ask<Data>(method: string, path: string, body?: unknown) {
+      const response = await fetch(`${server.url}${path}`, {
+        method,
+        headers: {
+          Authorization: `Bearer ${ADMIN_TOKEN}`,
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const answer = (await response.json()) as AdminAnswer<Data>['body'];
+      return { status: response.status, headers: response.headers, body: answer };
+    },
+    async close() {
+      await server.close(1_000);
+      await served.close();
+    },
+  };
+}

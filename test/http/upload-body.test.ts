@@ -1,0 +1,152 @@
+/**
+ * The time that an upload may take: the server's time-out for whole requests does not end it, its own bounds do. On a
+ * real socket, with bounds short enough to meet.
+ */
+import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { after, describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
+import { RequestError } from '../../src/http/errors.ts';
+import { listen } from '../../src/http/server.ts';
+import type { RunningServer } from '../../src/http/server.ts';
+import { receiveUpload } from '../../src/http/upload-body.ts';
+import type { UploadBounds } from '../../src/http/upload-body.ts';
+
+const BOUNDS = { maxBytes: 1_000, idleMs: 10_000, wholeMs: 20_000 };
+const SERVER_LIMITS = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 };
+
+const running: RunningServer[] = [];
+after(() => Promise.all(running.map((server) => server.close(0))));
+
+/** A server that reads uploads, or leaves bodies to the server's own time-out. */
+async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promise<number> {
+  const { http } = loadConfig({
+    DATABASE_URL: 'postgres://not-used',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    STORE_URL: 'file:///not-used',
+    URL_SIGNING_KEY: 'a signing key of at least 32 characters',
+    ENCRYPTION_KEY: 'a signing key of at least 32 characters',
+    PORT: '0',
+    PUBLIC_URL: 'http://127.0.0.1',
+  });
+  const listener: RequestListener = (request, response) => {
+    if (!readsUploads) {
+      request.resume();
+      return;
+    }
+    const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
+      let size = 0;
+      for await (const chunk of file) size += chunk.length;
+      return size;
+    };
+    receiveUpload(request, keep, { ...BOUNDS, ...bounds }).then(
+      (size) => response.end(`kept ${size}`),
+      (error: unknown) => {
+        response.statusCode = error instanceof RequestError ? error.problem.status : 500;
+        response.end('refused');
+      },
+    );
+  };
+  const server = await listen(http, listener, SERVER_LIMITS);
+  running.push(server);
+  return Number(new URL(server.url).port);
+}
+
+/** Opens a connection and announces a body; `heard` resolves with what has been answered once it contains a text. */
+function announce(port: number, length: number): { socket: Socket; heard(text: string): Promise<string> } {
+  const socket = connect(port, '127.0.0.1');
+  let answered = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answered += text;
+  });
+  socket.on('error', () => undefined);
+  const send = (): void => void socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
+  send();
+  return {
+    socket,
+    async heard(text) {
+      const deadline = Date.now() + 5_000;
+      while (!answered.includes(text)) {
+        assert.ok(Date.now() < deadline, `heard only ${JSON.stringify(answered)}`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return answered;
+    },
+  };
+}
+
+/** Sends a byte every 20 ms. */
+async function drip(socket: Socket, bytes: number): Promise<void> {
+  for (let sent = 0; sent < bytes && socket.writable; sent++) {
+    socket.write('x');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('the time of an upload', () => {
+  it('may be longer than that of other requests, which end as before', async () => {
+    const slow = announce(await serve({}), 20);
+    await drip(slow.socket, 20);
+    assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 20$/);
+
+    // The connection is an ordinary one again: a next request that stays away is ended.
+    slow.socket.write('POST / HTTP/1.1\r\nHost: x\r\n');
+    assert.match(await slow.heard('408'), /HTTP\/1.1 408 /);
+
+    const other = announce(await serve({}, false), 20);
+    await drip(other.socket, 20);
+    assert.match(await other.heard('408'), /^HTTP\/1.1 408 [^]*did not arrive in time/);
+  });
+
+  it('ends when the line has gone quiet', async () => {
+    const quiet = announce(await serve({ idleMs: 150 }), 20);
+    await drip(quiet.socket, 5);
+    assert.match(await quiet.heard('refused'), /^HTTP\/1.1 408 /);
+  });
+
+  it('ends for a line that only drips', async () => {
+    const dripping = announce(await serve({ wholeMs: 300 }), 1_000);
+    const dripped = drip(dripping.socket, 100);
+    assert.match(await dripping.heard('refused'), /^HTTP\/1.1 408 /);
+    dripping.socket.destroy();
+    await dripped;
+  });
+
+  it('does not count while it is we who are slow', async () => {
+    const { http } = loadConfig({
+      DATABASE_URL: 'postgres://not-used',
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+      STORE_URL: 'file:///not-used',
+      URL_SIGNING_KEY: 'a signing key of at least 32 characters',
+      ENCRYPTION_KEY: 'a signing key of at least 32 characters',
+      PORT: '0',
+      PUBLIC_URL: 'http://127.0.0.1',
+    });
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const length = 1_000_000;
+    const server = await listen(http, (request, response) => {
+      const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
+        let size = 0;
+        for await (const chunk of file) {
+          await held;
+          size += chunk.length;
+        }
+        return size;
+      };
+      receiveUpload(request, keep, { maxBytes: length, idleMs: 30, wholeMs: 20_000 }).then(
+        (size) => response.end(`kept ${size}`),
+        () => response.end('refused'),
+      );
+    });
+    running.push(server);
+    const sender = announce(Number(new URL(server.url).port), length);
+    sender.socket.write(Buffer.alloc(length));
+    setTimeout(release, 200);
+    assert.match(await sender.heard('\r\n\r\n'), /kept 1000000$/);
+  });
+});

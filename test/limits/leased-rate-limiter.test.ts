@@ -1,0 +1,302 @@
+/** Rate limits on the real database, shared by several limiters as by several processes, with a clock that is advanced. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import { createLeasedRateLimiter } from '../../src/limits/leased-rate-limiter.ts';
+import type { Budget, RateLimiter } from '../../src/limits/rate-limiter.ts';
+import { unreachableDatabase } from '../http/serve.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+const START = Date.UTC(2026, 10, 21);
+const SECOND = 1_000;
+
+let statements: string[] = [];
+let testDatabase: TestDatabase;
+let clock = START;
+let budgets = 0;
+before(async () => {
+  testDatabase = await createTestDatabase((name) => statements.push(name));
+});
+after(() => testDatabase.close());
+beforeEach(() => {
+  clock = START;
+  statements = [];
+});
+
+function newLimiter(): RateLimiter {
+  return createLeasedRateLimiter({ database: testDatabase.database, now: () => clock });
+}
+
+/** A budget of its own for one test. */
+function newBudget(perMinute = 60): Budget {
+  return { id: `create:acc_${budgets++}`, perMinute };
+}
+
+/** How many of so many requests, one after the other, get a token. */
+async function served(limiter: RateLimiter, budget: Budget, requests: number): Promise<number> {
+  let count = 0;
+  for (let place = 0; place < requests; place++) if ((await limiter.take(budget)) === 0) count += 1;
+  return count;
+}
+
+describe('a rate limit', () => {
+  it('serves a burst of a minute, then as many as the time brings back, and never more', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    assert.equal(await served(limiter, budget, 100), 60);
+
+    clock += SECOND;
+    assert.equal(await served(limiter, budget, 10), 1);
+    clock += 10 * SECOND;
+    assert.equal(await served(limiter, budget, 50), 10);
+    clock += 3_600 * SECOND;
+    assert.equal(await served(limiter, budget, 200), 60);
+  });
+
+  it('serves a burst that comes at one moment just as well: nobody is refused while there are tokens', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+
+    const answers = await Promise.all(Array.from({ length: 100 }, () => limiter.take(budget)));
+
+    assert.equal(answers.filter((waitSeconds) => waitSeconds === 0).length, 60);
+    assert.ok(answers.every((waitSeconds) => waitSeconds === 0 || waitSeconds === 1));
+  });
+
+  it('serves requests that arrive while others wait for a lease', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    const answers: Promise<number>[] = [];
+    for (let wave = 0; wave < 12; wave++) {
+      for (let place = 0; place < 5; place++) answers.push(limiter.take(budget));
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+
+    assert.ok((await Promise.all(answers)).every((waitSeconds) => waitSeconds === 0));
+  });
+
+  it('says after how many whole seconds there is a token again, and that is true', async () => {
+    for (const [perMinute, seconds] of [
+      [60, 1],
+      [6, 10],
+      [1, 60],
+      [600, 1],
+    ] as const) {
+      const [limiter, budget] = [newLimiter(), newBudget(perMinute)];
+      await served(limiter, budget, perMinute);
+
+      assert.equal(await limiter.take(budget), seconds);
+      clock += seconds * SECOND - SECOND;
+      if (seconds > 1) assert.notEqual(await limiter.take(budget), 0);
+      clock += SECOND;
+      assert.equal(await limiter.take(budget), 0);
+    }
+  });
+
+  it('keeps budgets apart', async () => {
+    const limiter = newLimiter();
+    const [one, other] = [newBudget(), newBudget()];
+    await served(limiter, one, 60);
+
+    assert.equal(await served(limiter, other, 60), 60);
+  });
+
+  it('follows a limit that is changed, up and down', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(60)];
+    await served(limiter, budget, 60);
+    const raised = { ...budget, perMinute: 600 };
+    clock += SECOND;
+    assert.equal(await served(limiter, raised, 20), 10);
+
+    clock += 60 * SECOND;
+    const lowered = { ...budget, perMinute: 6 };
+    assert.equal(await served(limiter, lowered, 100), 6);
+    assert.equal(limiter.state(lowered).limit, 6);
+  });
+});
+
+describe('a lease', () => {
+  it('costs a statement for a tenth of a minute’s tokens, and a refusal costs none', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(1_200)];
+
+    assert.equal(await served(limiter, budget, 1_200), 1_200);
+    assert.equal(statements.length, 10);
+    assert.equal(await served(limiter, budget, 5_000), 0);
+    assert.equal(statements.length, 10);
+  });
+
+  it('is one for all requests of a moment', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(600)];
+
+    await Promise.all(Array.from({ length: 500 }, () => limiter.take(budget)));
+
+    assert.ok(statements.length <= 2, String(statements.length));
+  });
+
+  it('is returned where it was not used: other processes get those tokens', async () => {
+    const [one, other, budget] = [newLimiter(), newLimiter(), newBudget()];
+    assert.equal(await served(one, budget, 1), 1);
+    assert.equal(await served(other, budget, 100), 54);
+
+    clock += 6 * SECOND;
+    // Six have come back by time; the five that were leased and not used are returned before another lease is taken.
+    assert.equal(await served(one, budget, 1), 1);
+    assert.equal(await served(other, budget, 100), 5);
+    assert.equal(await served(one, budget, 100), 5);
+  });
+
+  it('of a process that died is filled again after a minute at most', async () => {
+    const [survivor, budget] = [newLimiter(), newBudget()];
+    for (let place = 0; place < 3; place++) await served(newLimiter(), budget, 1);
+    assert.equal(await served(survivor, budget, 100), 42);
+
+    clock += 61 * SECOND;
+    assert.equal(await served(survivor, budget, 100), 60);
+  });
+
+  it('that a replay gives back is used by the next request', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(1)];
+    assert.equal(await limiter.take(budget), 0);
+    limiter.giveBack(budget);
+
+    assert.equal(await limiter.take(budget), 0);
+    assert.equal(await limiter.take(budget), 60);
+  });
+
+  it('is not taken by a machine whose clock is far ahead for longer than a minute', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    clock += 3_600 * SECOND;
+    await served(newLimiter(), budget, 60);
+    clock = START;
+    assert.equal(await served(limiter, budget, 10), 0);
+
+    clock += 61 * SECOND;
+    await limiter.take(budget);
+    clock += 10 * SECOND;
+    assert.ok((await served(limiter, budget, 100)) > 0);
+  });
+
+  it('that cannot be had because the database is away fails, and works again later', async () => {
+    const database = unreachableDatabase();
+    const isAway = { now: true };
+    const limiter = createLeasedRateLimiter({
+      database: {
+        query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
+      },
+      now: () => clock,
+    });
+    const budget = newBudget();
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => limiter.take(budget)));
+    for (const answer of answers) {
+      assert.ok(answer.status === 'rejected' && answer.reason instanceof DatabaseUnavailableError);
+    }
+
+    isAway.now = false;
+    assert.equal(await limiter.take(budget), 0);
+    await database.close();
+  });
+});
+
+describe('a limit that several processes share', () => {
+  it('is never exceeded by a burst, however many they are and however their leases lie', async () => {
+    for (const processes of [2, 3, 10]) {
+      const limiters = Array.from({ length: processes }, newLimiter);
+      const budget = newBudget();
+      // Each has a lease of which it used one token, taken at another time.
+      for (const limiter of limiters) {
+        assert.equal(await limiter.take(budget), 0);
+        clock += SECOND;
+      }
+
+      const counts = await Promise.all(limiters.map((limiter) => served(limiter, budget, 100)));
+
+      const total = counts.reduce((sum, count) => sum + count, 0);
+      assert.ok(total <= 60, `${total} of ${processes} processes`);
+      assert.ok(total >= 50, `${total} of ${processes} processes`);
+    }
+  });
+
+  it('is not exceeded when they have all been quiet for a while and then come at once', async () => {
+    for (const quietSeconds of [5, 6, 7, 30, 59, 60, 61, 3_600]) {
+      const limiters = Array.from({ length: 5 }, newLimiter);
+      const budget = newBudget();
+      for (const limiter of limiters) await limiter.take(budget);
+      clock += quietSeconds * SECOND;
+
+      const counts = await Promise.all(limiters.map((limiter) => served(limiter, budget, 100)));
+
+      const total = counts.reduce((sum, count) => sum + count, 0);
+      assert.ok(total <= 60, `${total} after ${quietSeconds} s`);
+      assert.ok(total >= 35, `${total} after ${quietSeconds} s`);
+    }
+  });
+
+  it('serves whoever stays below it, whichever process each request comes to', async () => {
+    const limiters = Array.from({ length: 10 }, newLimiter);
+    const budget = newBudget();
+    for (let request = 0; request < 300; request++) {
+      const limiter = limiters[(request * 7) % limiters.length];
+      assert.equal(await limiter?.take(budget), 0, `request ${request}`);
+      clock += 1.2 * SECOND;
+    }
+  });
+
+  it('is a minute’s burst and what the time brings in any stretch of time, whatever happens', async () => {
+    const moves = fc.array(
+      fc.record({
+        waitMs: fc.oneof(fc.constant(0), fc.nat({ max: 3_000 }), fc.nat({ max: 90_000 })),
+        process: fc.nat({ max: 4 }),
+        requests: fc.nat({ max: 40 }),
+        atOnce: fc.boolean(),
+        givesBack: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 25 },
+    );
+    await fc.assert(
+      fc.asyncProperty(moves, async (plan) => {
+        const limiters = Array.from({ length: 5 }, newLimiter);
+        const budget = newBudget();
+        const taken: number[] = [];
+        for (const { waitMs, process, requests, atOnce, givesBack } of plan) {
+          clock += waitMs;
+          const limiter = limiters[process];
+          assert.ok(limiter);
+          let count = atOnce
+            ? (await Promise.all(Array.from({ length: requests }, () => limiter.take(budget)))).filter((s) => s === 0)
+                .length
+            : await served(limiter, budget, requests);
+          if (givesBack && count > 0) {
+            limiter.giveBack(budget);
+            count -= 1;
+          }
+          for (let place = 0; place < count; place++) taken.push(clock);
+        }
+        for (const [first, from] of taken.entries()) {
+          for (let last = first; last < taken.length; last++) {
+            const allowed = 60 + (60 * ((taken[last] ?? from) - from)) / 60_000;
+            assert.ok(last - first + 1 <= allowed * 1.0001, `${last - first + 1} where ${allowed} are allowed`);
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('what is told of a budget', () => {
+  it('is the limit, the whole tokens left, and when all are back', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    assert.deepEqual(limiter.state(budget), { limit: 60, remaining: 60, resetAt: START / 1000 });
+
+    await served(limiter, budget, 20);
+    assert.deepEqual(limiter.state(budget), { limit: 60, remaining: 40, resetAt: START / 1000 + 20 });
+    await served(limiter, budget, 100);
+    assert.deepEqual(limiter.state(budget), { limit: 60, remaining: 0, resetAt: START / 1000 + 60 });
+    clock += 500;
+    assert.deepEqual(limiter.state(budget), { limit: 60, remaining: 0, resetAt: START / 1000 + 60 });
+    clock += 59_500;
+    assert.deepEqual(limiter.state(budget), { limit: 60, remaining: 60, resetAt: START / 1000 + 60 });
+    assert.equal(statements.length, 10);
+  });
+});

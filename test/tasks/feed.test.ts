@@ -1,0 +1,335 @@
+/** The feed of live events: none lost, none twice, in order, whatever happens beside (contract §4). */
+import assert from 'node:assert/strict';
+import { createConnection, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Queryable } from '../../src/database/database.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { createEventFeed } from '../../src/tasks/feed.ts';
+import type { EventFeed } from '../../src/tasks/feed.ts';
+import { addEvent, addEvents, lockTask } from '../../src/tasks/timeline.ts';
+import type { TaskEvent } from '../../src/tasks/timeline.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { adminUrl } from '../support/test-database.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+let room: TaskRoom;
+let caller: Caller;
+let feed: EventFeed;
+before(async () => {
+  room = await openTaskRoom();
+  caller = await room.newCaller({ queueCap: 10_000 });
+  feed = createEventFeed({ database: room.database, logger: silentLogger() });
+});
+after(async () => {
+  feed.close();
+  await room.close();
+});
+
+async function newTask(): Promise<TaskId> {
+  return (await room.creator.create(caller, body(), undefined)).taskId;
+}
+
+async function happen(taskId: TaskId, type: 'restarted' | 'erased' = 'restarted'): Promise<void> {
+  await room.database.transaction(async (transaction) => {
+    await lockTask(transaction, taskId);
+    await addEvent(transaction, taskId, type);
+  });
+}
+
+async function databaseUrl(): Promise<URL> {
+  const [row] = await room.rows<{ name: string }>('SELECT current_database() AS name');
+  const url = new URL(adminUrl());
+  url.pathname = row?.name ?? '';
+  return url;
+}
+
+interface Listening {
+  readonly events: TaskEvent[];
+  ends: number;
+  stop(): void;
+}
+
+function listen(taskId: TaskId, from = 0, on: EventFeed = feed): Listening {
+  const listening: Listening = { events: [], ends: 0, stop: () => {} };
+  listening.stop = on.subscribe(taskId, from, {
+    onEvent: (event) => listening.events.push(event),
+    onEnd: () => {
+      listening.ends += 1;
+    },
+  });
+  return listening;
+}
+
+const seqs = ({ events }: Listening): number[] => events.map(({ seq }) => seq);
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, place) => place + 1);
+
+async function until(condition: () => boolean, timeoutMs = 15_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('it never came to that');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe('listening to a task', () => {
+  it('brings what was there before and what comes then, in order, with its details', async () => {
+    const taskId = await newTask();
+    const listening = listen(taskId);
+    await happen(taskId);
+    await happen(taskId, 'erased');
+
+    await until(() => listening.events.length === 3);
+    listening.stop();
+
+    assert.deepEqual(
+      listening.events.map(({ seq, type, detail }) => [seq, type, detail]),
+      [
+        [1, 'accepted', null],
+        [2, 'restarted', null],
+        [3, 'erased', null],
+      ],
+    );
+    for (const { at } of listening.events) assert.ok(Number.isInteger(at) && Math.abs(at - Date.now() / 1000) < 60);
+  });
+
+  it('brings only what comes after the seq that the listener has', async () => {
+    const taskId = await newTask();
+    await happen(taskId);
+    const listening = listen(taskId, 2);
+    await happen(taskId);
+
+    await until(() => listening.events.length === 1);
+    listening.stop();
+
+    assert.deepEqual(seqs(listening), [3]);
+  });
+
+  it('brings several listeners the same, and one that stopped nothing more', async () => {
+    const taskId = await newTask();
+    const [first, second, gone] = [listen(taskId), listen(taskId), listen(taskId)];
+    await until(() => gone.events.length === 1);
+    gone.stop();
+    gone.stop();
+    await happen(taskId);
+
+    await until(() => first.events.length === 2 && second.events.length === 2);
+    first.stop();
+    second.stop();
+
+    assert.deepEqual([seqs(first), seqs(second), seqs(gone)], [[1, 2], [1, 2], [1]]);
+  });
+
+  it('loses no event whose transaction was begun before another’s and committed after it', async () => {
+    const [early, late] = [await newTask(), await newTask()];
+    const [ofEarly, ofLate] = [listen(early, 1), listen(late, 1)];
+    const written = milestone();
+    const mayCommit = milestone();
+    const held = room.database.transaction(async (transaction: Queryable) => {
+      await lockTask(transaction, early);
+      await addEvent(transaction, early, 'restarted');
+      written.reach();
+      await mayCommit.reached;
+    });
+    await written.reached;
+    for (let time = 0; time < 3; time++) {
+      await happen(late);
+      await until(() => ofLate.events.length === time + 1);
+    }
+    assert.deepEqual(seqs(ofEarly), []);
+    mayCommit.reach();
+    await held;
+
+    await until(() => ofEarly.events.length === 1);
+    ofEarly.stop();
+    ofLate.stop();
+
+    assert.deepEqual(seqs(ofLate), [2, 3, 4]);
+  });
+
+  it('brings each of many listeners all of its events once, who come and go while many write', async () => {
+    // Enough for several polls.
+    const EVENTS = 60;
+    const tasks = await Promise.all(Array.from({ length: 24 }, newTask));
+    const listeners: { readonly from: number; readonly listening: Listening }[] = [];
+    await Promise.all(
+      tasks.map(async (taskId, place) => {
+        for (let event = 0; event < EVENTS; event++) {
+          if (event % 20 === place % 20) {
+            const from = place % 3 === 0 ? event : 0;
+            listeners.push({ from, listening: listen(taskId, from) });
+          }
+          if (event % 7 === 6) listen(taskId).stop();
+          await happen(taskId);
+        }
+      }),
+    );
+
+    await until(() => listeners.every(({ listening }) => listening.events.at(-1)?.seq === EVENTS + 1));
+
+    for (const { from, listening } of listeners) {
+      listening.stop();
+      assert.deepEqual(seqs(listening), upTo(EVENTS + 1).slice(from));
+    }
+  });
+
+  it('catches up with more events than one poll brings', async () => {
+    const taskId = await newTask();
+    await room.database.transaction(async (transaction) => {
+      await lockTask(transaction, taskId);
+      await addEvents(
+        transaction,
+        taskId,
+        Array.from({ length: 2_500 }, () => ['restarted'] as const),
+      );
+    });
+    const listening = listen(taskId);
+
+    await until(() => listening.events.length >= 2_501);
+    listening.stop();
+
+    assert.deepEqual(seqs(listening), upTo(2_501));
+  });
+});
+
+describe('the feed itself', () => {
+  it('asks the database only while somebody listens', async () => {
+    const url = (await databaseUrl()).href;
+    const asked = { idle: 0, busy: 0 };
+    const [idleDatabase, busyDatabase] = (['idle', 'busy'] as const).map((name) =>
+      openDatabase({ url, poolSize: 2 }, silentLogger(), () => {
+        asked[name] += 1;
+      }),
+    );
+    assert.ok(idleDatabase && busyDatabase);
+    const [idle, busy] = [idleDatabase, busyDatabase].map((database) =>
+      createEventFeed({ database, logger: silentLogger() }),
+    );
+    assert.ok(idle && busy);
+    const taskId = await newTask();
+
+    const listening = [listen(taskId, 0, idle), listen(taskId, 0, busy)];
+    await until(() => asked.idle >= 2);
+    listening[0]?.stop();
+    const askedBefore = asked.idle;
+    const busyBefore = asked.busy;
+    await until(() => asked.busy >= busyBefore + 4);
+    assert.equal(asked.idle, askedBefore);
+
+    // Whoever listens again gets what happened meanwhile.
+    await happen(taskId);
+    const again = listen(taskId, 1, idle);
+    await until(() => again.events.length === 1);
+    idle.close();
+    busy.close();
+    await Promise.all([idleDatabase.close(), busyDatabase.close()]);
+  });
+
+  it('goes on where it was after the database was away', async () => {
+    const proxy = await startProxy(await databaseUrl());
+    const database = openDatabase({ url: proxy.url, poolSize: 2 }, silentLogger());
+    const own = createEventFeed({ database, logger: silentLogger() });
+    const taskId = await newTask();
+    const listening = listen(taskId, 0, own);
+    await until(() => listening.events.length === 1);
+
+    proxy.cut();
+    await happen(taskId);
+    await happen(taskId);
+    await until(() => proxy.refused > 0);
+    assert.deepEqual(seqs(listening), [1]);
+    proxy.mend();
+
+    await until(() => listening.events.length === 3);
+    await happen(taskId);
+    await until(() => listening.events.length === 4);
+    assert.deepEqual(seqs(listening), [1, 2, 3, 4]);
+    own.close();
+    await database.close();
+    proxy.close();
+  });
+
+  it('tells its listeners when it ends, each once, and whoever comes later', async () => {
+    const own = createEventFeed({ database: room.database, logger: silentLogger() });
+    const taskId = await newTask();
+    const listening = [listen(taskId, 0, own), listen(taskId, 0, own)];
+    own.close();
+    const late = listen(taskId, 0, own);
+    await until(() => late.ends > 0);
+
+    assert.deepEqual([...listening, late].map(({ ends }) => ends), [1, 1, 1]);
+    for (const each of [...listening, late]) {
+      each.stop();
+      assert.deepEqual(seqs(each), []);
+    }
+  });
+});
+
+function milestone(): { reach(): void; readonly reached: Promise<void> } {
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  return { reach: () => reach(), reached };
+}
+
+interface Proxy {
+  readonly url: string;
+  /** Connections that were refused while it was cut. */
+  readonly refused: number;
+  cut(): void;
+  mend(): void;
+  close(): void;
+}
+
+/** A way to PostgreSQL that can be cut. */
+async function startProxy(target: URL): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  let refused = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (isCut) {
+      refused += 1;
+      socket.destroy();
+      return;
+    }
+    const onward = createConnection(Number(target.port), target.hostname).on('error', () => undefined);
+    for (const each of [socket, onward]) {
+      sockets.add(each);
+      each.once('close', () => {
+        sockets.delete(each);
+        socket.destroy();
+        onward.destroy();
+      });
+    }
+    socket.pipe(onward);
+    onward.pipe(socket);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const url = new URL(target);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: url.href,
+    get refused() {
+      return refused;
+    },
+    cut,
+    mend: () => {
+      isCut = false;
+    },
+    close() {
+      cut();
+      server.close();
+    },
+  };
+}

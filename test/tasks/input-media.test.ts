@@ -1,0 +1,79 @@
+/** Which fields of an input take media, and what they turn into; the rest is promised over HTTP (test/http/chaining). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isAccepted, mediaOf, withTexts } from '../../src/tasks/input-media.ts';
+
+const picture = { type: 'string', contentMediaType: 'image/*' };
+
+function placesOf(schema: Record<string, unknown>, input: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(mediaOf(schema, input).map(({ path, accepts }) => [path.join('.'), accepts.join()]));
+}
+
+describe('the media of an input', () => {
+  it('are found wherever the schema marks them: fields, arrays, choices and definitions', () => {
+    const schema = {
+      type: 'object',
+      $defs: { frame: { type: 'object', properties: { at: { type: 'number' }, image: picture } } },
+      properties: {
+        prompt: { type: 'string' },
+        image_url: picture,
+        image_urls: { type: 'array', items: picture },
+        pair: { type: 'array', prefixItems: [picture, { type: 'string' }], items: { ...picture } },
+        either: { anyOf: [{ ...picture }, { type: 'string', contentMediaType: 'video/*' }, { type: 'array' }] },
+        frames: { type: 'array', items: { $ref: '#/$defs/frame' } },
+      },
+    };
+    const input = {
+      prompt: 'https://example.com/not-media.png',
+      image_url: 'a',
+      image_urls: ['b', 'c'],
+      pair: ['d', 'not-media', 'e'],
+      either: 'f',
+      frames: [{ at: 0, image: 'g' }, { at: 1 }],
+    };
+
+    assert.deepEqual(placesOf(schema, input), {
+      image_url: 'image/*',
+      'image_urls.0': 'image/*',
+      'image_urls.1': 'image/*',
+      'pair.0': 'image/*',
+      'pair.2': 'image/*',
+      either: 'image/*,video/*',
+      'frames.0.image': 'image/*',
+    });
+  });
+
+  it('are none where a field is absent, of another type, or only called like one that an object inherits', () => {
+    const properties = { image_url: picture, constructor: picture, toString: picture };
+    for (const input of [
+      {},
+      { image_url: 1 },
+      { image_url: null },
+      { image_url: ['a'] },
+      { image_url: { url: 'a' } },
+    ]) {
+      assert.deepEqual(placesOf({ properties }, input), {}, JSON.stringify(input));
+    }
+  });
+
+  it('come to an end in a schema that refers to itself', () => {
+    const schema = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
+    assert.deepEqual(placesOf(schema, { image_url: 'a' }), {});
+  });
+
+  it('are replaced in a copy, whatever else the input holds', () => {
+    const input = JSON.parse('{"image_urls":["a","b"],"__proto__":{"x":1},"prompt":"p"}') as Record<string, unknown>;
+    const changed = withTexts(input, new Map([[['image_urls', '1'], 'new']]));
+
+    assert.equal(JSON.stringify(changed), '{"image_urls":["a","new"],"__proto__":{"x":1},"prompt":"p"}');
+    assert.equal(JSON.stringify(input), '{"image_urls":["a","b"],"__proto__":{"x":1},"prompt":"p"}');
+  });
+
+  it('are accepted by kind or by type', () => {
+    assert.ok(isAccepted('image/png', ['image/*']));
+    assert.ok(isAccepted('image/png', ['video/*', 'image/png']));
+    assert.ok(isAccepted('audio/wav', ['*/*']));
+    assert.ok(!isAccepted('image/png', ['image/jpeg', 'video/*']));
+    assert.ok(!isAccepted('imagery/png', ['image/*']));
+  });
+});

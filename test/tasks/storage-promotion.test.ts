@@ -1,0 +1,243 @@
+/** Promoting stored outputs, on the database: every answer, the counted bytes, and many at the same moment. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { updateLimits } from '../../src/accounts/accounts.ts';
+import { adjust } from '../../src/billing/ledger.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { finishPromotion, requestStalledPromotions } from '../../src/tasks/storage-operations.ts';
+import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../outputs/stored-outputs.ts';
+import type { StorageRoom } from '../outputs/stored-outputs.ts';
+import { openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+const GB = 1_000_000_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+let room: TaskRoom;
+let storage: StorageRoom;
+before(async () => {
+  room = await openTaskRoom();
+  storage = createStorageRoom(room);
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+
+describe('a promotion', () => {
+  it('is accepted with its bytes counted and its workflow asked for, and shows as pending', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [3, 5]);
+
+    assert.deepEqual(await storage.promote(caller, outputIds), { accepted: outputIds, rejected: [] });
+
+    assert.equal(await storage.persistentBytes(caller), 8);
+    for (const id of outputIds) {
+      const output = await storage.outputOf(id);
+      assert.equal(output.isPending, true);
+      assert.equal(output.tier, 'temp');
+    }
+    const { accountId } = caller;
+    assert.deepEqual(
+      await storage.outboxOf(...outputIds),
+      outputIds.toSorted().map((id) => ({ id, accountId, isReady: true })),
+    );
+  });
+
+  it('makes the output persistent from that moment on, for good, and tells the timeline of its task', async () => {
+    const caller = await room.newCaller();
+    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [7]);
+    const [id = ''] = outputIds;
+    const now = Date.now() + DAY_MS;
+    await storage.promote(caller, outputIds, now);
+
+    assert.equal(await finishPromotion(room.database, id, now, bytesAreThere), 'persistent');
+
+    assert.deepEqual(await storage.outputOf(id), {
+      tier: 'persistent',
+      isPending: false,
+      retainUntil: null,
+      goneReason: null,
+    });
+    assert.deepEqual(await storage.periodsOf(id), [{ began: now, ended: null }]);
+    assert.deepEqual(await storage.eventsOf(taskId), [{ type: 'output_promoted', detail: { outputId: id } }]);
+    assert.equal(await storage.persistentBytes(caller), 7);
+  });
+
+  it('ends once, however often and at how many places at the same moment its activity runs', async () => {
+    const caller = await room.newCaller();
+    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [7]);
+    const [id = ''] = outputIds;
+    await storage.promote(caller, outputIds);
+
+    const finish = (): Promise<string> => finishPromotion(room.database, id, Date.now(), bytesAreThere);
+    const outcomes = await Promise.all(Array.from({ length: 8 }, finish));
+
+    assert.deepEqual(outcomes.toSorted(), [...Array.from({ length: 7 }, () => 'not_pending'), 'persistent']);
+    assert.equal(await finish(), 'not_pending');
+    assert.equal((await storage.periodsOf(id)).length, 1);
+    assert.equal((await storage.eventsOf(taskId)).length, 1);
+    assert.equal(await storage.persistentBytes(caller), 7);
+  });
+
+  it('asked for 8 times at once is accepted once, and its bytes are counted once', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [11]);
+    const [id = ''] = outputIds;
+
+    const decisions = await Promise.all(Array.from({ length: 8 }, () => storage.promote(caller, outputIds)));
+
+    assert.equal(decisions.filter(({ accepted }) => accepted.includes(id)).length, 1);
+    const refused = decisions.flatMap(({ rejected }) => rejected);
+    assert.deepEqual(
+      refused,
+      Array.from({ length: 7 }, () => ({ id, reason: 'storage_op_pending' })),
+    );
+    assert.equal(await storage.persistentBytes(caller), 11);
+  });
+
+  it('answers for each id in the order asked, an id given twice once', async () => {
+    const caller = await room.newCaller();
+    const stranger = await room.newCaller();
+    const [kept = '', pending = '', persistent = '', deleted = ''] = (
+      await storage.taskWithOutputs(caller, [1, 1, 1, 1])
+    ).outputIds;
+    const [foreign = ''] = (await storage.taskWithOutputs(stranger, [1])).outputIds;
+    await storage.promote(caller, [pending]);
+    await storage.promoteAt(caller, [persistent], Date.now());
+    await storage.remove(caller, [deleted]);
+
+    const decision = await storage.promote(caller, [foreign, persistent, kept, 'out_none', deleted, kept, pending]);
+
+    assert.deepEqual(decision, {
+      accepted: [kept],
+      rejected: [
+        { id: foreign, reason: 'not_owned' },
+        { id: persistent, reason: 'not_promotable' },
+        { id: 'out_none', reason: 'not_owned' },
+        { id: deleted, reason: 'already_deleted' },
+        { id: pending, reason: 'storage_op_pending' },
+      ],
+    });
+    assert.equal(await storage.persistentBytes(stranger), 0);
+  });
+
+  it('is refused as insufficient where the balance does not cover the first day, to the micro', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [GB]);
+    const [id = ''] = outputIds;
+    const now = Date.parse('2026-06-10');
+    const leave = async (microUsd: bigint): Promise<void> => {
+      const { availableMicroUsd } = await room.account(caller);
+      await room.database.transaction((transaction) =>
+        adjust(transaction, caller.accountId, microUsd - availableMicroUsd, newId('topup')),
+      );
+    };
+
+    // 50,000 / 30 days, rounded up.
+    await leave(1_666n);
+    assert.deepEqual(await storage.promote(caller, outputIds, now), {
+      accepted: [],
+      rejected: [{ id, reason: 'insufficient' }],
+    });
+    assert.equal(await storage.persistentBytes(caller), 0);
+    await leave(1_667n);
+    assert.deepEqual((await storage.promote(caller, outputIds, now)).accepted, [id]);
+    assert.equal((await room.account(caller)).availableMicroUsd, 1_667n);
+  });
+
+  it('is refused where it does not fit under the cap; what fits beside it is accepted', async () => {
+    const caller = await room.newCaller();
+    await updateLimits(room.database, caller.accountId, { storageCapBytes: 10 });
+    const { outputIds } = await storage.taskWithOutputs(caller, [6, 6, 4]);
+    const [first = '', second = '', third = ''] = outputIds;
+
+    assert.deepEqual(await storage.promote(caller, outputIds), {
+      accepted: [first, third],
+      rejected: [{ id: second, reason: 'cap_exceeded' }],
+    });
+    assert.equal(await storage.persistentBytes(caller), 10);
+  });
+
+  it('of many outputs at the same moment never counts more than the cap', async () => {
+    const caller = await room.newCaller();
+    await updateLimits(room.database, caller.accountId, { storageCapBytes: 25 });
+    const tasks = await Promise.all(Array.from({ length: 6 }, () => storage.taskWithOutputs(caller, [5, 5])));
+
+    const decisions = await Promise.all(tasks.map(({ outputIds }) => storage.promote(caller, outputIds.toReversed())));
+
+    assert.equal(decisions.flatMap(({ accepted }) => accepted).length, 5);
+    assert.equal(await storage.persistentBytes(caller), 25);
+  });
+
+  it('of something whose bytes are missing is given up, and its bytes are given back', async () => {
+    const caller = await room.newCaller();
+    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [9]);
+    const [id = ''] = outputIds;
+    await storage.promote(caller, outputIds);
+
+    assert.equal(await finishPromotion(room.database, id, Date.now(), bytesAreMissing), 'given_up');
+    assert.equal(await finishPromotion(room.database, id, Date.now(), bytesAreMissing), 'not_pending');
+
+    assert.equal((await storage.outputOf(id)).isPending, false);
+    assert.equal(await storage.persistentBytes(caller), 0);
+    assert.deepEqual(await storage.eventsOf(taskId), []);
+  });
+
+  it('of something that is deleted meanwhile ends with it', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [9]);
+    const [id = ''] = outputIds;
+    await storage.promote(caller, outputIds);
+
+    const outcome = await finishPromotion(room.database, id, Date.now(), async () => {
+      // In the middle of the activity, while it looks into the store.
+      assert.deepEqual((await storage.remove(caller, outputIds)).accepted, [id]);
+      return true;
+    });
+
+    assert.equal(outcome, 'not_pending');
+    assert.deepEqual(await storage.periodsOf(id), []);
+    assert.equal(await storage.persistentBytes(caller), 0);
+  });
+
+  it('accepted in the last moment of the retention is not lost to it, and later than a day is', async () => {
+    const caller = await room.newCaller();
+    const [saved = '', lost = ''] = (await storage.taskWithOutputs(caller, [1, 1])).outputIds;
+    const lastMoment = (await storage.retentionEndOf(saved)) - 1;
+    await storage.promote(caller, [saved, lost], lastMoment);
+
+    assert.equal(await finishPromotion(room.database, saved, lastMoment + DAY_MS / 2, bytesAreThere), 'persistent');
+    assert.equal(await finishPromotion(room.database, lost, lastMoment + 2 * DAY_MS, bytesAreThere), 'given_up');
+
+    assert.equal(await storage.persistentBytes(caller), 1);
+  });
+
+  it('is refused as deleted from the end of the retention on, whether that was written down or not', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [1]);
+    const [id = ''] = outputIds;
+    const end = await storage.retentionEndOf(id);
+
+    for (const attempt of [storage.promote, storage.remove]) {
+      assert.deepEqual((await attempt(caller, outputIds, end)).rejected, [{ id, reason: 'already_deleted' }]);
+    }
+  });
+
+  it('whose workflow was lost is asked for again after two minutes', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [1]);
+    const [id = ''] = outputIds;
+    const now = Date.now();
+    await storage.promote(caller, outputIds, now);
+    await room.rows(`DELETE FROM outbox WHERE kind = 'promote_output'`);
+
+    await requestStalledPromotions(room.database, now + 2 * MINUTE_MS - 1_000);
+    assert.deepEqual(await storage.outboxOf(id), []);
+    await requestStalledPromotions(room.database, now + 2 * MINUTE_MS + 1);
+    await requestStalledPromotions(room.database, now + 3 * MINUTE_MS);
+    assert.equal((await storage.outboxOf(id)).length, 1);
+  });
+});

@@ -1,0 +1,194 @@
+/** A task's timeline: complete, in order, without gaps, whoever writes at the same moment (contract §4). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { cancelTask } from '../../src/tasks/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { TaskNotFoundError } from '../../src/tasks/read.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { TIMELINE_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/timeline.ts';
+import type { TaskEvent } from '../../src/tasks/timeline.ts';
+import { beginArchiving, beginHandling, recordFiles, recordJob, recordRefusal } from '../../src/tasks/work.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+const STORED = { key: 'outputs/one', sizeBytes: 3, sha256: 'ab'.repeat(32) };
+const SUCCESS = {
+  status: 'success',
+  outputs: [
+    { type: 'image', objectKey: 'outputs/one', mimeType: 'image/png', sizeBytes: 3, sha256: 'ab'.repeat(32) },
+  ],
+  capturedMicroUsd: 1n,
+} as const;
+
+let room: TaskRoom;
+let caller: Caller;
+before(async () => {
+  room = await openTaskRoom();
+  caller = await room.newCaller({ runningCap: 1_000 });
+});
+after(() => room.close());
+
+/** A task that the launcher has taken. */
+async function launched(): Promise<TaskId> {
+  const { taskId } = await room.creator.create(caller, body(), undefined);
+  await claimOutbox(room.database, 100);
+  return taskId;
+}
+
+async function eventsOf(taskId: TaskId): Promise<readonly TaskEvent[]> {
+  return (await readTimeline(room.database, taskId, caller.accountId, 0)).events;
+}
+
+function told(events: readonly TaskEvent[]): unknown[] {
+  return events.map(({ type, detail }) => (detail === null ? type : [type, detail]));
+}
+
+describe('the timeline of a task', () => {
+  it('tells its way to success, each step once', async () => {
+    const taskId = await launched();
+    await beginHandling(room.database, taskId, 60);
+    await recordRefusal(room.database, taskId, 'provider_unavailable');
+    await recordJob(room.database, taskId, 'tasks:upstream', 'job-1');
+    await recordFiles(room.database, taskId, 'tasks:upstream', [STORED]);
+    await beginArchiving(room.database, taskId, 60);
+    await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
+
+    const part = await readTimeline(room.database, taskId, caller.accountId, 0);
+
+    assert.equal(part.status, 'success');
+    assert.deepEqual(told(part.events), [
+      'accepted',
+      'started',
+      ['provider_refused', { reason: 'provider_unavailable' }],
+      'submitted',
+      ['produced', { count: 1 }],
+      'archiving',
+      ['archived', { count: 1 }],
+      ['settled', { status: 'success' }],
+    ]);
+    assert.deepEqual(
+      part.events.map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6, 7, 8],
+    );
+    assert.equal(part.lastSeq, 8);
+    for (const { at } of part.events) assert.ok(Number.isInteger(at) && Math.abs(at - Date.now() / 1000) < 60);
+  });
+
+  it('tells nothing twice where an activity runs twice', async () => {
+    const taskId = await launched();
+    for (let run = 0; run < 2; run++) {
+      await beginHandling(room.database, taskId, 60);
+      await recordFiles(room.database, taskId, 'embedded', [STORED]);
+      await beginArchiving(room.database, taskId, 60);
+      await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
+    }
+
+    assert.deepEqual(
+      (await eventsOf(taskId)).map(({ type }) => type),
+      ['accepted', 'started', 'produced', 'archiving', 'archived', 'settled'],
+    );
+  });
+
+  it('does not tell what is produced for a task that has ended meanwhile, and records it all the same', async () => {
+    const taskId = await launched();
+    await beginHandling(room.database, taskId, 60);
+    await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });
+
+    await recordFiles(room.database, taskId, 'embedded', [STORED]);
+
+    assert.deepEqual(told(await eventsOf(taskId)), [
+      'accepted',
+      'started',
+      ['settled', { status: 'fail', reason: 'terminated' }],
+    ]);
+    const rows = await room.rows('SELECT state FROM generations WHERE task_id = $1', taskId);
+    assert.deepEqual(rows, [{ state: 'produced' }]);
+  });
+
+  it('costs no statement of its own to tell what was produced and archived', async () => {
+    const taskId = await launched();
+    await beginHandling(room.database, taskId, 60);
+
+    room.forgetStatements();
+    await recordFiles(room.database, taskId, 'embedded', [STORED]);
+    assert.deepEqual(room.statements, ['record_generation_files']);
+
+    await beginArchiving(room.database, taskId, 60);
+    room.forgetStatements();
+    await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
+    assert.deepEqual(
+      room.statements.filter((name) => name.includes('event')),
+      ['insert_task_events'],
+    );
+  });
+
+  it('has no gap and no failure where a task is worked on, cancelled and told of at the same moment', async () => {
+    for (let round = 0; round < 15; round++) {
+      const taskId = await launched();
+      await Promise.all([
+        beginHandling(room.database, taskId, 60),
+        cancelTask(room.database, caller.accountId, taskId, 7),
+        recordFiles(room.database, taskId, 'embedded', [STORED]),
+        recordRefusal(room.database, taskId, 'provider_error'),
+        room.database.transaction(async (transaction) => {
+          await lockTask(transaction, taskId);
+          await addEvent(transaction, taskId, 'output_promoted');
+        }),
+      ]);
+
+      const events = await eventsOf(taskId);
+      assert.deepEqual(
+        events.map(({ seq }) => seq),
+        [1, 2, 3, 4, 5, 6],
+      );
+      assert.deepEqual(
+        events.map(({ type }) => type).toSorted(),
+        ['accepted', 'cancel_requested', 'output_promoted', 'produced', 'provider_refused', 'started'],
+      );
+    }
+  });
+});
+
+describe('reading a timeline', () => {
+  it('gives what comes after a seq, and nothing beyond the last', async () => {
+    const taskId = await launched();
+    await beginHandling(room.database, taskId, 60);
+
+    const some = await readTimeline(room.database, taskId, caller.accountId, 1);
+    assert.deepEqual([told(some.events), some.lastSeq, some.status], [['started'], 2, 'handling']);
+    const none = await readTimeline(room.database, taskId, caller.accountId, 2_147_483_647);
+    assert.deepEqual([none.events, none.lastSeq], [[], 2]);
+  });
+
+  it('gives a bounded page of a timeline without end', async () => {
+    const taskId = await launched();
+    await room.database.transaction(async (transaction) => {
+      await lockTask(transaction, taskId);
+      await addEvents(
+        transaction,
+        taskId,
+        Array.from({ length: TIMELINE_PAGE + 5 }, (_, place) => ['callback_attempted', { attempt: place + 1 }] as const),
+      );
+    });
+
+    const first = await readTimeline(room.database, taskId, caller.accountId, 0);
+    assert.equal(first.events.length, TIMELINE_PAGE);
+    assert.equal(first.lastSeq, TIMELINE_PAGE + 6);
+    const rest = await readTimeline(room.database, taskId, caller.accountId, first.events.at(-1)?.seq ?? 0);
+    assert.deepEqual(
+      rest.events.map(({ seq, detail }) => [seq, detail?.['attempt']]),
+      Array.from({ length: 6 }, (_, place) => [TIMELINE_PAGE + 1 + place, TIMELINE_PAGE + place]),
+    );
+  });
+
+  it('knows neither a task that is not there nor another account’s', async () => {
+    const taskId = await launched();
+    const other = await room.newCaller();
+
+    await assert.rejects(readTimeline(room.database, taskId, other.accountId, 0), TaskNotFoundError);
+    await assert.rejects(readTimeline(room.database, newTaskId(), caller.accountId, 0), TaskNotFoundError);
+  });
+});

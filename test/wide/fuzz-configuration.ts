@@ -1,0 +1,60 @@
+/**
+ * What Schemathesis is told beside the document: real ids to ask for, and what the document cannot say. Every exception
+ * stands here with its reason.
+ */
+
+/** Checks that are not made of some operations, or not made alike. */
+const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly why: string; readonly toml: string }[] = [
+  {
+    operations: ['listTasks', 'listLedger'],
+    why: 'a cursor is one that an earlier answer gave, and a page ends where cursors begin',
+    toml: takes(400),
+  },
+  { operations: ['getUsage'], why: 'not every text of the form of a date is a day, and days have an order', toml: takes(400) },
+  { operations: ['createKey'], why: 'models must be in the catalogue, and a key ends in the future', toml: takes(400) },
+  { operations: ['testWebhook'], why: 'the address must be a public one, and reachable', toml: takes(400) },
+  { operations: ['redeliverCallback'], why: 'the task must be over and have a callback', toml: takes(400) },
+  {
+    operations: ['createTask'],
+    why: 'addresses must be public ones, a suffix of the model must not contradict the route, and keys are used again',
+    toml: takes(400, 402, 422),
+  },
+  { operations: ['uploadFile'], why: 'random bytes are no picture', toml: takes(400, 415) },
+  { operations: ['estimateTask'], why: 'it lists what is wrong, with status 200', toml: without('negative_data_rejection') },
+];
+
+/** A check that a valid request is served, which for some means: is refused with one of these. */
+function takes(...statuses: readonly number[]): string {
+  const usual = ['"2xx"', '"3xx"', '401', '403', '404', '409', '429'];
+  return `checks.positive_data_acceptance.expected-statuses = [${[...usual, ...statuses].join(', ')}]`;
+}
+
+function without(check: string): string {
+  return `checks.${check}.enabled = false`;
+}
+
+/** @param values of path parameters, by their names: mostly these are asked for, sometimes others. */
+export function fuzzConfiguration(values: Readonly<Record<string, readonly string[]>>): string {
+  const dictionaries = Object.entries(values).flatMap(([name, each]) => [
+    `[dictionaries.${name}]`,
+    `values = ${JSON.stringify(each)}`,
+    `[parameters."path.${name}"]`,
+    `dictionary = "${name}"`,
+    'probability = 0.8',
+  ]);
+  const operations = EXCEPTIONS.flatMap(({ operations: ids, why, toml }) => [
+    '[[operations]]',
+    `# ${why}`,
+    `include-operation-id = ${JSON.stringify(ids)}`,
+    toml,
+  ]);
+  const rejected = '[400, 401, 403, 404, 405, 413, 415, 422, 429, 431]';
+  return [
+    '# /v1/tasks/{taskId} takes "estimate" for an id where the method is another one: Allow names those methods too',
+    without('allow_header_conformance'),
+    `checks.negative_data_rejection.expected-statuses = ${rejected}`,
+    ...dictionaries,
+    ...operations,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,14 @@
+/**
+ * One pass over what is kept for a time only, started by its Schedule every minute (architecture, "Repair is part of the
+ * design"). Safe to run twice and at any time.
+ */
+import { proxyActivities } from '@temporalio/workflow';
+import { EXPIRE_OPTIONS } from './activity-options.ts';
+import type { Activities, ExpireResult } from './contracts.ts';
+
+const activities = proxyActivities<Pick<Activities, 'expireOutputs'>>(EXPIRE_OPTIONS);
+
+/** Writes down what has expired, and asks again for promotions that nobody works on. */
+export async function expireOutputs(): Promise<ExpireResult> {
+  return activities.expireOutputs();
+}

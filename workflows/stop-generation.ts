@@ -1,0 +1,19 @@
+/**
+ * Tells a provider to stop a task that was ended without its workflow: terminated by an operator, or past its deadline
+ * with nobody working on it. Nothing depends on it but what the provider goes on doing.
+ */
+import { ApplicationFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { STOP_OPTIONS } from './activity-options.ts';
+import type { Activities, StopGenerationInput } from './contracts.ts';
+
+const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(STOP_OPTIONS);
+
+/** @throws {ApplicationFailure} `ProviderNotStopped`: every attempt failed. */
+export async function stopGeneration(input: StopGenerationInput): Promise<void> {
+  try {
+    await cancelGeneration(input);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    throw ApplicationFailure.nonRetryable('the provider could not be told to stop', 'ProviderNotStopped');
+  }
+}

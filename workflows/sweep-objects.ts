@@ -1,0 +1,13 @@
+/**
+ * One sweep of the object store, started by its Schedules: every minute for the bytes of what is gone, every hour for
+ * objects that nothing names (architecture, "Archiving really copies"). Safe to run twice and at any time.
+ */
+import { proxyActivities } from '@temporalio/workflow';
+import { sweepOptions } from './activity-options.ts';
+import type { Activities, SweepInput, SweepResult } from './contracts.ts';
+
+/** Deletes what may be deleted. */
+export async function sweepObjects(input: SweepInput): Promise<SweepResult> {
+  const activities = proxyActivities<Pick<Activities, 'sweepObjects'>>(sweepOptions(input));
+  return activities.sweepObjects(input);
+}
