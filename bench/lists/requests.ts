@@ -67,8 +67,12 @@ export const REQUESTS: readonly ListRequest[] = [
   },
 ];
 
-/** These are told and not promised: what they cost depends on how many tasks match one filter and not the other. */
-export const COMBINATIONS: readonly ListRequest[] = [
+/**
+ * These are told and not promised. A total between a thousand and ten thousand is exact, and counting that many takes up
+ * to two milliseconds each time. Filters together cost what it takes to walk the rarest of them.
+ */
+export const UNBOUNDED: readonly ListRequest[] = [
+  list('metadata, one in 200', 'metadata.customer=7', -1),
   list('model and status', 'model=bench/film&status=success'),
   list('model and a rare status', 'model=bench/swatch&status=fail'),
   {
@@ -77,7 +81,6 @@ export const COMBINATIONS: readonly ListRequest[] = [
     path: ({ keyId }) => `/v1/tasks?keyId=${keyId}&status=handling,archiving`,
   },
   list('two labels', 'metadata.environment=production&metadata.customer=7', -1),
-  list('one of 200 customers', 'metadata.customer=7', -1),
   list('label and status', 'metadata.environment=production&status=success'),
-  list('status, never with model', 'model=bench/rare&status=fail', -1),
+  list('rare model and status', 'model=bench/rare&status=fail', -1),
 ];

@@ -132,6 +132,22 @@ export function loadEncryptionKey(environment: NodeJS.ProcessEnv): string {
   return key;
 }
 
+/** Only the token of the admin listener; empty where there is none. */
+export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
+  const read = new EnvironmentReader(environment);
+  const token = read.longSecret('ADMIN_TOKEN');
+  read.throwIfBroken();
+  return token;
+}
+
+/** Only how long temporary outputs are kept. */
+export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number {
+  const read = new EnvironmentReader(environment);
+  const days = read.integer('OUTPUT_RETENTION_DAYS');
+  read.throwIfBroken();
+  return days;
+}
+
 function readTemporal(read: EnvironmentReader): TemporalConfig {
   const files = {
     ca: read.text('TEMPORAL_TLS_CA_FILE'),

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
+import { PROTOTYPE_NAMES, edgeText, edgeValue } from './edge-values.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
@@ -20,41 +21,6 @@ after(async () => {
 });
 
 const FIELDS = ['model', 'input', 'callback', 'route', 'storage', 'metadata', 'maxCost', 'timeoutSeconds'] as const;
-const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'] as const;
-
-const edgeText = fc.oneof(
-  fc.constantFrom(
-    '',
-    ' ',
-    '\0',
-    '\u2028',
-    '\uFEFF',
-    '\uFFFF',
-    '\ud800',
-    '\udfff',
-    'e\u0301',
-    '🦊',
-    '\u202Etxt',
-    "'; --",
-    '$1',
-  ),
-  fc.constantFrom(...PROTOTYPE_NAMES),
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.constantFrom(300, 5_000, 70_000).map((length) => 'x'.repeat(length)),
-);
-/** As text, because `JSON.stringify` writes neither of the last ones. */
-const edgeNumber = fc.constantFrom('0', '-1', '-0', '1.5', '1e21', '1e400', '-1e400', '9007199254740993', '0.1e-400');
-const edgeValue: fc.Arbitrary<string> = fc.oneof(
-  fc.constantFrom('null', 'true', '[]', '{}', '[null]', '[[]]', '{"":""}'),
-  edgeNumber,
-  edgeText.map((text) => JSON.stringify(text)),
-  fc.json({ maxDepth: 4 }),
-  fc.tuple(edgeText, edgeText).map(([name, text]) => `{${JSON.stringify(name)}:${JSON.stringify(text)}}`),
-  fc.constantFrom(...PROTOTYPE_NAMES).map((name) => `{"${name}":{"a":1}}`),
-  fc.constant(`[${'1,'.repeat(2_000)}1]`),
-  fc.constant(`{${Array.from({ length: 2_000 }, (_, place) => `"k${place}":${place}`).join()}}`),
-);
-
 /** The good body as text, with one field replaced, left out, or there twice. */
 function withField(name: string, value: string, isDuplicate: boolean): string {
   const fields = Object.entries(body()).map(([field, sent]) => [field, JSON.stringify(sent)] as const);

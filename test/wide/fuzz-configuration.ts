@@ -6,12 +6,14 @@
 /** Checks that are not made of some operations, or not made alike. */
 const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly why: string; readonly toml: string }[] = [
   {
-    operations: ['listTasks', 'listLedger'],
+    operations: ['listTasks', 'listLedger', 'listStoredOutputs'],
     why: 'a cursor is one that an earlier answer gave, and a page ends where cursors begin',
     toml: takes(400),
   },
   { operations: ['getUsage'], why: 'not every text of the form of a date is a day, and days have an order', toml: takes(400) },
   { operations: ['createKey'], why: 'models must be in the catalogue, and a key ends in the future', toml: takes(400) },
+  { operations: ['setWebhookKey'], why: 'U+0000 cannot be stored', toml: takes(400) },
+  { operations: ['rotateKey'], why: 'a key that was revoked or replaced has no successor', toml: takes(400) },
   { operations: ['testWebhook'], why: 'the address must be a public one, and reachable', toml: takes(400) },
   { operations: ['redeliverCallback'], why: 'the task must be over and have a callback', toml: takes(400) },
   {

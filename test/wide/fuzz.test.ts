@@ -10,6 +10,8 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { startAddressProxy } from './address-proxy.ts';
+import type { AddressProxy } from './address-proxy.ts';
 import { fuzzConfiguration } from './fuzz-configuration.ts';
 import { obtainSchemathesis, whyNoSchemathesis } from './schemathesis.ts';
 
@@ -32,12 +34,15 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
   let python: string;
   let folder: string;
   let darkroom: Darkroom;
+  let proxy: AddressProxy;
   before(async () => {
     python = await obtainSchemathesis();
     folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fuzz-'));
-    darkroom = await startDarkroom();
+    darkroom = await startDarkroom({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+    proxy = await startAddressProxy(darkroom.url);
   });
   after(async () => {
+    await proxy?.close();
     await darkroom?.stop();
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
@@ -63,6 +68,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     const reportFile = path.join(folder, 'report.json');
     const output = await run([
       ...['-m', 'schemathesis.cli', '--config-file', config, 'run', `${darkroom.url}/openapi.json`, ...operations],
+      ...['--url', proxy.url],
       ...['--header', `Authorization: Bearer ${account.client.key}`, '--continue-on-failure', '--no-color'],
       ...['--max-examples', EXAMPLES, '--seed', '1', '--generation-database', 'none', '--request-timeout', '40'],
       ...['--suppress-health-check', 'all', '--report', 'json', '--report-json-path', reportFile],

@@ -1,0 +1,36 @@
+/**
+ * What an admin command cannot do, in words for whoever typed it. Errors of the rooms that an operator can act on are put
+ * into such words here; anything else is a mistake of ours and keeps its stack.
+ */
+import { AccountNotFoundError } from '../../accounts/accounts.ts';
+import { KeyNotFoundError, KeyRefusedError } from '../../accounts/keys.ts';
+import { UnknownLedgerEntryError } from '../../billing/ledger-list.ts';
+import { AdjustmentTooLargeError } from '../../billing/ledger.ts';
+import { BalanceTooLargeError, ReferenceUsedError } from '../../billing/operator-entries.ts';
+import { TooMuchUsageError } from '../../billing/usage.ts';
+import { OutputNotFoundError } from '../../outputs/outputs.ts';
+import { TaskNotFoundError } from '../../tasks/read.ts';
+
+/** Something for the operator to mend; the message says how. */
+export class AdminError extends Error {
+  override readonly name = 'AdminError';
+}
+
+/** @returns the same error, or one that tells an operator what to do about it. */
+export function explained(error: unknown): unknown {
+  if (error instanceof ReferenceUsedError) return new AdminError(`--reference: ${error.message}`, { cause: error });
+  if (error instanceof BalanceTooLargeError || error instanceof AdjustmentTooLargeError) {
+    return new AdminError(`--usd: ${error.message}`, { cause: error });
+  }
+  if (error instanceof TaskNotFoundError) return new AdminError('there is no such task', { cause: error });
+  if (error instanceof UnknownLedgerEntryError) {
+    return new AdminError('--cursor: not one that this list gave', { cause: error });
+  }
+  if (error instanceof TooMuchUsageError) {
+    return new AdminError('--group-by: more rows than one answer holds; ask for fewer days or groups', { cause: error });
+  }
+  const isPlain = [AccountNotFoundError, KeyNotFoundError, KeyRefusedError, OutputNotFoundError].some(
+    (each) => error instanceof each,
+  );
+  return isPlain && error instanceof Error ? new AdminError(error.message, { cause: error }) : error;
+}

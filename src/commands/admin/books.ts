@@ -1,0 +1,87 @@
+/** `admin ledger` and `admin usage`: what was booked, what it sums up to, and the proof that all of it adds up. */
+import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
+import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
+import { verifyLedger } from '../../billing/verify.ts';
+import { presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
+import { presentUsage, usageQueryOf } from '../../wire/usage.ts';
+import { AdminError } from './admin-error.ts';
+import { ACCOUNT, listOf, onlyAccount, readWhole } from './arguments.ts';
+import type { Group } from './arguments.ts';
+import type { OnInstallation } from './installation.ts';
+import { presentEntry } from './print.ts';
+
+const MAX_ENTRIES = 1_000;
+
+export function ledgerCommands(group: Group, onInstallation: OnInstallation) {
+  return group
+    .command(
+      'list',
+      'list what was booked for an account, newest first',
+      (y) =>
+        y
+          .option('account', ACCOUNT)
+          .option('size', { type: 'number', default: 20, describe: `entries, at most ${MAX_ENTRIES}` })
+          .option('cursor', { type: 'string', describe: 'nextCursor of the page before' })
+          .option('kind', { ...listOf(LEDGER_KINDS), describe: 'any of them' })
+          .option('key', { type: 'string', describe: 'booked for requests of this key' })
+          .option('reference', { type: 'string', describe: 'a task, a payment, storage:<account>:<day>' }),
+      onInstallation(async ({ account, size, cursor, kind, key, reference }, { database }) => {
+        const count = readWhole('size', size, 1, MAX_ENTRIES);
+        const after = cursor === undefined ? undefined : readLedgerCursor(cursor);
+        if (cursor !== undefined && after === undefined) {
+          throw new AdminError('--cursor: not one that this list gave');
+        }
+        const accountId = await onlyAccount(database, account);
+        const { entries, hasMore } = await listLedger(database, accountId, {
+          size: count,
+          after,
+          kinds: kind,
+          keyId: key,
+          reference,
+        });
+        const { nextCursor } = presentLedger(count, entries, hasMore);
+        return {
+          account: accountId,
+          entries: entries.map(presentEntry),
+          ...(nextCursor === undefined ? {} : { nextCursor }),
+        };
+      }),
+    )
+    .command(
+      'verify',
+      'prove that all money adds up; exits with 1 where it does not',
+      (y) => y,
+      onInstallation(async (_options, { database }) => {
+        const violations = await verifyLedger(database);
+        if (violations.length > 0) process.exitCode = 1;
+        return { holds: violations.length === 0, violations };
+      }),
+    )
+    .demandCommand(1, 'name a command of ledger');
+}
+
+export function usageCommand(command: Group, onInstallation: OnInstallation) {
+  return command.command(
+    '$0',
+    'sum up what was captured of an account',
+    (y) =>
+      y
+        .option('account', ACCOUNT)
+        .option('from', { type: 'string', describe: 'first UTC day, 2026-11-01; default: 30 days' })
+        .option('to', { type: 'string', describe: 'last UTC day; default: today' })
+        .option('group-by', { ...listOf(USAGE_GROUPS), describe: 'default: day' }),
+    onInstallation(async ({ account, from, to, groupBy }, { database }) => {
+      const query = usageQueryOf(
+        {
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+          ...(groupBy === undefined ? {} : { groupBy: [...groupBy] }),
+        },
+        Date.now(),
+      );
+      if ('problem' in query) throw new AdminError(`--${query.problem}`);
+      const accountId = await onlyAccount(database, account);
+      return { account: accountId, ...presentUsage(query, await readUsage(database, accountId, query)) };
+    }),
+  );
+}

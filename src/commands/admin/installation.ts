@@ -1,0 +1,77 @@
+/**
+ * Which installation the admin commands work on: the database of the environment, or that of the installation which runs
+ * in the data folder.
+ */
+import { loadDatabaseConfig } from '../../config/config.ts';
+import { openDatabase } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
+import { locateDataFolder } from '../../embedded/data-folder.ts';
+import { readInstance } from '../../embedded/instance.ts';
+import { silentLogger } from '../../telemetry/log.ts';
+import { AdminError, explained } from './admin-error.ts';
+import { print } from './print.ts';
+
+export interface OpenInstallation {
+  readonly database: Database;
+  /** The configuration of the installation that is worked on. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** What every admin command takes. */
+export interface CommonOptions {
+  readonly json?: boolean;
+  readonly dataDir?: string | undefined;
+}
+
+/** Makes a handler of a command: opens the installation, prints what `work` returns, and closes it. */
+export type OnInstallation = <Options extends CommonOptions>(
+  work: (options: Options, installation: OpenInstallation) => Promise<unknown>,
+) => (options: Options) => Promise<void>;
+
+/** @param environment of the process. */
+export function createRunner(environment: NodeJS.ProcessEnv): OnInstallation {
+  return (work) => async (options) => {
+    const installation = await openInstallation(environment, options.dataDir);
+    try {
+      print(await work(options, installation), options.json === true);
+    } catch (error) {
+      throw explained(error);
+    } finally {
+      await installation.database.close();
+    }
+  };
+}
+
+/**
+ * Says which it is on standard error, so that JSON on standard output stays whole.
+ *
+ * @throws {AdminError} neither is there.
+ */
+async function openInstallation(
+  environment: NodeJS.ProcessEnv,
+  dataDir: string | undefined,
+): Promise<OpenInstallation> {
+  if (dataDir === undefined && (environment['DATABASE_URL'] ?? environment['DATABASE_URL_FILE'] ?? '') !== '') {
+    const config = loadDatabaseConfig(environment);
+    process.stderr.write(`using the database ${withoutPassword(config.url)} (DATABASE_URL)\n`);
+    return { database: openDatabase(config, silentLogger()), environment };
+  }
+  const folder = locateDataFolder(dataDir, environment);
+  const instance = await readInstance(folder);
+  if (instance === undefined) {
+    throw new AdminError(
+      `nothing runs on the data folder ${folder}: run npm start first, name another with --data-dir, or set DATABASE_URL`,
+    );
+  }
+  process.stderr.write(
+    `using the database of the installation in ${folder} (${withoutPassword(instance.databaseUrl)})\n`,
+  );
+  const merged = { ...environment, ...instance.environment };
+  return { database: openDatabase(loadDatabaseConfig(merged), silentLogger()), environment: merged };
+}
+
+function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return 'that DATABASE_URL names';
+  const parsed = new URL(url);
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+}

@@ -1,0 +1,96 @@
+/**
+ * What admin commands print: readable lines, or JSON with `--json`. Money in decimal USD, times in ISO 8601.
+ */
+import type { Account } from '../../accounts/accounts.ts';
+import type { KeyListing } from '../../accounts/keys.ts';
+import type { CapSpending } from '../../billing/key-spending.ts';
+import { effectOf } from '../../billing/ledger-list.ts';
+import type { LedgerEntry } from '../../billing/ledger-list.ts';
+import { formatUsd } from '../../domain/money.ts';
+
+export function presentAccount(account: Account): Record<string, unknown> {
+  const { limits } = account;
+  return {
+    account: account.id,
+    name: account.name,
+    status: account.status,
+    available: formatUsd(account.availableMicroUsd),
+    held: formatUsd(account.heldMicroUsd),
+    running: `${account.running} of ${limits.runningCap}`,
+    queued: `${account.queued} of ${limits.queueCap}`,
+    creates: `${limits.createsPerMinute} per minute`,
+    reads: `${limits.readsPerMinute} per minute`,
+    storage: `${account.persistentBytes} of ${limits.storageCapBytes} bytes`,
+    created: account.createdAt.toISOString(),
+  };
+}
+
+/** @param spending by the ids of caps. */
+export function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): Record<string, unknown> {
+  const spent = key.spendCapId === undefined ? undefined : spending.get(key.spendCapId);
+  const capOf = (cap: bigint | undefined, used: bigint | undefined): string =>
+    cap === undefined ? 'none' : `${formatUsd(used ?? 0n)} of ${formatUsd(cap)} spent`;
+  return {
+    keyId: key.id,
+    name: key.name,
+    scopes: key.scopes.join(' '),
+    models: key.models?.join(' ') ?? 'all',
+    capDay: capOf(key.spendCaps?.dayMicroUsd, spent?.dayMicroUsd),
+    capTotal: capOf(key.spendCaps?.totalMicroUsd, spent?.totalMicroUsd),
+    created: key.createdAt.toISOString(),
+    lastUsed: key.lastUsedAt?.toISOString() ?? 'never',
+    expires: key.expiresAt?.toISOString() ?? 'never',
+    replacedBy: key.replacedBy ?? 'none',
+    revoked: key.revokedAt?.toISOString() ?? 'no',
+  };
+}
+
+export function presentEntry(entry: LedgerEntry): Record<string, unknown> {
+  return {
+    at: entry.createdAt.toISOString(),
+    kind: entry.kind,
+    reference: entry.reference,
+    amount: formatUsd(entry.amountMicroUsd),
+    change: formatUsd(effectOf(entry).availableMicroUsd),
+    available: formatUsd(entry.availableAfterMicroUsd),
+    held: formatUsd(entry.heldAfterMicroUsd),
+    keyId: entry.keyId,
+    model: entry.model,
+  };
+}
+
+const LEAST_NAME_WIDTH = 10;
+
+/** Prints one record, or several with blank lines between them. */
+export function print(result: unknown, isJson: boolean): void {
+  if (isJson) {
+    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    return;
+  }
+  const records = Array.isArray(result) ? (result as readonly object[]) : [result as object];
+  process.stdout.write(`${records.map(block).join('\n\n')}\n`);
+}
+
+function block(record: object): string {
+  const entries = Object.entries(record);
+  const width = Math.max(LEAST_NAME_WIDTH, ...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `${name.padEnd(width)} ${readable(value)}`).join('\n');
+}
+
+function readable(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return '-';
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  if (value.length === 0) return 'none';
+  return value.every((member) => typeof member === 'object') ? table(value as readonly object[]) : value.join(' ');
+}
+
+/** Records of one kind, a line each below the names of their fields. */
+function table(records: readonly object[]): string {
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const rows = [names, ...records.map((record) => names.map((name) => readable((record as Record<string, unknown>)[name])))];
+  const widths = names.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) => `\n  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}`)
+    .join('');
+}

@@ -1,0 +1,42 @@
+/** `admin queues` and `admin admin-token`: the service itself. */
+import { loadAdminToken } from '../../config/config.ts';
+import { locateDataFolder } from '../../embedded/data-folder.ts';
+import { readInstance } from '../../embedded/instance.ts';
+import { readSecrets } from '../../embedded/secrets.ts';
+import { readQueues } from '../../tasks/queues.ts';
+import { AdminError } from './admin-error.ts';
+import type { Group } from './arguments.ts';
+import type { CommonOptions, OnInstallation } from './installation.ts';
+import { print } from './print.ts';
+
+export function queuesCommand(command: Group, onInstallation: OnInstallation) {
+  return command.command(
+    '$0',
+    'see what waits and runs',
+    (y) => y,
+    onInstallation((_options, { database }) => readQueues(database, Date.now())),
+  );
+}
+
+/** Works on a data folder alone, whether anything runs on it or not. */
+export function adminTokenCommands(group: Group, environment: NodeJS.ProcessEnv) {
+  return group
+    .command(
+      'show',
+      'show what the admin listener takes as Authorization: Bearer',
+      (y) => y,
+      async ({ json, dataDir }: CommonOptions) => {
+        const folder = locateDataFolder(dataDir, environment);
+        const instance = await readInstance(folder);
+        const token =
+          instance === undefined ? (await readSecrets(folder))?.adminToken : loadAdminToken(instance.environment);
+        if (token === undefined || token === '') {
+          throw new AdminError(
+            `${folder} has no admin token: npm start makes one there; elsewhere it is what you set as ADMIN_TOKEN`,
+          );
+        }
+        print({ ...(instance === undefined ? {} : { url: `${instance.adminUrl}/admin` }), token }, json === true);
+      },
+    )
+    .demandCommand(1, 'name a command of admin-token');
+}

@@ -1,0 +1,96 @@
+/** `admin tasks` and `admin outputs`: one task or output as operators look at it and end it, whosesoever it is. */
+import { loadOutputRetentionDays } from '../../config/config.ts';
+import type { Queryable } from '../../database/database.ts';
+import { formatUsd } from '../../domain/money.ts';
+import { isTaskId } from '../../domain/workflow-ids.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { markOutputDeleted } from '../../outputs/outputs.ts';
+import { cancelTask } from '../../tasks/cancel.ts';
+import { readTask } from '../../tasks/read.ts';
+import type { TaskDetail } from '../../tasks/read.ts';
+import { readTimeline } from '../../tasks/timeline.ts';
+import { AdminError } from './admin-error.ts';
+import type { Group } from './arguments.ts';
+import type { OnInstallation } from './installation.ts';
+
+const TASK = { type: 'string', demandOption: true } as const;
+
+export function taskCommands(group: Group, onInstallation: OnInstallation) {
+  return group
+    .command(
+      'show <task>',
+      'show a task with its timeline',
+      (y) => y.positional('task', TASK),
+      onInstallation(({ task }, { database }) => showTask(database, readTaskId(task))),
+    )
+    .command(
+      'cancel <task>',
+      'end a task that is queued or handling; its hold is released but for what the provider bills',
+      (y) => y.positional('task', TASK),
+      onInstallation(async ({ task }, { database, environment }) => {
+        const taskId = readTaskId(task);
+        const { accountId } = await readTask(database, taskId);
+        await cancelTask(database, accountId, taskId, loadOutputRetentionDays(environment));
+        return showTask(database, taskId);
+      }),
+    )
+    .demandCommand(1, 'name a command of tasks');
+}
+
+export function outputCommands(group: Group, onInstallation: OnInstallation) {
+  return group
+    .command(
+      'delete <output>',
+      'take an output away from its readers at once; its bytes are deleted within minutes',
+      (y) => y.positional('output', { type: 'string', demandOption: true }),
+      onInstallation(async ({ output }, { database }) => {
+        await markOutputDeleted(database, output);
+        return { output, deleted: true };
+      }),
+    )
+    .demandCommand(1, 'name a command of outputs');
+}
+
+function readTaskId(text: string): TaskId {
+  if (isTaskId(text)) return text;
+  throw new AdminError(`"${text}" is not the id of a task (tk-svc-…)`);
+}
+
+/** Everything but the input and URLs: what a caller sent and got is not an operator's to read here. */
+async function showTask(database: Queryable, taskId: TaskId): Promise<Record<string, unknown>> {
+  const task = await readTask(database, taskId);
+  const { events } = await readTimeline(database, taskId, task.accountId, 0);
+  return {
+    task: task.id,
+    account: task.accountId,
+    keyId: task.keyId,
+    model: task.model,
+    status: task.status,
+    ...(task.errorReason === null ? {} : { reason: task.errorReason }),
+    created: timeOf(task.createdAt),
+    started: timeOf(task.startedAt),
+    completed: timeOf(task.completedAt),
+    storage: task.storage,
+    held: formatUsd(task.heldMicroUsd),
+    captured: formatUsd(task.capturedMicroUsd ?? 0n),
+    ...presentCallback(task),
+    outputs: task.outputs.map(({ id, type, mimeType, sizeBytes, storageTier, goneReason }) => ({
+      id,
+      type,
+      mimeType,
+      sizeBytes,
+      storage: goneReason ?? storageTier,
+    })),
+    events: events.map(({ seq, at, type, detail }) => ({ seq, at: timeOf(at), type, detail: detail ?? {} })),
+  };
+}
+
+function presentCallback({ callback }: TaskDetail): Record<string, unknown> {
+  if (callback === null) return {};
+  return { callback: `${callback.state}, ${callback.attempts} attempts` };
+}
+
+/** @param seconds Unix seconds. */
+function timeOf(seconds: number | null): string {
+  return seconds === null ? 'not yet' : new Date(seconds * 1000).toISOString();
+}

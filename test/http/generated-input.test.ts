@@ -1,0 +1,170 @@
+/**
+ * Whatever is sent in any part of any request: made from the routes themselves, by breaking one part of a request that
+ * is right. No answer is a 500, what is refused costs nothing, and the other account's things stay as they are.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { publicRoutes } from '../../src/http/public-routes.ts';
+import type { Route } from '../../src/http/route.ts';
+import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { requestOf, send } from './route-requests.ts';
+import type { Parts, World } from './route-requests.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount } from './serve.ts';
+
+/** Of each route; every one breaks another part in another way. */
+const RUNS = 40;
+
+let world: World;
+let account: ServedAccount;
+before(async () => {
+  const served = await serveApp({ environment: { TRUSTED_PROXIES: '127.0.0.1' } });
+  // Nobody listens there: what reaches a real receiver is the walk's business.
+  world = { served, receiverUrl: 'https://receiver.invalid/hook' };
+  account = await served.newAccount();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(world.served.room.database), []);
+  await world.served.close();
+});
+
+/** One way to break a request. */
+type Breakage =
+  | { readonly part: 'body'; readonly place: number; readonly json: string }
+  | { readonly part: 'whole body'; readonly json: string }
+  | { readonly part: 'query'; readonly place: number; readonly text: string; readonly isTwice: boolean }
+  | { readonly part: 'path'; readonly place: number; readonly text: string }
+  | { readonly part: 'header'; readonly name: string; readonly text: string };
+
+const HEADERS = ['Idempotency-Key', 'Prefer', 'Last-Event-ID', 'Range', 'If-None-Match', 'Accept', 'Content-Type'];
+const place = fc.nat({ max: 1_000 });
+const breakage: fc.Arbitrary<Breakage> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ part: fc.constant('body' as const), place, json: edgeValue }) },
+  { weight: 1, arbitrary: fc.record({ part: fc.constant('whole body' as const), json: edgeValue }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      part: fc.constant('query' as const),
+      place,
+      text: fc.oneof(edgeText, edgeNumber, fc.constantFrom('NaN', 'Infinity', '1e3', '٣', 'TRUE', 'tk-svc-X')),
+      isTwice: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ part: fc.constant('path' as const), place, text: edgeText }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      part: fc.constant('header' as const),
+      name: fc.constantFrom(...HEADERS),
+      // What a header can carry at all.
+      text: fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
+    }),
+  },
+);
+
+/** Every member of a body, by its path: `spendCaps.day`, `0`. */
+function pathsOf(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  return [path, ...Object.entries(value).flatMap(([name, member]) => pathsOf(member, [...path, name]))];
+}
+
+/** The body as text with one member replaced, by text, because no value is some of what is sent. */
+function replaced(value: unknown, path: readonly string[], json: string): string {
+  const [name, ...rest] = path;
+  if (name === undefined) return json;
+  const members = Object.entries(value as Record<string, unknown>).map(
+    ([key, member]) => [key, key === name ? replaced(member, rest, json) : JSON.stringify(member)] as const,
+  );
+  if (Array.isArray(value)) return `[${members.map(([, text]) => text).join()}]`;
+  return `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join()}}`;
+}
+
+function broken(route: Route, parts: Parts, how: Breakage): Parts {
+  const json = (text: string): Parts => ({
+    ...parts,
+    headers: { 'Content-Type': 'application/json', ...parts.headers },
+    body: Buffer.from(text),
+  });
+  switch (how.part) {
+    case 'whole body':
+      return json(how.json);
+    case 'body': {
+      if (route.body?.kind !== 'json') return json(how.json);
+      const good = parts.body ?? {};
+      const declared = Object.keys((route.body.schema as { properties?: object }).properties ?? {});
+      const filled = Array.isArray(good)
+        ? good
+        : { ...Object.fromEntries(declared.map((name) => [name, null])), ...(good as object) };
+      const paths = pathsOf(filled).slice(1);
+      const path = paths[how.place % Math.max(paths.length, 1)] ?? [];
+      const kept = Array.isArray(good)
+        ? good
+        : { ...(good as object), ...(path[0] === undefined ? {} : pick(filled, path[0])) };
+      return json(replaced(kept, path, how.json));
+    }
+    case 'query': {
+      const names = [...Object.keys(route.query?.properties ?? {}), `${route.queryPrefix ?? 'unknown.'}x`];
+      const name = encodeURIComponent(names[how.place % names.length] ?? 'x');
+      const pair = `${name}=${encodeURIComponent(wellFormed(how.text))}`;
+      return { ...parts, query: how.isTwice ? `${pair}&${pair}` : pair };
+    }
+    case 'path': {
+      const names = [...route.path.matchAll(/\{(\w+)(?:\.\.\.)?\}/g)].map(([, name = '']) => name);
+      const name = names[how.place % Math.max(names.length, 1)];
+      if (name === undefined) return parts;
+      return { ...parts, params: { ...parts.params, [name]: encodeURIComponent(wellFormed(how.text)) } };
+    }
+    case 'header':
+      return { ...parts, headers: { ...parts.headers, [how.name]: how.text } };
+  }
+}
+
+/** Half a surrogate pair cannot be written into a URL. */
+function wellFormed(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
+}
+
+function pick(from: object, name: string): object {
+  return { [name]: (from as Record<string, unknown>)[name] };
+}
+
+describe('a request with one part broken', () => {
+  it('is answered by every route, never with a 5xx, and costs nothing where it is refused', async () => {
+    for (const route of publicRoutes(world.served.http)) {
+      await fc.assert(
+        fc.asyncProperty(breakage, async (how) => {
+          // A success uses some of what it was made of up, so that each run has its own.
+          const parts = broken(route, await requestOf(route, world, account), how);
+          const before = await moneyOf(account.id);
+          const answer = await sendBounded(route, parts);
+          const context = `${route.method} ${route.path} ${JSON.stringify(how).slice(0, 300)} → ${answer.status} ${answer.text.slice(0, 300)}`;
+          assert.ok(answer.status < 500, context);
+          if (answer.status < 400) return;
+          assert.deepEqual(await moneyOf(account.id), before, context);
+          if (answer.text === '' || route.answer.kind === 'other') return;
+          const { code, message, data } = JSON.parse(answer.text) as { code: number; message: string; data: unknown };
+          assert.equal(code, answer.status, context);
+          assert.equal(data, null, context);
+          assert.ok(message.length > 0 && message.length < 2_000, context);
+        }),
+        { numRuns: RUNS },
+      );
+    }
+  });
+});
+
+/** A stream that stays open is cut: its status is there by then. */
+function sendBounded(route: Route, parts: Parts): Promise<RawAnswer> {
+  return send(world.served.url, route, parts, account.client.key);
+}
+
+async function moneyOf(accountId: string): Promise<unknown> {
+  const [row] = await world.served.room.rows(
+    'SELECT available_micro_usd + held_micro_usd AS balance, held_micro_usd AS held FROM account_counters WHERE account_id = $1',
+    accountId,
+  );
+  return row;
+}
