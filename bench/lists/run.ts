@@ -78,12 +78,17 @@ const options = await yargs(hideBin(process.argv))
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-lists-'));
 const children: Child[] = [];
+const interrupted = new Promise<void>((resolve) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+});
 try {
-  await measure();
+  await Promise.race([measure(), interrupted]);
 } finally {
   for (const child of children.toReversed()) await child.stop();
   await rm(folder, { recursive: true, force: true });
 }
+// An interrupted measurement would go on, without a database.
+process.exit();
 
 async function measure(): Promise<void> {
   const cluster = await startCluster();
@@ -112,7 +117,7 @@ async function measure(): Promise<void> {
   say(`Results: ${file}`);
   if (!options.keep) return;
   say(`The database: ${clusterUrl(cluster, 'large')}`);
-  await new Promise((resolve) => process.once('SIGINT', resolve));
+  await interrupted;
 }
 
 function sizes(): { small: number; large: number } {

@@ -56,6 +56,9 @@ export async function beginAttempt(
 }
 
 /** An attempt of a delivery before this one changes this one only where it reached the receiver. */
+/** An erased task keeps its callback's address only as long as it is being delivered (tasks/erase.ts). */
+const IS_ERASED = `(SELECT t.erased_at IS NOT NULL FROM tasks t WHERE t.id = callbacks.task_id)`;
+
 const finishStatement: Statement = {
   name: 'finish_callback_attempt',
   text: `WITH attempt AS (
@@ -63,7 +66,9 @@ const finishStatement: Statement = {
             WHERE task_id = $1 AND attempt = $2 AND finished_at IS NULL
         RETURNING round(extract(epoch FROM finished_at - started_at) * 1000)::float8 AS "durationMs"),
          callback AS (
-           UPDATE callbacks SET state = $5, next_attempt_at = now() + make_interval(secs => $6)
+           UPDATE callbacks
+              SET state = $5, next_attempt_at = now() + make_interval(secs => $6),
+                  url = CASE WHEN $5 <> 'pending' AND ${IS_ERASED} THEN '' ELSE url END
             WHERE task_id = $1 AND EXISTS (SELECT 1 FROM attempt)
               AND ((state = 'pending' AND attempts = $2 AND attempts_before < $2) OR $5 IN ('delivered', 'stopped')))
          SELECT "durationMs" FROM attempt`,
@@ -97,7 +102,9 @@ export async function finishAttempt(
 
 const exhaustStatement: Statement = {
   name: 'exhaust_callback',
-  text: `UPDATE callbacks SET state = 'exhausted', next_attempt_at = NULL WHERE task_id = $1 AND state = 'pending'`,
+  text: `UPDATE callbacks
+            SET state = 'exhausted', next_attempt_at = NULL, url = CASE WHEN ${IS_ERASED} THEN '' ELSE url END
+          WHERE task_id = $1 AND state = 'pending'`,
 };
 
 /** The schedule was used up by attempts whose workers died. */

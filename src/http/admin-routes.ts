@@ -7,12 +7,14 @@ import { adminAccountRoutes } from './routes/admin-accounts.ts';
 import { adminBookRoutes } from './routes/admin-books.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminServiceRoutes } from './routes/admin-service.ts';
+import { adminReferenceRoutes } from './routes/reference.ts';
 
 export function adminRoutes(http: HttpContext): readonly Route[] {
-  return [
+  const routes = [
     ...adminAccountRoutes(http),
     ...adminBookRoutes(http),
     ...adminKeyRoutes(http),
     ...adminServiceRoutes(http),
   ];
+  return [...routes, ...adminReferenceRoutes(routes)];
 }

@@ -157,7 +157,10 @@ function response(
         schema: {
           allOf: [
             parts.schema(FailureSchema),
-            { type: 'object', properties: { code: { const: status }, error_code: { enum: cases.map(([code]) => code) } } },
+            {
+              type: 'object',
+              properties: { code: { const: status }, error_code: { enum: cases.map(([code]) => code) } },
+            },
           ],
         },
         examples: Object.fromEntries(cases.map((each) => [each[0], { value: failure(each) }])),

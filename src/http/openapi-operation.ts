@@ -3,6 +3,7 @@
  */
 import { CreateTaskSchema } from '../wire/create-task.ts';
 import { errorResponses, requestIdHeader } from './openapi-errors.ts';
+import { linksOf } from './openapi-links.ts';
 import type { OpenApiNode, OpenApiParts } from './openapi-parts.ts';
 import type { CreateTaskBody } from './openapi-create.ts';
 import type { OtherAnswer, Route } from './route.ts';
@@ -12,8 +13,16 @@ const HEADER_SCHEMAS: Readonly<Record<string, OpenApiNode>> = {
   'Idempotency-Key': { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 };
 
-/** @param createBody the body of `POST /tasks` with the input of every model. */
-export function operationOf(route: Route, parts: OpenApiParts, createBody: CreateTaskBody): OpenApiNode {
+/** What an operation is told together with. */
+export interface OperationContext {
+  readonly parts: OpenApiParts;
+  /** The body of `POST /tasks` with the input of every model. */
+  readonly createBody: CreateTaskBody;
+  /** All routes of the document. */
+  readonly routes: readonly Route[];
+}
+
+export function operationOf(route: Route, { parts, createBody, routes }: OperationContext): OpenApiNode {
   const parameters = [...pathParameters(route), ...queryParameters(route, parts), ...headerParameters(route)];
   const description = [route.description, accessText(route)].filter(Boolean).join('\n\n');
   return {
@@ -24,7 +33,7 @@ export function operationOf(route: Route, parts: OpenApiParts, createBody: Creat
     security: securityOf(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, parts, createBody) }),
-    responses: { ...goodResponses(route, parts), ...errorResponses(route, parts) },
+    responses: { ...goodResponses(route, parts, routes), ...errorResponses(route, parts) },
   };
 }
 
@@ -58,7 +67,7 @@ function pathParameters(route: Route): readonly OpenApiNode[] {
 function queryParameters(route: Route, parts: OpenApiParts): readonly OpenApiNode[] {
   const required = new Set<string>(route.query?.required ?? []);
   const named = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => {
-    const { description, ...rest } = parts.schema(schema as object);
+    const { description, ...rest } = parts.schema(schema);
     return {
       name,
       in: 'query',
@@ -116,7 +125,7 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
       content: Object.fromEntries(body.mimeTypes.map((mimeType) => [mimeType, rawContent(mimeType)])),
     };
   }
-  const isCreate = (body.schema as object) === CreateTaskSchema;
+  const isCreate = body.schema === CreateTaskSchema;
   const examples = isCreate ? createBody.examples : body.examples;
   return {
     required: body.isOptional !== true,
@@ -135,15 +144,17 @@ function rawContent(mimeType: string): OpenApiNode {
   return { schema: { type: 'object', required: ['file'], properties: { file }, additionalProperties: false } };
 }
 
-function goodResponses(route: Route, parts: OpenApiParts): OpenApiNode {
+function goodResponses(route: Route, parts: OpenApiParts, routes: readonly Route[]): OpenApiNode {
   const { 200: alsoOk, ...others } = route.otherAnswers ?? {};
   const headers = headersOf(route, parts);
+  const links = linksOf(route, routes);
   const ok = {
     description: [route.answer.kind === 'other' ? route.answer.description : 'Success.', alsoOk?.description]
       .filter(Boolean)
       .join(' '),
     headers,
     content: { ...contentOf(route.answer, parts), ...contentOfOther(alsoOk, parts) },
+    ...(Object.keys(links).length === 0 ? {} : { links }),
   };
   const isConditional = route.method === 'GET' && route.answer.kind !== 'other';
   return {
@@ -166,9 +177,7 @@ function contentOf(answer: Route['answer'], parts: OpenApiParts): OpenApiNode {
   return {
     'application/json': {
       schema: isEnveloped ? enveloped(schema) : schema,
-      ...(answer.example === undefined
-        ? {}
-        : { example: isEnveloped ? successOf(answer.example) : answer.example }),
+      ...(answer.example === undefined ? {} : { example: isEnveloped ? successOf(answer.example) : answer.example }),
     },
   };
 }

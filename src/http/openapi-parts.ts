@@ -12,19 +12,27 @@ const CLAMPED = 'x-clamped';
 /** Collects the components that a document turns out to use. */
 export class OpenApiParts {
   readonly #nameOf: ReadonlyMap<string, string>;
+  readonly #examples: Readonly<Record<string, unknown>>;
   readonly #schemas = new Map<string, OpenApiNode>();
   readonly #responses = new Map<string, OpenApiNode>();
   readonly #headers = new Map<string, OpenApiNode>();
 
-  /** @param named schemas that become components where they occur, by their names. */
-  constructor(named: Readonly<Record<string, object>>) {
+  /**
+   * @param named schemas that become components where they occur, by their names.
+   * @param examples of some of them.
+   */
+  constructor(named: Readonly<Record<string, object>>, examples: Readonly<Record<string, unknown>> = {}) {
     this.#nameOf = new Map(Object.entries(named).map(([name, schema]) => [JSON.stringify(schema), name]));
+    this.#examples = examples;
   }
 
   /** A schema as it stands in the document: named ones as references. */
   schema(schema: object): OpenApiNode {
     const name = this.#nameOf.get(JSON.stringify(schema));
-    return name === undefined ? this.#inner(schema) : this.addSchema(name, () => this.#inner(schema));
+    if (name === undefined) return this.#inner(schema);
+    const example = this.#examples[name];
+    const examples = example === undefined ? {} : { examples: [example] };
+    return this.addSchema(name, () => ({ ...this.#inner(schema), ...examples }));
   }
 
   /** Adds a schema under a name that nothing else has, unless it is there. @returns the reference to it. */

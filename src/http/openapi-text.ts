@@ -14,6 +14,11 @@ export const API_DESCRIPTION = `One HTTPS API in front of many generative models
 
 **Retries**: 429 and 503 carry \`Retry-After\`. Creating is safe to repeat with the same \`Idempotency-Key\`. Every answer carries \`X-Request-Id\`: name it when you ask about one.`;
 
+/** The same for the admin listener. */
+export const ADMIN_DESCRIPTION = `For operators: accounts, their keys and their books. Answers and errors have the form that the public API has.
+
+Every request carries \`Authorization: Bearer <ADMIN_TOKEN>\`. No API key opens anything here, and the token opens nothing of the public API.`;
+
 export const TAG_DESCRIPTIONS: Readonly<Record<(typeof ROUTE_TAGS)[number], string>> = {
   Tasks: 'Generating: create a task, follow it, end it.',
   'Stored outputs': 'What tasks made: list it, keep it for long, delete it.',

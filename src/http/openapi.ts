@@ -3,9 +3,18 @@
  * route or a schema says already.
  */
 import type { ModelDefinition } from '../catalogue/definition.ts';
+import { AccountSchema } from '../wire/account.ts';
+import { EstimateSchema } from '../wire/estimate.ts';
+import { FileSchema } from '../wire/file.ts';
+import { KeySchema, MadeKeySchema } from '../wire/key.ts';
+import { LedgerEntrySchema } from '../wire/ledger.ts';
+import { ModelDetailSchema, ModelSchema } from '../wire/model.ts';
+import { StorageDecisionSchema } from '../wire/storage.ts';
 import { OutputSchema, TaskSchema } from '../wire/task.ts';
+import { WebhookKeySchema } from '../wire/webhook-key.ts';
 import { createTaskBody } from './openapi-create.ts';
 import { ERROR_SCHEMAS } from './openapi-errors.ts';
+import { SCHEMA_EXAMPLES } from './openapi-examples.ts';
 import { openApiPath, operationOf } from './openapi-operation.ts';
 import { OpenApiParts } from './openapi-parts.ts';
 import type { OpenApiNode } from './openapi-parts.ts';
@@ -25,16 +34,30 @@ export interface OpenApiSource {
 }
 
 /** Schemas that stand in the document once, under these names. */
-const NAMED_SCHEMAS = { ...ERROR_SCHEMAS, Task: TaskSchema, Output: OutputSchema };
+const NAMED_SCHEMAS = {
+  ...ERROR_SCHEMAS,
+  Account: AccountSchema,
+  Estimate: EstimateSchema,
+  File: FileSchema,
+  Key: KeySchema,
+  LedgerEntry: LedgerEntrySchema,
+  MadeKey: MadeKeySchema,
+  Model: ModelSchema,
+  ModelDetail: ModelDetailSchema,
+  Output: OutputSchema,
+  StorageDecision: StorageDecisionSchema,
+  Task: TaskSchema,
+  WebhookKey: WebhookKeySchema,
+};
 
 /** Makes the document. Some milliseconds: whoever serves it keeps it. */
 export function openApiDocument({ title, description, serverUrl, routes, models }: OpenApiSource): OpenApiNode {
-  const parts = new OpenApiParts(NAMED_SCHEMAS);
+  const parts = new OpenApiParts(NAMED_SCHEMAS, SCHEMA_EXAMPLES);
   const createBody = createTaskBody(models);
   const paths: Record<string, Record<string, OpenApiNode>> = {};
   for (const route of routes) {
     const operations = (paths[openApiPath(route.path)] ??= {});
-    operations[route.method.toLowerCase()] = operationOf(route, parts, createBody);
+    operations[route.method.toLowerCase()] = operationOf(route, { parts, createBody, routes });
   }
   const tags = new Set(routes.map((route) => route.tag));
   const isAdmin = routes.some((route) => route.access === 'operator');

@@ -104,7 +104,7 @@ export function createEventFeed({
 
   const offer = (event: PollRow): void => {
     const { taskId, seq, at, type, detail } = event;
-    for (const subscriber of [...(byTask.get(taskId) ?? [])]) {
+    for (const subscriber of byTask.get(taskId) ?? []) {
       if (seq <= subscriber.seq) continue;
       if (seq > subscriber.seq + 1) {
         joining.add(subscriber);

@@ -13,6 +13,9 @@ const START_TIMEOUT_MS = 10_000;
 /** A reader's repair does not wait longer; `unknown` is an answer too. */
 const DESCRIBE_TIMEOUT_MS = 3_000;
 
+/** A delivery that is still open after this is one that goes on by itself: its state is pending. */
+const CLOSING_MS = 2_000;
+
 /** What a task's workflow is started with. The first part is its argument; see workflows/contracts.ts. */
 export interface TaskStart {
   readonly taskId: TaskId;
@@ -89,10 +92,11 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
       );
     },
     async startCallback(taskId, accountId) {
-      await ignoringDuplicates(() =>
+      const workflowId = callbackWorkflowId(taskId);
+      const start = (): Promise<unknown> =>
         bounded(START_TIMEOUT_MS, () =>
           client.workflow.start('deliverCallback', {
-            workflowId: callbackWorkflowId(taskId),
+            workflowId,
             taskQueue: TASK_QUEUES.callbacks,
             // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
             workflowIdReusePolicy: 'ALLOW_DUPLICATE',
@@ -101,8 +105,15 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
             staticSummary: `callback of ${taskId}`,
             priority: { fairnessKey: accountId },
           }),
-        ),
-      );
+        );
+      try {
+        await start();
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        // A redelivery may be asked for while the run before it, whose outcome is written already, is just closing.
+        await bounded(CLOSING_MS, () => client.workflow.getHandle(workflowId).result()).catch(() => undefined);
+        await ignoringDuplicates(start);
+      }
     },
     startStop: (taskId, accountId) =>
       startShort('stopGeneration', stopWorkflowId(taskId), { taskId }, accountId, `stop ${taskId} at its provider`),

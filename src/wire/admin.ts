@@ -17,7 +17,12 @@ const MAX_RATE = 10_000_000;
 const MAX_TASKS = 1_000_000;
 const MAX_BYTES = 1_000_000_000_000_000;
 
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: ONE_LINE, description: 'What you call it; one line.' });
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: ONE_LINE,
+  description: 'What you call it; one line.',
+});
 
 const Limits = Type.Object(
   {
@@ -69,7 +74,9 @@ export const AccountPageQuerySchema = Type.Object(
     size: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Accounts on a page; default 20.' }),
     ),
-    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: '`nextCursor` of the page before.' })),
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: '`nextCursor` of the page before.' }),
+    ),
   },
   { additionalProperties: false },
 );

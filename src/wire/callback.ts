@@ -34,12 +34,16 @@ const AttemptSchema = Type.Object(
 export const CallbackAttemptsSchema = Type.Object(
   {
     url: Type.Optional(
-      Type.String({ maxLength: 2048, description: 'Absent where the task has no callback, or its address was erased.' }),
+      Type.String({
+        maxLength: 2048,
+        description: 'Absent where the task has no callback, or its address was erased.',
+      }),
     ),
     state: Type.Unsafe<CallbackRecord['state'] | 'none'>({
       type: 'string',
       enum: ['none', 'waiting', 'pending', 'delivered', 'exhausted', 'stopped'],
-      description: '`none`: the task has no callback; `waiting`: the task is not over yet; `stopped`: by a reply of 410.',
+      description:
+        '`none`: the task has no callback; `waiting`: the task is not over yet; `stopped`: by a reply of 410.',
     }),
     attempts: Type.Array(AttemptSchema, {
       maxItems: LISTED_ATTEMPTS,

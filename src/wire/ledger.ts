@@ -33,7 +33,9 @@ export const LedgerQuerySchema = Type.Object(
     keyId: Type.Optional(
       Type.String({ pattern: '^[0-9A-Za-z]{1,64}$', description: 'Booked for requests of this key.' }),
     ),
-    reference: Type.Optional(Reference),
+    reference: Type.Optional(
+      Type.Unsafe<string>({ ...Reference, description: 'Booked for this: a task, a payment, a day of storage.' }),
+    ),
   },
   { additionalProperties: false },
 );

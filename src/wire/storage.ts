@@ -33,7 +33,9 @@ export const StorageQuerySchema = Type.Object(
     size: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Rows of a page.', 'x-clamped': true }),
     ),
-    storage_tier: Type.Optional(Tier),
+    storage_tier: Type.Optional(
+      Type.Unsafe<'temp' | 'persistent'>({ ...Tier, description: 'Only outputs that are kept like this.' }),
+    ),
     taskId: Type.Optional(Type.String({ pattern: OUTPUT_ID, description: 'Only the outputs of this task.' })),
     type: Type.Optional(
       Type.String({

@@ -355,9 +355,7 @@ describe('the run of the proof', () => {
     for (let round = 0; round < 3; round++) await verifyLedger(room.database);
 
     for (let round = 0; round < 3; round++) {
-      assert.deepEqual(await room.rows(settings), [
-        { timeout: '15s', memory: '4MB', isolation: 'read committed' },
-      ]);
+      assert.deepEqual(await room.rows(settings), [{ timeout: '15s', memory: '4MB', isolation: 'read committed' }]);
     }
   });
 });

@@ -68,7 +68,10 @@ describe('an attempt', () => {
     assert.equal(again, undefined);
     const callback = await readCallback(test.database, taskId);
     assert.equal(callback?.state, 'pending');
-    assert.deepEqual(callback.attempts.map(({ httpStatus }) => httpStatus), [500]);
+    assert.deepEqual(
+      callback.attempts.map(({ httpStatus }) => httpStatus),
+      [500],
+    );
   });
 
   it('is not begun where the address is gone, or the schedule is used up', async () => {

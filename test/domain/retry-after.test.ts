@@ -21,6 +21,7 @@ describe('Retry-After', () => {
   });
 
   it('is nothing where it is absent or cannot be read', () => {
-    for (const header of [undefined, '', 'soon', []]) assert.equal(parseRetryAfterMs(header, NOW, TEN_MINUTES_MS), undefined);
+    for (const header of [undefined, '', 'soon', []])
+      assert.equal(parseRetryAfterMs(header, NOW, TEN_MINUTES_MS), undefined);
   });
 });

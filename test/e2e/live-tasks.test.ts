@@ -83,9 +83,9 @@ describe('a task that is watched', { concurrency: true }, () => {
 
     const { body } = await account.client.send('GET', `/v1/tasks/${taskId}/events`);
     const types = (body.data as unknown as { events: { type: string }[] }).events.map(({ type }) => type);
-    assert.deepEqual(
-      types.slice(types.indexOf('settled') + 1),
-      ['callback_attempted', ...Array.from({ length: REDELIVERIES }, () => ['callback_redelivery', 'callback_attempted']).flat()],
-    );
+    assert.deepEqual(types.slice(types.indexOf('settled') + 1), [
+      'callback_attempted',
+      ...Array.from({ length: REDELIVERIES }, () => ['callback_redelivery', 'callback_attempted']).flat(),
+    ]);
   });
 });

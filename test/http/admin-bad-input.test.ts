@@ -57,7 +57,9 @@ async function expectRefused(method: string, path: string, bodies: readonly unkn
 }
 
 async function countAccounts(): Promise<number | undefined> {
-  const [row] = await admin.served.room.rows<{ accounts: number }>('SELECT count(*)::integer AS accounts FROM accounts');
+  const [row] = await admin.served.room.rows<{ accounts: number }>(
+    'SELECT count(*)::integer AS accounts FROM accounts',
+  );
   return row?.accounts;
 }
 
@@ -140,7 +142,17 @@ describe('a wrong body', () => {
 });
 
 describe('an id that nothing has', () => {
-  const ids = ['acc_none', newId('acc'), '%00', 'a%2Fb', '..%2F..', '%F0%9F%98%80', 'x'.repeat(300), '__proto__', "';--"];
+  const ids = [
+    'acc_none',
+    newId('acc'),
+    '%00',
+    'a%2Fb',
+    '..%2F..',
+    '%F0%9F%98%80',
+    'x'.repeat(300),
+    '__proto__',
+    "';--",
+  ];
 
   it('is 404 on every route, with the same body', async () => {
     for (const id of ids) {

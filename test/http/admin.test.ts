@@ -76,7 +76,7 @@ describe('the admin listener', () => {
     for (const path of paths) {
       assert.equal((await admin.ask('GET', path)).status, 200, path);
       for (const headers of wrong) {
-        const answer = await raw(admin.url, 'GET', path, headers as Record<string, string>);
+        const answer = await raw(admin.url, 'GET', path, headers);
         assert.deepEqual(errorOf(answer), { status: 401, code: 'UNAUTHORIZED' }, JSON.stringify(headers));
         assert.equal(answer.headers['www-authenticate'], 'Bearer');
         assert.ok(!answer.text.includes(ADMIN_TOKEN));
@@ -305,11 +305,27 @@ describe('money', () => {
     const { accountId } = await newAccount({ usd: '1' });
     const change = 'UPDATE account_counters SET available_micro_usd = available_micro_usd + $2 WHERE account_id = $1';
     await admin.served.room.rows(change, accountId, 1);
-    const broken = await admin.ask<{ holds: boolean; violations: { subject: string }[] }>('GET', '/admin/ledger/verify');
+    const broken = await admin.ask<{ holds: boolean; violations: { subject: string }[] }>(
+      'GET',
+      '/admin/ledger/verify',
+    );
     await admin.served.room.rows(change, accountId, -1);
     assert.equal(broken.status, 200);
     assert.equal(broken.body.data.holds, false);
     assert.ok(broken.body.data.violations.every(({ subject }) => subject === accountId));
+  });
+});
+
+describe('the proof of the books', () => {
+  it('is made once for all who ask for it at the same moment', async () => {
+    const { room } = admin.served;
+    const proofs = (): number => room.statements.filter((name) => name === 'verify_balances').length;
+    const before = proofs();
+
+    const answers = await Promise.all(Array.from({ length: 20 }, () => admin.ask('GET', '/admin/ledger/verify')));
+
+    assert.ok(answers.every(({ status, body: proof }) => status === 200 && proof.data['holds'] === true));
+    assert.ok(proofs() - before < 20, String(proofs() - before));
   });
 });
 
@@ -322,7 +338,10 @@ describe('keys', () => {
       spendCaps: { day: '0.01' },
     });
 
-    const { body: list } = await admin.ask<{ keys: Record<string, unknown>[] }>('GET', `/admin/accounts/${accountId}/keys`);
+    const { body: list } = await admin.ask<{ keys: Record<string, unknown>[] }>(
+      'GET',
+      `/admin/accounts/${accountId}/keys`,
+    );
     assert.equal(list.data.keys.length, 1);
     assert.equal(list.data.keys[0]?.['id'], id);
     assert.deepEqual(list.data.keys[0]['spendCaps'], { day: '0.01', total: null });

@@ -37,6 +37,11 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'method' | 'path'>>>>>;
 }
 
+/** As errors are told: any failure, and which of them. */
+interface ErrorSchema {
+  readonly allOf?: readonly { readonly properties?: { readonly error_code?: { readonly enum?: readonly string[] } } }[];
+}
+
 const DOCUMENT_ID = 'https://example.test/openapi.json';
 
 export class DocumentedApi {
@@ -123,9 +128,8 @@ export class DocumentedApi {
   }
 
   #errorCodes(response: Response): readonly string[] {
-    const content = this.#resolved(response).content?.['application/json']?.schema as
-      { allOf?: { properties?: { error_code?: { enum?: string[] } } }[] } | undefined;
-    return content?.allOf?.[1]?.properties?.error_code?.enum ?? [];
+    const schema: ErrorSchema | undefined = this.#resolved(response).content?.['application/json']?.schema;
+    return schema?.allOf?.[1]?.properties?.error_code?.enum ?? [];
   }
 
   #resolved<Node extends { readonly $ref?: string }>(node: Node): Node {

@@ -53,10 +53,21 @@ export async function openEventSource(
       return isOver;
     },
     async until(count) {
-      await within(() => events.length >= count, () => !isOver, `${count} events; there are ${events.length}`);
+      await within(
+        () => events.length >= count,
+        () => !isOver,
+        `${count} events; there are ${events.length}`,
+      );
     },
     async ended() {
-      await Promise.race([reading, within(() => isOver, () => true, 'the end of the stream')]);
+      await Promise.race([
+        reading,
+        within(
+          () => isOver,
+          () => true,
+          'the end of the stream',
+        ),
+      ]);
     },
     leave: () => gone.abort(),
   };

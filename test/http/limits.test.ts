@@ -34,7 +34,8 @@ async function tasksOf({ id }: ServedAccount): Promise<number | undefined> {
 /** An account that may create so often, and has done so: its budget is empty. */
 async function exhausted(limits: Limits = { createsPerMinute: 3 }): Promise<ServedAccount> {
   const account = await served.newAccount(limits);
-  for (let place = 0; place < 3; place++) assert.equal((await account.client.create(body(), `key-${place}`)).status, 200);
+  for (let place = 0; place < 3; place++)
+    assert.equal((await account.client.create(body(), `key-${place}`)).status, 200);
   return account;
 }
 

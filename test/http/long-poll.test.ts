@@ -241,7 +241,13 @@ describe('a read with include=input', () => {
 
   it('refuses to include anything else, and to include it for another account', async () => {
     const taskId = await createTask();
-    for (const query of ['?include=', '?include=output', '?include=Input', '?include=input&include=input', '?input=1']) {
+    for (const query of [
+      '?include=',
+      '?include=output',
+      '?include=Input',
+      '?include=input&include=input',
+      '?input=1',
+    ]) {
       assert.equal((await inputOf(taskId, query)).status, 400, query);
     }
     assert.equal((await inputOf(taskId, '?include=input', await served.newAccount())).status, 404);

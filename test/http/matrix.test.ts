@@ -3,8 +3,6 @@
  * from the routes' own `access`; each route is asked for something that it would do for a key that may.
  */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
@@ -14,20 +12,11 @@ import { publicRoutes } from '../../src/http/public-routes.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { requestOf, send } from './route-requests.ts';
-import type { World } from './route-requests.ts';
-import { serveApp } from './serve.ts';
+import { openWorld } from './world.ts';
 
-const receiver = createServer((request, response) => {
-  request.resume().on('end', () => response.writeHead(204).end());
-});
-await new Promise<void>((resolve) => {
-  receiver.listen(0, '127.0.0.1', resolve);
-});
-const { port } = receiver.address() as AddressInfo;
-const served = await serveApp({
-  environment: { EGRESS_ALLOW: `http://127.0.0.1:${port}`, TRUSTED_PROXIES: '127.0.0.0/8' },
-});
-const world: World = { served, receiverUrl: `http://127.0.0.1:${port}/hook` };
+const world = await openWorld();
+const { served } = world;
+after(() => world.close());
 const { database } = served.room;
 const owner = await served.newAccount();
 const stranger = await served.newAccount();
@@ -41,12 +30,6 @@ const byScope = new Map(
     SCOPES.map(async (scope) => [scope, (await owner.newKey({ scopes: [scope] })).client.key] as const),
   ),
 );
-
-after(async () => {
-  await served.close();
-  receiver.closeAllConnections();
-  receiver.close();
-});
 
 /** Keys that are none, each told by the one answer. */
 const UNUSABLE: readonly (readonly [string, string | undefined])[] = [
@@ -130,10 +113,16 @@ for (const route of publicRoutes(served.http)) {
           const parts = await requestOf(route, world, owner);
           const theirs = parts.params?.[name] ?? '';
           const unknown = UNKNOWN_IDS[name]?.() ?? '';
-          const judge = ANSWERS_FOR_UNKNOWN_IDS[operationId] ?? ((answer) => assert.equal(codeOf(answer), '404 NOT_FOUND'));
+          const judge =
+            ANSWERS_FOR_UNKNOWN_IDS[operationId] ?? ((answer) => assert.equal(codeOf(answer), '404 NOT_FOUND'));
           const texts = [];
           for (const id of [theirs, unknown]) {
-            const answer = await send(served.url, route, { ...parts, params: { ...parts.params, [name]: id } }, stranger.client.key);
+            const answer = await send(
+              served.url,
+              route,
+              { ...parts, params: { ...parts.params, [name]: id } },
+              stranger.client.key,
+            );
             judge(answer, id);
             texts.push(answer.text.replaceAll(id, '<id>'));
           }
@@ -149,13 +138,21 @@ for (const route of publicRoutes(served.http)) {
 describe('the matrix', () => {
   it('has an unknown id for every parameter that names something of an account', () => {
     const others = new Set(['modelName', 'token', 'name', 'file']);
-    const names = publicRoutes(served.http).flatMap(({ path }) => [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name));
-    assert.deepEqual([...new Set(names)].filter((name) => !others.has(name) && !(name in UNKNOWN_IDS)), []);
+    const names = publicRoutes(served.http).flatMap(({ path }) =>
+      [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name),
+    );
+    assert.deepEqual(
+      [...new Set(names)].filter((name) => !others.has(name) && !(name in UNKNOWN_IDS)),
+      [],
+    );
   });
 
   it('has a route for every scope but those of what is not there yet', () => {
     const used = new Set<string>(publicRoutes(served.http).map(({ access }) => access));
-    assert.deepEqual(SCOPES.filter((scope) => !used.has(scope)), ['text:write', 'dashboard']);
+    assert.deepEqual(
+      SCOPES.filter((scope) => !used.has(scope)),
+      ['text:write', 'dashboard'],
+    );
   });
 });
 
@@ -170,13 +167,19 @@ describe('ids in bodies and filters', () => {
   it("promoting and deleting another account's outputs does nothing, and says what it says of unknown ones", async () => {
     for (const operationId of ['promoteStoredOutputs', 'deleteStoredOutputs', 'deleteStoredOutputsByPost']) {
       const { answer, body } = await other(operationId);
-      const { data } = JSON.parse(answer.text) as { data: { accepted: string[]; rejected: { id: string; reason: string }[] } };
+      const { data } = JSON.parse(answer.text) as {
+        data: { accepted: string[]; rejected: { id: string; reason: string }[] };
+      };
       assert.deepEqual(data.accepted, [], operationId);
-      assert.deepEqual(data.rejected, (body as string[]).map((id) => ({ id, reason: 'not_owned' })), operationId);
+      assert.deepEqual(
+        data.rejected,
+        (body as string[]).map((id) => ({ id, reason: 'not_owned' })),
+        operationId,
+      );
     }
   });
 
-  it("lists show nothing of another account, asked for by its very ids or not", async () => {
+  it('lists show nothing of another account, asked for by its very ids or not', async () => {
     const alone = await served.newAccount({ microUsd: 0n });
     const tasks = await owner.client.send('GET', '/v1/tasks?size=1');
     const [task] = (tasks.body.data as unknown as { tasks: { taskId: string; keyId: string }[] }).tasks;

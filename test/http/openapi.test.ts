@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { adminRoutes } from '../../src/http/admin-routes.ts';
 import { publicRoutes } from '../../src/http/public-routes.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import { defineRoute } from '../../src/http/route.ts';
@@ -16,7 +17,7 @@ interface Operation {
   readonly security: readonly Record<string, string[]>[];
   readonly parameters?: readonly { name: string; in: string; schema: Record<string, unknown>; description: string }[];
   readonly requestBody?: { content: Record<string, { schema: object; examples?: Record<string, { value: unknown }> }> };
-  readonly responses: Record<string, { content?: Record<string, object> }>;
+  readonly responses: Record<string, { content?: Record<string, object>; links?: Record<string, object> }>;
 }
 
 interface Document {
@@ -54,11 +55,18 @@ describe('/openapi.json', () => {
     assert.deepEqual(await problemsOf(document), []);
   });
 
+  it('does so for the admin listener as well', async () => {
+    const routes = adminRoutes(served.http);
+    const source = { title: 'x', description: 'x', serverUrl: '/', routes, models: [] };
+    assert.deepEqual(await problemsOf(openApiDocument(source)), []);
+  });
+
   it('is linted by rules that would find something', async () => {
     const [path = ''] = Object.keys(document.paths);
     const broken = { ...document, paths: { [path]: { get: { responses: { 200: { descriptions: 'typo' } } } } } };
     const problems = (await problemsOf(broken)).join('\n');
-    for (const rule of ['struct', 'operation-operationId', 'security-defined']) assert.match(problems, new RegExp(rule));
+    for (const rule of ['struct', 'operation-operationId', 'security-defined'])
+      assert.match(problems, new RegExp(rule));
   });
 
   it('holds schemas that are JSON Schema 2020-12', () => {
@@ -134,6 +142,31 @@ describe('/openapi.json', () => {
     }
   });
 
+  it('gives examples of what it answers that are what it says', () => {
+    const ajv = new Ajv2020({ strict: false });
+    ajv.addSchema({ ...document, $id: 'https://example.test/d' });
+    const withExamples = Object.entries(document.components.schemas).filter(([, schema]) => 'examples' in schema);
+    assert.ok(withExamples.length > 0);
+    for (const [name, schema] of withExamples as [string, { examples: unknown[] }][]) {
+      const validate = ajv.compile({ $ref: `https://example.test/d#/components/schemas/${name}` });
+      for (const example of schema.examples)
+        assert.ok(validate(example), `${name}: ${ajv.errorsText(validate.errors)}`);
+    }
+  });
+
+  it('leads from what makes something to what can be done with it', () => {
+    const linksOf = (path: string): string[] => {
+      const { links = {} } = document.paths[path]?.['post']?.responses['200'] ?? {};
+      return Object.keys(links);
+    };
+    assert.deepEqual(linksOf('/v1/files'), ['getFile', 'deleteFile']);
+    assert.deepEqual(linksOf('/v1/account/keys'), ['rotateKey', 'revokeKey']);
+    for (const operationId of ['getTask', 'cancelTask', 'getTaskEvents', 'redeliverCallback', 'eraseTask']) {
+      assert.ok(linksOf('/v1/tasks').includes(operationId), operationId);
+    }
+    assert.deepEqual(linksOf('/v1/account/webhook-key/rotate'), []);
+  });
+
   it('is answered with an entity tag, to browsers of any origin', async () => {
     const first = await raw(served.url, 'GET', '/openapi.json');
     const tag = String(first.headers['etag']);
@@ -196,7 +229,16 @@ describe('/docs', () => {
   });
 
   it('serves no other file, wherever it lies', async () => {
-    const names = ['package.json', 'swagger-ui.js', '..%2fpackage.json', '%2e%2e%2f', '__proto__', 'constructor', 'x', ''];
+    const names = [
+      'package.json',
+      'swagger-ui.js',
+      '..%2fpackage.json',
+      '%2e%2e%2f',
+      '__proto__',
+      'constructor',
+      'x',
+      '',
+    ];
     for (const name of names) {
       assert.equal((await raw(served.url, 'GET', `/docs/${name}`)).status, 404, name);
     }

@@ -36,7 +36,10 @@ export async function newTask(account: ServedAccount, changes: Record<string, un
 
 /** A task that has succeeded with one picture. */
 export async function doneTask({ served }: World, account: ServedAccount): Promise<string> {
-  const taskId = await newTask(account, { callback: { url: 'https://example.com/hook' }, metadata: { project: 'north' } });
+  const taskId = await newTask(account, {
+    callback: { url: 'https://example.com/hook' },
+    metadata: { project: 'north' },
+  });
   await served.succeed(taskId, await picture());
   return taskId;
 }
@@ -144,7 +147,7 @@ export function send(
 ): Promise<RawAnswer> {
   addresses += 1;
   const isRaw = Buffer.isBuffer(parts.body);
-  const sent = (parts.body === undefined || isRaw ? parts.body : JSON.stringify(parts.body)) as string | Buffer | undefined;
+  const sent = bytesOf(parts.body);
   const headers = {
     // Node frames the body of a DELETE by nothing else.
     ...(sent === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(sent)) }),
@@ -157,7 +160,12 @@ export function send(
   return raw(url, method, `${filledPath(route, parts)}${query}`, headers, sent);
 }
 
-function filledPath(route: Route, { params = {} }: Parts): string {
+function bytesOf(body: unknown): string | Buffer | undefined {
+  return body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+}
+
+/** The route's path with its parameters in their places. */
+export function filledPath(route: Route, { params = {} }: Parts): string {
   return route.path.replaceAll(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, takesSlashes?: string) => {
     const value = params[name] ?? 'x';
     return takesSlashes === undefined ? encodeURIComponent(value) : value;

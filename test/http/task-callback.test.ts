@@ -32,11 +32,22 @@ async function end(taskId: TaskId): Promise<void> {
   await settleTask(served.room.database, taskId, { status: 'fail', reason: 'provider_error' }, { retentionDays: 7 });
 }
 
-async function attempt(taskId: TaskId, httpStatus: number, state: 'pending' | 'delivered' | 'exhausted'): Promise<void> {
+async function attempt(
+  taskId: TaskId,
+  httpStatus: number,
+  state: 'pending' | 'delivered' | 'exhausted',
+): Promise<void> {
   const { database } = served.room;
   const pending = await beginAttempt(database, taskId, SCHEDULE_LENGTH);
   assert.ok(pending);
-  await finishAttempt(database, taskId, pending.attempt, { httpStatus }, state, state === 'pending' ? 60_000 : undefined);
+  await finishAttempt(
+    database,
+    taskId,
+    pending.attempt,
+    { httpStatus },
+    state,
+    state === 'pending' ? 60_000 : undefined,
+  );
 }
 
 const attemptsOf = (taskId: string, on = account): Promise<ApiAnswer> =>

@@ -95,7 +95,10 @@ describe('the list of events', () => {
     const taskId = await createTask();
     await begin(taskId);
 
-    assert.deepEqual((await list(taskId, '?after=1')).map(({ seq }) => seq), [2]);
+    assert.deepEqual(
+      (await list(taskId, '?after=1')).map(({ seq }) => seq),
+      [2],
+    );
     assert.deepEqual(await list(taskId, '?after=99999999999999999999999'), []);
     assert.equal((await list(taskId, '?after=-5')).length, 2);
     assert.equal((await list(taskId, '?after=0')).length, 2);
@@ -103,7 +106,15 @@ describe('the list of events', () => {
 
   it('refuses an after that is no integer, one given twice, and what it does not know', async () => {
     const taskId = await createTask();
-    for (const query of ['?after=', '?after=one', '?after=1.5', '?after=1e3', '?after=1&after=2', '?before=1', '?__proto__=1']) {
+    for (const query of [
+      '?after=',
+      '?after=one',
+      '?after=1.5',
+      '?after=1e3',
+      '?after=1&after=2',
+      '?before=1',
+      '?__proto__=1',
+    ]) {
       const { status, body: answer } = await account.client.send('GET', `${pathOf(taskId)}${query}`);
       assert.equal(status, 400, query);
       assert.equal(answer.error_code, 'INVALID_REQUEST');
@@ -112,7 +123,13 @@ describe('the list of events', () => {
 
   it('is what a client gets that does not ask for the stream before all else', async () => {
     const taskId = await createTask();
-    for (const accept of ['*/*', 'application/json, text/event-stream', 'text/event-stream;q=0.5, application/json', 'text/html', '']) {
+    for (const accept of [
+      '*/*',
+      'application/json, text/event-stream',
+      'text/event-stream;q=0.5, application/json',
+      'text/html',
+      '',
+    ]) {
       const { headers, isOver } = await watch(taskId, { Accept: accept });
       assert.match(headers.get('content-type') ?? '', /^application\/json/, accept);
       assert.match(headers.get('vary') ?? '', /accept/i);
@@ -140,8 +157,14 @@ describe('the stream of events', () => {
     await stream.ended();
 
     assert.deepEqual(typesOf(stream), ['accepted', 'started', 'settled']);
-    assert.deepEqual(stream.events.map(({ id }) => id), ['1', '2', '3']);
-    assert.deepEqual(stream.events.map(({ data }) => data), await list(taskId));
+    assert.deepEqual(
+      stream.events.map(({ id }) => id),
+      ['1', '2', '3'],
+    );
+    assert.deepEqual(
+      stream.events.map(({ data }) => data),
+      await list(taskId),
+    );
   });
 
   it('of a task that is over sends all and ends at once', async () => {
@@ -167,11 +190,10 @@ describe('the stream of events', () => {
     await end(taskId);
     await Promise.all([byHeader.ended(), byQuery.ended(), byBoth.ended()]);
 
-    assert.deepEqual([typesOf(byHeader), typesOf(byQuery), typesOf(byBoth)], [
-      ['started', 'settled'],
-      ['started', 'settled'],
-      ['settled'],
-    ]);
+    assert.deepEqual(
+      [typesOf(byHeader), typesOf(byQuery), typesOf(byBoth)],
+      [['started', 'settled'], ['started', 'settled'], ['settled']],
+    );
   });
 
   it('ignores a Last-Event-ID that is none', async () => {
@@ -291,7 +313,10 @@ describe('the stream of events', () => {
     // More than any system holds for a connection.
     const large = 'x'.repeat(200_000);
     for (let part = 0; part < 8 && served.http.eventStreams.count() > 0; part++) {
-      await happen(taskId, Array.from({ length: 10 }, () => ['restarted', { large }] as const));
+      await happen(
+        taskId,
+        Array.from({ length: 10 }, () => ['restarted', { large }] as const),
+      );
     }
     await until(() => served.http.eventStreams.count() === 0);
     socket.resume();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { beginAttempt, finishAttempt, markExhausted } from '../../src/callbacks/attempts.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { eraseOldInputs, eraseTask } from '../../src/tasks/erase.ts';
 import { readTask } from '../../src/tasks/read.ts';
@@ -78,6 +79,28 @@ describe('erasing a task', () => {
       callback: { url: 'https://receiver.example.com/canary' },
     });
     assert.deepEqual(await room.creator.create(caller, request, 'kept'), { taskId, isReplay: true });
+  });
+
+  it('leaves the address of a callback under way until its delivery has ended, however it ends', async () => {
+    const caller = await room.newCaller();
+    for (const end of ['delivered', 'exhausted'] as const) {
+      const taskId = await finished(caller);
+      await room.rows(`UPDATE callbacks SET state = 'pending' WHERE task_id = $1`, taskId);
+      await erase(caller, taskId);
+      const [pending] = await room.rows<{ url: string }>('SELECT url FROM callbacks WHERE task_id = $1', taskId);
+      assert.match(pending?.url ?? '', /canary/);
+
+      if (end === 'exhausted') await markExhausted(room.database, taskId);
+      else {
+        const attempt = await beginAttempt(room.database, taskId, 3);
+        assert.ok(attempt);
+        await finishAttempt(room.database, taskId, attempt.attempt, { httpStatus: 204 }, end, undefined);
+      }
+
+      assert.deepEqual(await room.rows('SELECT state, url FROM callbacks WHERE task_id = $1', taskId), [
+        { state: end, url: '' },
+      ]);
+    }
   });
 
   it('is the same once and twice, and many at the same moment', async () => {

@@ -32,7 +32,10 @@ async function newTask(changes: Record<string, unknown> = { callback: { url: 'ht
 /** Temporal knows of everything. */
 async function deliverOutbox(): Promise<void> {
   const items = await claimOutbox(room.database, 100);
-  await removeOutbox(room.database, items.map(({ id }) => id));
+  await removeOutbox(
+    room.database,
+    items.map(({ id }) => id),
+  );
 }
 
 async function end(taskId: TaskId): Promise<void> {

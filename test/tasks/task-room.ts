@@ -28,6 +28,8 @@ export const PRICE = 10_000n;
 
 export interface TaskRoom {
   readonly database: Database;
+  /** Where other processes find the database. */
+  readonly url: string;
   readonly creator: TaskCreator;
   /** What it was made of. */
   readonly creatorDependencies: CreateDependencies;
@@ -90,6 +92,7 @@ export async function openTaskRoom(
   let testStatements = 0;
   return {
     database,
+    url: testDatabase.url,
     creator,
     creatorDependencies,
     catalogue,

@@ -17,9 +17,7 @@ import type { TaskRoom } from './task-room.ts';
 const STORED = { key: 'outputs/one', sizeBytes: 3, sha256: 'ab'.repeat(32) };
 const SUCCESS = {
   status: 'success',
-  outputs: [
-    { type: 'image', objectKey: 'outputs/one', mimeType: 'image/png', sizeBytes: 3, sha256: 'ab'.repeat(32) },
-  ],
+  outputs: [{ type: 'image', objectKey: 'outputs/one', mimeType: 'image/png', sizeBytes: 3, sha256: 'ab'.repeat(32) }],
   capturedMicroUsd: 1n,
 } as const;
 
@@ -144,10 +142,14 @@ describe('the timeline of a task', () => {
         events.map(({ seq }) => seq),
         [1, 2, 3, 4, 5, 6],
       );
-      assert.deepEqual(
-        events.map(({ type }) => type).toSorted(),
-        ['accepted', 'cancel_requested', 'output_promoted', 'produced', 'provider_refused', 'started'],
-      );
+      assert.deepEqual(events.map(({ type }) => type).toSorted(), [
+        'accepted',
+        'cancel_requested',
+        'output_promoted',
+        'produced',
+        'provider_refused',
+        'started',
+      ]);
     }
   });
 });
@@ -170,7 +172,10 @@ describe('reading a timeline', () => {
       await addEvents(
         transaction,
         taskId,
-        Array.from({ length: TIMELINE_PAGE + 5 }, (_, place) => ['callback_attempted', { attempt: place + 1 }] as const),
+        Array.from(
+          { length: TIMELINE_PAGE + 5 },
+          (_, place) => ['callback_attempted', { attempt: place + 1 }] as const,
+        ),
       );
     });
 

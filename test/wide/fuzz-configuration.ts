@@ -10,7 +10,11 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
     why: 'a cursor is one that an earlier answer gave, and a page ends where cursors begin',
     toml: takes(400),
   },
-  { operations: ['getUsage'], why: 'not every text of the form of a date is a day, and days have an order', toml: takes(400) },
+  {
+    operations: ['getUsage'],
+    why: 'not every text of the form of a date is a day, and days have an order',
+    toml: takes(400),
+  },
   { operations: ['createKey'], why: 'models must be in the catalogue, and a key ends in the future', toml: takes(400) },
   { operations: ['setWebhookKey'], why: 'U+0000 cannot be stored', toml: takes(400) },
   { operations: ['rotateKey'], why: 'a key that was revoked or replaced has no successor', toml: takes(400) },
@@ -22,7 +26,11 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
     toml: takes(400, 402, 422),
   },
   { operations: ['uploadFile'], why: 'random bytes are no picture', toml: takes(400, 415) },
-  { operations: ['estimateTask'], why: 'it lists what is wrong, with status 200', toml: without('negative_data_rejection') },
+  {
+    operations: ['estimateTask'],
+    why: 'it lists what is wrong, with status 200',
+    toml: without('negative_data_rejection'),
+  },
 ];
 
 /** A check that a valid request is served, which for some means: is refused with one of these. */

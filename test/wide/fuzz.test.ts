@@ -66,13 +66,12 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     const config = path.join(folder, 'schemathesis.toml');
     await writeFile(config, fuzzConfiguration(await valuesOf(account)));
     const reportFile = path.join(folder, 'report.json');
-    const output = await run([
-      ...['-m', 'schemathesis.cli', '--config-file', config, 'run', `${darkroom.url}/openapi.json`, ...operations],
-      ...['--url', proxy.url],
-      ...['--header', `Authorization: Bearer ${account.client.key}`, '--continue-on-failure', '--no-color'],
-      ...['--max-examples', EXAMPLES, '--seed', '1', '--generation-database', 'none', '--request-timeout', '40'],
-      ...['--suppress-health-check', 'all', '--report', 'json', '--report-json-path', reportFile],
-    ]);
+    const run = ['run', `${darkroom.url}/openapi.json`, '--url', proxy.url, ...operations];
+    const header = ['--header', `Authorization: Bearer ${account.client.key}`];
+    const generation = ['--max-examples', EXAMPLES, '--seed', '1', '--generation-database', 'none'];
+    const bounds = ['--request-timeout', '40', '--suppress-health-check', 'all', '--continue-on-failure'];
+    const result = ['--no-color', '--report', 'json', '--report-json-path', reportFile];
+    const output = await schemathesis(['--config-file', config, run, header, generation, bounds, result].flat());
     const report = JSON.parse(await readFile(reportFile, 'utf8')) as Report;
 
     assert.deepEqual([report.failures, report.errors], [[], []], output);
@@ -114,11 +113,13 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     };
   }
 
-  async function run(args: readonly string[]): Promise<string> {
+  async function schemathesis(args: readonly string[]): Promise<string> {
     const options = { cwd: folder, timeout: RUN_TIMEOUT_MS, maxBuffer: 1e9 };
     return new Promise((resolve) => {
       // Its exit code says that it found something, which the report says too.
-      execFile(python, args, options, (_, stdout, stderr) => resolve(`${stdout}${stderr}`));
+      execFile(python, ['-m', 'schemathesis.cli', ...args], options, (_, stdout, stderr) =>
+        resolve(`${stdout}${stderr}`),
+      );
     });
   }
 });

@@ -93,10 +93,11 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
           .positional('account', ACCOUNT)
           .options(LIMIT_OPTIONS)
           .option('name', { type: 'string', describe: 'what to call it from now on' }),
-      onInstallation(async ({ account, name, ...options }, { database }) => {
-        const limits = readLimits(options);
+      onInstallation(async ({ account, name, ...given }, { database }) => {
+        const limits = readLimits(given);
         if (name === undefined && Object.keys(limits).length === 0) {
-          throw new AdminError(`name at least one of ${Object.keys(LIMIT_OPTIONS).map((each) => `--${each}`).join(', ')}, --name`);
+          const options = ['name', ...Object.keys(LIMIT_OPTIONS)].map((option) => `--${option}`);
+          throw new AdminError(`name at least one of ${options.join(', ')}`);
         }
         return database.transaction(async (transaction) => {
           if (name !== undefined) await renameAccount(transaction, account, readName(name));

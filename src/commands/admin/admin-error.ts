@@ -27,7 +27,9 @@ export function explained(error: unknown): unknown {
     return new AdminError('--cursor: not one that this list gave', { cause: error });
   }
   if (error instanceof TooMuchUsageError) {
-    return new AdminError('--group-by: more rows than one answer holds; ask for fewer days or groups', { cause: error });
+    return new AdminError('--group-by: more rows than one answer holds; ask for fewer days or groups', {
+      cause: error,
+    });
   }
   const isPlain = [AccountNotFoundError, KeyNotFoundError, KeyRefusedError, OutputNotFoundError].some(
     (each) => error instanceof each,

@@ -97,7 +97,9 @@ export function readExpiry(option: string, text: string, now: number): Date {
           ? Date.parse(text)
           : Number.NaN;
   if (Number.isNaN(at)) {
-    throw new AdminError(`--${option}: "${text}" is not a date (2027-01-31), a time (2027-01-31T12:00:00Z) or days (30d)`);
+    throw new AdminError(
+      `--${option}: "${text}" is not a date (2027-01-31), a time (2027-01-31T12:00:00Z) or days (30d)`,
+    );
   }
   if (at <= now) throw new AdminError(`--${option}: ${text} is not in the future`);
   return new Date(at);

@@ -88,9 +88,11 @@ function readable(value: unknown): string {
 /** Records of one kind, a line each below the names of their fields. */
 function table(records: readonly object[]): string {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
-  const rows = [names, ...records.map((record) => names.map((name) => readable((record as Record<string, unknown>)[name])))];
+  const rows = [
+    names,
+    ...records.map((record) => names.map((name) => readable((record as Record<string, unknown>)[name]))),
+  ];
   const widths = names.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) => `\n  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}`)
-    .join('');
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  return lines.map((line) => `\n  ${line.trimEnd()}`).join('');
 }

@@ -101,7 +101,8 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/ledger/verify',
       operationId: 'adminVerifyLedger',
       summary: 'Prove that all money adds up',
-      description: 'Looks at the whole database, of all accounts, at one moment. Takes seconds for millions of entries.',
+      description:
+        'Looks at the whole database, of all accounts, at one moment. Takes seconds for millions of entries.',
       answer: { kind: 'data', schema: LedgerProofSchema },
       async handle() {
         proof ??= verifyLedger(database).finally(() => {

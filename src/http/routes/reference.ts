@@ -1,5 +1,6 @@
 /**
  * `/openapi.json`: the reference for programs, made from the routes and the live catalogue. `/docs`: the same for people.
+ * `/admin/openapi.json`: that of the admin listener.
  */
 import etag from 'etag';
 import { Type } from 'typebox';
@@ -10,7 +11,7 @@ import { NOT_FOUND, RequestError } from '../errors.ts';
 import type { RequestState } from '../middleware.ts';
 import { openApiDocument } from '../openapi.ts';
 import type { OpenApiNode } from '../openapi-parts.ts';
-import { API_DESCRIPTION } from '../openapi-text.ts';
+import { ADMIN_DESCRIPTION, API_DESCRIPTION } from '../openapi-text.ts';
 import { PAGE, PAGE_POLICY, pageFile } from '../reference-page.ts';
 import type { PageFile } from '../reference-page.ts';
 import { defineRoute } from '../route.ts';
@@ -89,6 +90,34 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
         if (file === undefined) throw new RequestError(NOT_FOUND);
         answerFile(ctx, file, ASSET_CACHE);
         return undefined;
+      },
+    }),
+  ];
+  return own;
+}
+
+/** @param others every other route of the admin listener. */
+export function adminReferenceRoutes(others: readonly Route[]): readonly Route[] {
+  let document: OpenApiNode | undefined;
+  const own: readonly Route[] = [
+    defineRoute({
+      method: 'GET',
+      path: '/admin/openapi.json',
+      operationId: 'adminGetOpenApi',
+      tag: 'Administration',
+      summary: 'This reference as an OpenAPI 3.1 document',
+      access: 'operator',
+      answer: { kind: 'json', schema: DocumentSchema },
+      async handle() {
+        document ??= openApiDocument({
+          title: 'Darkroom administration',
+          description: ADMIN_DESCRIPTION,
+          // Where it came from: nobody has told us how operators reach this listener.
+          serverUrl: '/',
+          routes: [...others, ...own],
+          models: [],
+        });
+        return document;
       },
     }),
   ];

@@ -37,7 +37,8 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
       params: { taskId: 'The id that creating the task returned.' },
       query: DetailQuery,
       headers: {
-        Prefer: '`wait=N`: wait up to N seconds, at most 30, for the status to change; a task that is over never waits.',
+        Prefer:
+          '`wait=N`: wait up to N seconds, at most 30, for the status to change; a task that is over never waits.',
       },
       answer: { kind: 'data', schema: TaskSchema },
       answerHeaders: {

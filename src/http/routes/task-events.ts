@@ -19,7 +19,12 @@ import { taskIdOf } from '../task-answer.ts';
 const EventsQuery = Type.Object(
   {
     after: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_147_483_647, 'x-clamped': true, description: 'Only events after this `seq`.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        'x-clamped': true,
+        description: 'Only events after this `seq`.',
+      }),
     ),
   },
   { additionalProperties: false },

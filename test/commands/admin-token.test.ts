@@ -1,0 +1,72 @@
+/** `admin admin-token show`: the operator of `npm start` finds the token that it made. */
+import assert from 'node:assert/strict';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { removeInstance, writeInstance } from '../../src/embedded/instance.ts';
+import { readOrMakeSecrets } from '../../src/embedded/secrets.ts';
+import { temporaryFolder } from '../embedded/fixtures/supervised.ts';
+import { runAdminCommand } from './admin-command.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Pretends that this process is an installation on the folder. */
+async function publish(environment: Readonly<Record<string, string>>): Promise<void> {
+  await writeInstance({
+    apiUrl: 'http://127.0.0.1:1',
+    adminUrl: 'http://127.0.0.1:2',
+    temporalAddress: '127.0.0.1:3',
+    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+    storeUrl: 'file:///nowhere',
+    dataDir: folder,
+    environment,
+  });
+}
+
+describe('the admin token of an installation', () => {
+  it('is shown from its data folder, whether it runs or not, and alone', async () => {
+    const { adminToken } = await readOrMakeSecrets(folder, false);
+
+    const stopped = await runAdminCommand(['admin-token', 'show', '--json', '--data-dir', folder], {});
+    assert.deepEqual(JSON.parse(stopped.stdout), { token: adminToken });
+
+    await publish({ ADMIN_TOKEN: adminToken });
+    const running = await runAdminCommand(['admin-token', 'show', '--json'], { DATA_DIR: folder });
+    assert.deepEqual(JSON.parse(running.stdout), { url: 'http://127.0.0.1:2/admin', token: adminToken });
+    await removeInstance(folder);
+  });
+
+  it('is the one that its operator set, where they set one', async () => {
+    await readOrMakeSecrets(folder, false);
+    const file = path.join(folder, 'token');
+    await writeFile(file, `${'own '.replace(' ', '-').repeat(10)}\n`);
+    await publish({ ADMIN_TOKEN_FILE: file });
+
+    const { stdout } = await runAdminCommand(['admin-token', 'show'], { DATA_DIR: folder });
+
+    assert.match(stdout, /^url +http:\/\/127\.0\.0\.1:2\/admin\ntoken +(own-){10}\n$/);
+    await removeInstance(folder);
+  });
+
+  it('is not there in a folder that is none, which is told plainly', async () => {
+    const empty = path.join(folder, 'empty');
+    await mkdir(empty);
+
+    const { code, stderr, stdout } = await runAdminCommand(['admin-token', 'show', '--data-dir', empty], {});
+
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /has no admin token: npm start makes one there/);
+  });
+
+  it('is the only thing that admin tells without a database', async () => {
+    const { code, stderr } = await runAdminCommand(['accounts', 'list', '--data-dir', folder], {});
+
+    assert.equal(code, 1);
+    assert.match(stderr, /^nothing runs on the data folder .*: run npm start first/);
+  });
+});

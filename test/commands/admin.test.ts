@@ -1,0 +1,389 @@
+/** The admin commands: what they do to the database, what they print, and how they refuse. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createAuthenticator } from '../../src/accounts/authenticate.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { readTask } from '../../src/tasks/read.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
+import type { CommandResult } from './admin-command.ts';
+
+type Printed = Record<string, unknown>;
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+  await createPinnedDefinitions(room.database).pin(room.catalogue.models);
+});
+after(() => room.close());
+
+function run(...args: string[]): Promise<CommandResult> {
+  return runAdminCommand(args, { DATABASE_URL: room.url, ENCRYPTION_KEY });
+}
+
+/** Runs a command that must succeed; what it printed as JSON. */
+async function ask<Answer = Printed>(...args: string[]): Promise<Answer> {
+  const { code, stdout, stderr } = await run(...args, '--json');
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as Answer;
+}
+
+/** Runs a command that must be refused: one plain message, nothing on standard output. */
+async function refused(expected: RegExp, ...args: string[]): Promise<void> {
+  const { code, stdout, stderr } = await run(...args);
+  assert.equal(code, 1, `${args.join(' ')}: ${stdout}`);
+  assert.equal(stdout, '');
+  assert.match(stderr, expected, args.join(' '));
+  assert.doesNotMatch(stderr, /\n +at |node_modules|SELECT|INSERT/, args.join(' '));
+}
+
+async function newAccount(...options: string[]): Promise<string> {
+  const { account } = await ask('accounts', 'create', '--name', 'studio', ...options);
+  return String(account);
+}
+
+async function callerOf(apiKey: unknown): Promise<Caller> {
+  return createAuthenticator(room.database).authenticate(`Bearer ${String(apiKey)}`);
+}
+
+describe('admin accounts', { concurrency: 2 }, () => {
+  it('creates, shows and limits an account', async () => {
+    const account = await newAccount('--usd', '2.5', '--running-cap', '3', '--creates-per-minute', '7');
+
+    const shown = await ask('accounts', 'show', account);
+    assert.equal(shown['available'], '2.5');
+    assert.equal(shown['running'], '0 of 3');
+    assert.equal(shown['creates'], '7 per minute');
+    assert.equal(shown['reads'], '1200 per minute');
+    const limited = await ask(
+      'accounts',
+      'limits',
+      account,
+      '--queue-cap',
+      '0',
+      '--storage-cap-gb',
+      '2',
+      '--name',
+      'x',
+    );
+    assert.equal(limited['queued'], '0 of 0');
+    assert.equal(limited['storage'], '0 of 2000000000 bytes');
+    assert.equal(limited['running'], '0 of 3');
+    assert.equal(limited['name'], 'x');
+    const listed = await ask<Printed[]>('accounts', 'list');
+    assert.ok(listed.some((each) => each['account'] === account));
+  });
+
+  it('adds and corrects money, each reference once', async () => {
+    const account = await newAccount();
+    const reference = `invoice-${account}`;
+
+    const added = await ask('accounts', 'top-up', account, '--usd', '10', '--reference', reference);
+    assert.deepEqual(added, { account, added: '10', available: '10', reference });
+    await refused(
+      new RegExp(`--reference: the reference ${reference} was used before; nothing was booked`),
+      'accounts',
+      'top-up',
+      account,
+      '--usd',
+      '10',
+      '--reference',
+      reference,
+    );
+    const adjusted = await ask('accounts', 'adjust', account, '--usd', '-0.5');
+    assert.equal(adjusted['adjusted'], '-0.5');
+    assert.equal(adjusted['available'], '9.5');
+    await refused(/--usd: an adjustment cannot take more/, 'accounts', 'adjust', account, '--usd=-9.6');
+    assert.equal((await ask('accounts', 'show', account))['available'], '9.5');
+  });
+
+  it('suspends an account and serves it again', async () => {
+    const account = await newAccount();
+    const { apiKey } = await ask('keys', 'create', '--account', account);
+
+    assert.equal((await ask('accounts', 'suspend', account))['status'], 'suspended');
+    await assert.rejects(callerOf(apiKey), { name: 'AccountSuspendedError' });
+    assert.equal((await ask('accounts', 'resume', account))['status'], 'active');
+    assert.equal((await callerOf(apiKey)).accountId, account);
+  });
+
+  it('prints readable lines where JSON is not asked for, and which database it uses beside them', async () => {
+    const account = await newAccount('--usd', '1');
+
+    const { stdout, stderr, code } = await run('accounts', 'show', account);
+
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`^account +${account}\nname +studio\nstatus +active\navailable +1\n`));
+    assert.match(stderr, /^using the database postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ \(DATABASE_URL\)\n$/);
+    assert.doesNotMatch(stderr, /only-for-tests/);
+  });
+
+  it('refuses what cannot be meant', async () => {
+    const account = await newAccount();
+    await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
+    await refused(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
+    await refused(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
+    await refused(/--running-cap: want a whole number/, 'accounts', 'limits', account, '--running-cap', '1.5');
+    await refused(/--queue-cap: want a whole number/, 'accounts', 'limits', account, '--queue-cap', 'many');
+    await refused(/name at least one of --name, --creates-per-minute/, 'accounts', 'limits', account);
+    await refused(/--usd: nothing to add/, 'accounts', 'top-up', account, '--usd', '0.0');
+    await refused(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
+    await refused(/Missing required argument: usd/, 'accounts', 'top-up', account);
+    await refused(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
+    await refused(/--reference: want 1 to 200/, 'accounts', 'top-up', account, '--usd', '1', '--reference', 'a b');
+    await refused(/Unknown argument: limit/, 'accounts', 'list', '--limit', '3');
+    await refused(/Did you mean accounts\?/, 'account', 'list');
+    await refused(/name a command of accounts/, 'accounts');
+  });
+});
+
+describe('admin keys', { concurrency: 2 }, () => {
+  it('creates a key with limited rights, which is shown once and works', async () => {
+    const account = await newAccount('--usd', '1');
+
+    const made = await ask(
+      'keys',
+      'create',
+      '--account',
+      account,
+      '--name',
+      'ci',
+      '--scopes',
+      'tasks:read,tasks:write',
+      '--models',
+      'acme/pictures',
+      '--expires',
+      '30d',
+      '--cap-day',
+      '0.02',
+      '--cap-total',
+      '5',
+    );
+
+    const caller = await callerOf(made['apiKey']);
+    assert.deepEqual([...caller.scopes], ['tasks:read', 'tasks:write']);
+    assert.deepEqual([...(caller.models ?? [])], ['acme/pictures']);
+    const days = ((caller.expiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000;
+    assert.ok(days > 29.9 && days <= 30);
+    await room.creator.create(caller, body(), undefined);
+    const [listed, ...others] = await ask<Printed[]>('keys', 'list', '--account', account);
+    assert.deepEqual(others, []);
+    assert.equal(listed?.['keyId'], made['keyId']);
+    assert.equal(listed?.['capDay'], '0.01 of 0.02 spent');
+    assert.equal(listed?.['capTotal'], '0.01 of 5 spent');
+    assert.ok(!JSON.stringify(listed).includes(String(made['apiKey'])));
+  });
+
+  it('rotates a key: both work, or the old one stops at once', async () => {
+    const account = await newAccount();
+    const old = await ask('keys', 'create', '--account', account);
+
+    const next = await ask('keys', 'rotate', String(old['keyId']));
+    assert.equal(next['replaces'], old['keyId']);
+    assert.equal((await callerOf(old['apiKey'])).accountId, account);
+    assert.equal((await callerOf(next['apiKey'])).accountId, account);
+    const last = await ask('keys', 'rotate', String(next['keyId']), '--overlap', '0');
+    await assert.rejects(callerOf(next['apiKey']), { name: 'UnauthenticatedError' });
+    assert.equal((await callerOf(last['apiKey'])).accountId, account);
+    await refused(/was replaced already/, 'keys', 'rotate', String(old['keyId']));
+  });
+
+  it('revokes a key for ever', async () => {
+    const made = await ask('keys', 'create', '--account', await newAccount());
+
+    assert.deepEqual(await ask('keys', 'revoke', String(made['keyId'])), { keyId: made['keyId'], revoked: true });
+
+    await assert.rejects(callerOf(made['apiKey']), { name: 'UnauthenticatedError' });
+    await refused(/was revoked/, 'keys', 'rotate', String(made['keyId']));
+  });
+
+  it('refuses what cannot be meant', async () => {
+    const account = await newAccount();
+    const create = ['keys', 'create', '--account', account];
+    await refused(/Invalid values:[^]*scopes/, ...create, '--scopes', 'everything');
+    await refused(/--models: "acme\/none" is not the name of a model/, ...create, '--models', 'acme/none');
+    await refused(/--expires: "soon" is not a date/, ...create, '--expires', 'soon');
+    await refused(/--expires: 2001-01-01 is not in the future/, ...create, '--expires', '2001-01-01');
+    await refused(/--expires: "2027-02-31/, ...create, '--expires', '2027-02-31T25:00:00Z');
+    await refused(/--cap-day: "-1" is not a decimal amount/, ...create, '--cap-day', '-1');
+    await refused(/--overlap: want a whole number from 0 to 604800/, 'keys', 'rotate', 'x', '--overlap', '604801');
+    await refused(/no key none/, 'keys', 'revoke', 'none');
+    await refused(/no key none/, 'keys', 'rotate', 'none');
+    await refused(/there is more than one account; name one/, 'keys', 'list');
+    assert.deepEqual(await ask('keys', 'list', '--account', account), []);
+  });
+});
+
+describe('admin webhook-key', () => {
+  it('sets, rotates, shows and deletes the key that signs callbacks', async () => {
+    const account = await newAccount();
+    const ofAccount = ['--account', account];
+    const keys = createWebhookKeys(ENCRYPTION_KEY);
+    const active = () => keys.activeSecrets(room.database, account, Date.now());
+
+    await ask('webhook-key', 'set', ...ofAccount, '--secret', 'sixteen letters!');
+    assert.deepEqual(await active(), ['sixteen letters!']);
+    const rotated = await ask('webhook-key', 'rotate', ...ofAccount);
+    assert.deepEqual(await active(), [rotated['secret'], 'sixteen letters!']);
+    const shown = await ask<Printed[]>('webhook-key', 'show', ...ofAccount);
+    assert.deepEqual(
+      shown.map(({ secret }) => secret),
+      await active(),
+    );
+    await ask('webhook-key', 'delete', ...ofAccount);
+    assert.deepEqual(await active(), []);
+    await refused(
+      /--secret: want 16 to 256 characters, got 5/,
+      'webhook-key',
+      'set',
+      ...ofAccount,
+      '--secret',
+      'short',
+    );
+  });
+});
+
+describe('admin ledger, usage and queues', () => {
+  it('lists the books, sums usage up, and proves that they add up', async () => {
+    const account = await newAccount('--usd', '1');
+    const made = await ask('keys', 'create', '--account', account);
+    const { taskId } = await room.creator.create(await callerOf(made['apiKey']), body(), undefined);
+    await claimOutbox(room.database, 100);
+    await settleTask(
+      room.database,
+      taskId,
+      { status: 'success', outputs: [], capturedMicroUsd: PRICE },
+      { retentionDays: 7 },
+    );
+
+    const page = await ask<{ entries: Printed[]; nextCursor: string }>(
+      'ledger',
+      'list',
+      '--account',
+      account,
+      '--size',
+      '1',
+    );
+    assert.equal(page.entries[0]?.['kind'], 'capture');
+    const rest = await ask<{ entries: Printed[] }>('ledger', 'list', '--account', account, '--cursor', page.nextCursor);
+    assert.deepEqual(
+      rest.entries.map(({ kind, available }) => [kind, available]),
+      [
+        ['hold', '0.99'],
+        ['topup', '1'],
+      ],
+    );
+    const ofTask = await ask<{ entries: Printed[] }>(
+      'ledger',
+      'list',
+      '--account',
+      account,
+      '--reference',
+      taskId,
+      '--kind',
+      'hold,release',
+    );
+    assert.equal(ofTask.entries.length, 1);
+    const usage = await ask<{ rows: Printed[] }>('usage', '--account', account, '--group-by', 'model,keyId');
+    assert.deepEqual(usage.rows, [{ model: 'acme/pictures', keyId: made['keyId'], captured: '0.01', count: 1 }]);
+    assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });
+
+    await refused(/--cursor: not one that this list gave/, 'ledger', 'list', '--account', account, '--cursor', 'x');
+    await refused(/--size: want a whole number/, 'ledger', 'list', '--account', account, '--size', '0');
+    await refused(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
+    await refused(/Invalid values:[^]*group-by/, 'usage', '--account', account, '--group-by', 'week');
+  });
+
+  it('exits with 1 where the books do not add up, and says what does not', async () => {
+    const account = await newAccount('--usd', '1');
+    const change = 'UPDATE account_counters SET available_micro_usd = available_micro_usd + $2 WHERE account_id = $1';
+    await room.rows(change, account, 1);
+
+    const json = await run('ledger', 'verify', '--json');
+    const text = await run('ledger', 'verify');
+    await room.rows(change, account, -1);
+
+    assert.equal(json.code, 1);
+    const report = JSON.parse(json.stdout) as { holds: boolean; violations: Printed[] };
+    assert.equal(report.holds, false);
+    assert.ok(report.violations.every(({ subject }) => subject === account));
+    assert.equal(text.code, 1);
+    assert.match(text.stdout, /^holds +false\nviolations/);
+    assert.match(text.stdout, new RegExp(`topups \\+ adjustments = available \\+ held \\+ captured +${account}`));
+  });
+
+  it('tells what waits and runs', async () => {
+    const account = await newAccount('--usd', '1', '--running-cap', '0');
+    const { apiKey } = await ask('keys', 'create', '--account', account);
+    await room.creator.create(await callerOf(apiKey), body(), undefined);
+
+    const { accounts } = await ask<{ accounts: Printed[] }>('queues');
+
+    const told = accounts.find(({ accountId }) => accountId === account);
+    assert.deepEqual([told?.['queued'], told?.['running'], told?.['runningCap']], [1, 0, 0]);
+    assert.match((await run('queues')).stdout, new RegExp(`accountId +name +isSuspended[^]*${account} +studio +false`));
+  });
+});
+
+describe('admin tasks and outputs', () => {
+  it('shows a task of anybody with its timeline, without what was sent, and cancels it', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body({ input: { prompt: 'a secret' } }), undefined);
+
+    const shown = await ask<Printed & { events: Printed[] }>('tasks', 'show', taskId);
+    assert.equal(shown['status'], 'queued');
+    assert.equal(shown['account'], caller.accountId);
+    assert.deepEqual(
+      shown.events.map(({ type }) => type),
+      ['accepted'],
+    );
+    assert.ok(!JSON.stringify(shown).includes('a secret'));
+    const cancelled = await ask('tasks', 'cancel', taskId);
+    assert.equal(cancelled['status'], 'fail');
+    assert.equal(cancelled['reason'], 'cancelled');
+    assert.equal((await readTask(room.database, taskId)).status, 'fail');
+    assert.equal((await ask('tasks', 'cancel', taskId))['reason'], 'cancelled');
+
+    await refused(/"nonsense" is not the id of a task/, 'tasks', 'show', 'nonsense');
+    await refused(/there is no such task/, 'tasks', 'show', newTaskId());
+    await refused(/there is no such task/, 'tasks', 'cancel', newTaskId());
+  });
+
+  it('takes an output away from its readers, once', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    const outputId = await succeed(taskId);
+
+    assert.deepEqual(await ask('outputs', 'delete', outputId), { output: outputId, deleted: true });
+
+    assert.equal((await readTask(room.database, taskId)).outputs[0]?.goneReason, 'deleted');
+    await refused(/there is no such output, or it is gone already/, 'outputs', 'delete', outputId);
+  });
+});
+
+async function succeed(taskId: TaskId): Promise<string> {
+  await claimOutbox(room.database, 100);
+  const output = {
+    type: 'image',
+    objectKey: `outputs/${taskId}/1`,
+    mimeType: 'image/png',
+    sizeBytes: 1,
+    sha256: '0'.repeat(64),
+  };
+  await settleTask(
+    room.database,
+    taskId,
+    { status: 'success', outputs: [output], capturedMicroUsd: 0n },
+    { retentionDays: 7 },
+  );
+  const [row] = await room.rows<{ id: string }>('SELECT id FROM outputs WHERE task_id = $1', taskId);
+  assert.ok(row !== undefined);
+  return row.id;
+}

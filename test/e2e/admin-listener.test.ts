@@ -1,0 +1,32 @@
+/** The admin listener of a real api process. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+
+const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
+
+describe('an api process with an admin token', () => {
+  it('listens for operators beside its clients, and stops with them', async () => {
+    const port = await findFreePort();
+    const environment = { ADMIN_TOKEN, ADMIN_PORT: String(port) };
+    const darkroom = await startDarkroom({ apis: 1, workers: 0, environment });
+    const url = `http://127.0.0.1:${port}/admin/queues`;
+    try {
+      assert.equal((await fetch(url, { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } })).status, 200);
+      assert.equal((await fetch(url)).status, 401);
+    } finally {
+      await darkroom.stop();
+    }
+    await assert.rejects(fetch(url));
+  });
+
+  it('ends with a plain word where the port of the admin listener is taken', async () => {
+    const environment = { ADMIN_TOKEN, ADMIN_PORT: String(await findFreePort()) };
+
+    await assert.rejects(
+      startDarkroom({ apis: 2, workers: 0, environment }).then((darkroom) => darkroom.stop()),
+      /the api ended with 1:[^]*port \d+ is in use; stop what listens there, or set ADMIN_PORT to another/,
+    );
+  });
+});

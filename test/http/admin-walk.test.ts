@@ -1,0 +1,83 @@
+/** The walk over every route of the admin listener (walk.ts). */
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import { newId } from '../../src/domain/ids.ts';
+import { adminRoutes } from '../../src/http/admin-routes.ts';
+import type { Route } from '../../src/http/route.ts';
+import { DocumentedApi } from './documented-api.ts';
+import { raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { filledPath, newTask } from './route-requests.ts';
+import type { Parts } from './route-requests.ts';
+import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
+import { unreachableDatabase } from './serve.ts';
+import { expectError, walk } from './walk.ts';
+
+const environment = { TRUSTED_PROXIES: '127.0.0.0/8' };
+// The queues tell the age of what waits: it must not change between two looks.
+const start = Date.now();
+const admin = await serveAdmin({ environment, now: () => start });
+const away = await serveAdmin({ environment, appDatabase: unreachableDatabase() });
+after(async () => {
+  await admin.close();
+  await away.close();
+});
+const account = await admin.served.newAccount();
+await newTask(account);
+const routes = adminRoutes(admin.served.http);
+const authorization = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+const api = new DocumentedApi(
+  JSON.parse((await raw(admin.url, 'GET', '/admin/openapi.json', authorization)).text) as object,
+);
+
+const ofAccount = { params: { accountId: account.id } };
+const ofKey = async (): Promise<Parts> => ({ params: { keyId: (await account.newKey()).id } });
+
+/** By `operationId`; what is not here takes nothing, or an account's id. */
+const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
+  adminListAccounts: async () => ({ query: 'size=1' }),
+  adminCreateAccount: async () => ({ body: { name: 'studio', usd: '25', limits: { runningTasks: 3 } } }),
+  adminUpdateAccount: async () => ({ ...ofAccount, body: { name: 'renamed', limits: { queuedTasks: 5_000 } } }),
+  adminTopUp: async () => ({ ...ofAccount, body: { usd: '10', reference: newId('topup') } }),
+  adminAdjust: async () => ({ ...ofAccount, body: { usd: '-1.5', reason: 'a test' } }),
+  adminListLedger: async () => ({ ...ofAccount, query: 'size=1&kind=topup' }),
+  adminGetUsage: async () => ({ ...ofAccount, query: 'groupBy=model' }),
+  adminCreateKey: async () => ({ ...ofAccount, body: { name: 'made by an operator', scopes: ['tasks:read'] } }),
+  adminRotateKey: ofKey,
+  adminRevokeKey: ofKey,
+};
+
+async function requestOf(route: Route): Promise<Parts> {
+  const make = REQUESTS[route.operationId];
+  if (make !== undefined) return make();
+  assert.ok(route.body === undefined, `${route.operationId} has no request that shows it at work`);
+  return route.path.includes('{accountId}') ? ofAccount : {};
+}
+
+/** A wrong token from one address, again and again. */
+async function refuseCallers(route: Route, parts: Parts): Promise<void> {
+  const headers = { 'X-Forwarded-For': `192.0.2.${routes.indexOf(route)}`, Authorization: 'Bearer wrong' };
+  let answer: RawAnswer | undefined;
+  for (let attempt = 0; attempt < 100 && answer?.status !== 429; attempt++) {
+    answer = await raw(admin.url, route.method, filledPath(route, parts), headers);
+  }
+  assert.ok(answer);
+  expectError(api, route, answer, 429, 'RATE_LIMITED');
+}
+
+walk({
+  url: admin.url,
+  awayUrl: away.url,
+  // Every route of this listener reads its query, so that none is asked there.
+  httpsOnlyUrl: '',
+  routes,
+  api,
+  key: ADMIN_TOKEN,
+  awayKey: account.client.key,
+  requestOf,
+  moreAnswers: {},
+  refusals: {},
+  refuseCallers,
+  // It needs no database.
+  unreachable: ['adminGetOpenApi 503 SERVICE_UNAVAILABLE'],
+});

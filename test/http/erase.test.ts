@@ -1,0 +1,109 @@
+/** `POST /v1/tasks/{taskId}/erase` as its owner meets it (contract §4): what is gone, and what stays. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { body } from '../tasks/task-room.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+import { listStored } from './stored-outputs.ts';
+
+const CANARY = 'a canary nobody may find';
+const REQUEST = body({ input: { prompt: CANARY }, metadata: { order: CANARY } });
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp();
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+const erase = (taskId: string, of: ServedAccount = account): Promise<ApiAnswer> =>
+  of.client.send('POST', `/v1/tasks/${taskId}/erase`);
+
+async function finishedTask(key?: string): Promise<string> {
+  const { body: created } = await account.client.create(REQUEST, key);
+  await served.succeed(created.data.taskId, Buffer.from('a picture'));
+  return created.data.taskId;
+}
+
+type Detail = ApiAnswer['body']['data'] & { metadata?: unknown; input?: unknown; outputGone?: { reason: string }[] };
+
+const detailOf = async (taskId: string, query = ''): Promise<Detail> =>
+  (await account.client.send('GET', `/v1/tasks/${taskId}${query}`)).body.data as Detail;
+
+describe('erasing over HTTP', () => {
+  it('takes input, metadata and outputs at once, and keeps id, model, times and money', async () => {
+    const taskId = await finishedTask();
+    const before = await detailOf(taskId);
+    const url = before.output?.[0]?.url ?? assert.fail('no output');
+    assert.equal((await fetch(url)).status, 200);
+
+    const { status, body: answer } = await erase(taskId);
+
+    assert.equal(status, 200);
+    const { output, outputGone, metadata, ...kept } = answer.data as Detail;
+    assert.deepEqual([output, metadata], [[], undefined]);
+    assert.deepEqual(
+      outputGone?.map(({ reason }) => reason),
+      ['deleted'],
+    );
+    const { output: _output, metadata: _metadata, ...was } = before;
+    assert.deepEqual(kept, was);
+    assert.equal((await fetch(url)).status, 404);
+    assert.equal((await detailOf(taskId, '?include=input')).input, null);
+    assert.deepEqual((await listStored(account, `?taskId=${taskId}`)).items, []);
+    const { body: found } = await account.client.send('GET', `/v1/tasks?metadata.order=${encodeURIComponent(CANARY)}`);
+    assert.equal((found.data as unknown as { total: number }).total, 0);
+  });
+
+  it('leaves what a replay is judged by: the same request finds its task, another one is refused', async () => {
+    const taskId = await finishedTask('kept');
+    await erase(taskId);
+
+    const replay = await account.client.create(REQUEST, 'kept');
+    const other = await account.client.create(body({ input: { prompt: 'another' } }), 'kept');
+
+    assert.deepEqual([replay.status, replay.body.data.taskId], [200, taskId]);
+    assert.equal(replay.headers.get('idempotent-replay'), 'true');
+    assert.deepEqual([other.status, other.body.error_code], [422, 'IDEMPOTENCY_KEY_MISMATCH']);
+    const rows = await served.room.rows(
+      'SELECT fingerprint_version AS version, octet_length(fingerprint) AS bytes, input FROM tasks WHERE id = $1',
+      taskId,
+    );
+    assert.deepEqual(rows, [{ version: 1, bytes: 32, input: null }]);
+  });
+
+  it('twice is the same as once', async () => {
+    const taskId = await finishedTask();
+
+    const answers = [await erase(taskId), await erase(taskId)];
+
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
+    assert.deepEqual(answers[0]?.body.data, answers[1]?.body.data);
+  });
+
+  it('is refused for a task that is not over, which loses nothing', async () => {
+    const { body: created } = await account.client.create(REQUEST);
+
+    const { status, body: answer } = await erase(created.data.taskId);
+
+    assert.deepEqual([status, answer.error_code], [400, 'INVALID_REQUEST']);
+    assert.match(answer.message, /not over yet; cancel it first/);
+    assert.deepEqual((await detailOf(created.data.taskId, '?include=input')).input, { prompt: CANARY });
+  });
+
+  it("is nobody else's to ask for, and needs the scope to write", async () => {
+    const taskId = await finishedTask();
+    const reader = await account.newKey({ scopes: ['tasks:read'] });
+
+    assert.equal((await erase(taskId, await served.newAccount())).status, 404);
+    assert.equal((await erase(newTaskId())).status, 404);
+    assert.equal((await erase(taskId, { ...account, client: reader.client })).status, 403);
+    assert.equal((await detailOf(taskId)).output?.length, 1);
+  });
+});

@@ -1,0 +1,82 @@
+/** `Retry-After` on the answers about a task that is not over: by its model's usual time and its own age (contract §3). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
+import { definition } from '../catalogue/definitions.ts';
+import { body } from '../tasks/task-room.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp({
+    models: [
+      definition({ name: 'acme/slow', typicalSeconds: 25 }),
+      definition({ name: 'acme/slower', typicalSeconds: 900 }),
+    ],
+  });
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+async function createTask(model: string): Promise<TaskId> {
+  const { body: created } = await account.client.create(body({ model }));
+  return created.data.taskId as TaskId;
+}
+
+/** Puts a task's creation back. */
+function age(taskId: TaskId, seconds: number): Promise<unknown> {
+  return served.room.rows(
+    'UPDATE tasks SET created_at = now() - make_interval(secs => $2) WHERE id = $1',
+    taskId,
+    seconds,
+  );
+}
+
+async function adviceFor(taskId: TaskId): Promise<number> {
+  const header = (await account.client.get(taskId)).headers.get('retry-after');
+  assert.match(header ?? '', /^\d+$/);
+  return Number(header);
+}
+
+describe('Retry-After of a task that is not over', () => {
+  it('is the time that its model usually takes, as long as that has not passed, and 30 s at most', async () => {
+    const [slow, slower] = [await createTask('acme/slow'), await createTask('acme/slower')];
+
+    assert.ok([24, 25].includes(await adviceFor(slow)));
+    assert.equal(await adviceFor(slower), 30);
+    await age(slow, 20);
+    assert.ok([4, 5].includes(await adviceFor(slow)));
+  });
+
+  it('grows with the age of a task that is late', async () => {
+    const taskId = await createTask('acme/pictures');
+    const told: number[] = [];
+    for (const seconds of [2, 40, 120, 280, 86_000]) {
+      await age(taskId, seconds);
+      told.push(await adviceFor(taskId));
+    }
+
+    assert.ok(
+      told.every((wait, place) => place === 0 || wait > (told[place - 1] ?? 0)),
+      told.join(),
+    );
+    assert.equal(told.at(-1), 30);
+  });
+
+  it('is there while it is queued, handled and archived, and on the answer to its cancelling', async () => {
+    const taskId = await createTask('acme/slow');
+    await claimOutbox(served.room.database, 100);
+    await adviceFor(taskId);
+    await beginHandling(served.room.database, taskId, 60);
+    await adviceFor(taskId);
+    await beginArchiving(served.room.database, taskId, 60);
+    await adviceFor(taskId);
+
+    const { headers } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+    assert.match(headers.get('retry-after') ?? '', /^\d+$/);
+  });
+});

@@ -1,0 +1,222 @@
+/**
+ * The walk over all routes of a listener: of each route at least one success and every refusal that the OpenAPI document
+ * promises, each real answer judged by the document. What the document promises and the walk did not see fails, and so
+ * does a route without a request that shows it at work: neither can rot.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SMALL_BODY_BYTES } from '../../src/http/json-body.ts';
+import type { Route } from '../../src/http/route.ts';
+import type { DocumentedApi } from './documented-api.ts';
+import { raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { send } from './route-requests.ts';
+import type { Parts } from './route-requests.ts';
+
+export interface WalkedListener {
+  readonly url: string;
+  /** The same application without its database. */
+  readonly awayUrl: string;
+  /** The same application where only HTTPS is served. */
+  readonly httpsOnlyUrl: string;
+  readonly routes: readonly Route[];
+  readonly api: DocumentedApi;
+  /** What opens every route that asks for a key, and what looks like it and opens nothing while the database is away. */
+  readonly key: string;
+  readonly awayKey: string;
+  /** A request that succeeds, made anew each time. */
+  requestOf(route: Route): Promise<Parts>;
+  /** Answers beside that success, where a route has several; each with its status. By `operationId`. */
+  readonly moreAnswers: Readonly<Record<string, () => Promise<readonly (readonly [Parts, number])[]>>>;
+  /** Refusals of one route, by `<operationId> <status> <code>`. */
+  readonly refusals: Readonly<Record<string, () => Promise<Parts & { readonly key?: string }>>>;
+  /** Refusals of whoever may not, or comes too often: how is the listener's own. */
+  refuseCallers(route: Route, parts: Parts): Promise<void>;
+  /** What the document promises and nobody can bring about from outside, as `DocumentedApi` spells it. */
+  readonly unreachable: readonly string[];
+}
+
+const isKeyed = (route: Route): boolean => route.access !== 'none';
+/** Of the others the query is not looked at. */
+const readsQuery = (route: Route): boolean => route.answer.kind !== 'other' || route.query !== undefined;
+
+/** Asserts an error and that the document knows it. */
+export function expectError(api: DocumentedApi, route: Route, answer: RawAnswer, status: number, code: string): void {
+  const told = `${route.operationId}: ${answer.text.slice(0, 300)}`;
+  assert.equal(answer.status, status, told);
+  assert.equal((JSON.parse(answer.text) as { error_code: string }).error_code, code, told);
+  api.judge(route.operationId, answer);
+}
+
+/** Describes the tests of the walk. */
+export function walk(listener: WalkedListener): void {
+  for (const route of listener.routes) {
+    describe(`${route.method} ${route.path}`, () => walkRoute(listener, route));
+  }
+  describe('every path', () => walkMethods(listener));
+  describe('the document', () => {
+    it('promises nothing that the walk has not seen', () => {
+      const { api, unreachable } = listener;
+      const promised = api.promised().filter((answer) => !answer.endsWith('500 INTERNAL_ERROR'));
+      const missed = promised.filter((answer) => !api.seen.has(answer) && !unreachable.includes(answer));
+      assert.deepEqual(missed, []);
+    });
+  });
+}
+
+function walkRoute(listener: WalkedListener, route: Route): void {
+  const { api, url } = listener;
+  const { operationId } = route;
+  const ownKey = isKeyed(route) ? listener.key : undefined;
+  const promises = (answer: string): boolean => api.promised().includes(`${operationId} ${answer}`);
+  const expect = (answer: RawAnswer, status: number, code: string): void =>
+    expectError(api, route, answer, status, code);
+
+  /** Sends with a key, where the route asks for one, and judges. */
+  async function ask(parts: Parts, key: string | undefined = ownKey): Promise<RawAnswer> {
+    const answer = await send(url, route, parts, key);
+    assert.notEqual(answer.status, 500, `${operationId} failed`);
+    api.judge(operationId, answer);
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+    return answer;
+  }
+
+  it('succeeds, and answers as the document says', async () => {
+    const answer = await ask(await listener.requestOf(route));
+    assert.ok(answer.status < 300, `${answer.status} ${answer.text.slice(0, 500)}`);
+    for (const [parts, status] of (await listener.moreAnswers[operationId]?.()) ?? []) {
+      const other = await ask(parts);
+      assert.equal(other.status, status, other.text.slice(0, 500));
+    }
+    if (!isKeyed(route) || route.access === 'operator') return;
+    for (const name of ['limit', 'remaining', 'reset']) assert.ok(answer.headers[`x-ratelimit-${name}`]);
+  });
+
+  if (route.method === 'GET') {
+    it('answers HEAD as GET, without the body, and 304 to whoever has it already', async () => {
+      const parts = await listener.requestOf(route);
+      const get = await ask(parts);
+      const head = await send(url, route, parts, ownKey, 'HEAD');
+      api.judge(operationId, head, true);
+      assert.deepEqual([head.status, head.text], [get.status, '']);
+      for (const name of ['content-type', 'content-length', 'etag', 'cache-control'] as const) {
+        assert.equal(head.headers[name], get.headers[name], name);
+      }
+      if (!promises('304')) return;
+      const headers = { ...parts.headers, 'If-None-Match': String(get.headers['etag']) };
+      const again = await ask({ ...parts, headers });
+      assert.deepEqual([again.status, again.text], [304, '']);
+    });
+  }
+
+  it('refuses a query parameter that it does not know', async () => {
+    const parts = await listener.requestOf(route);
+    const query = [parts.query, 'unknown_parameter=1'].filter(Boolean).join('&');
+    if (readsQuery(route)) {
+      expect(await ask({ ...parts, query }), 400, 'INVALID_REQUEST');
+    } else {
+      assert.ok((await ask({ ...parts, query })).status < 300);
+      // What reads no query refuses what did not come by HTTPS, where that is asked for.
+      expect(await send(listener.httpsOnlyUrl, route, parts, undefined), 400, 'INVALID_REQUEST');
+    }
+    if (route.query === undefined) return;
+    const long = { ...parts, query: `unknown_parameter=${'x'.repeat(9_000)}` };
+    expect(await send(url, route, long, ownKey), 431, 'INVALID_REQUEST');
+  });
+
+  if (route.body !== undefined) {
+    it('refuses a body that is missing, broken, of another type, or too large', async () => {
+      for (const [sent, status, code] of brokenBodies(route, await listener.requestOf(route))) {
+        expect(await ask(sent), status, code);
+      }
+    });
+  }
+
+  if (isKeyed(route)) {
+    it('refuses whoever has no key, or may not, or comes too often', async () => {
+      const parts = await listener.requestOf(route);
+      for (const key of [undefined, 'nonsense', listener.awayKey]) {
+        expect(await send(url, route, parts, key), 401, 'UNAUTHORIZED');
+      }
+      await listener.refuseCallers(route, parts);
+    });
+  }
+
+  const unavailable = '503 SERVICE_UNAVAILABLE';
+  if (promises(unavailable) && !listener.unreachable.includes(`${operationId} ${unavailable}`)) {
+    it('says so while the database is away', async () => {
+      const parts = await listener.requestOf(route);
+      const key = route.access === 'operator' ? listener.key : listener.awayKey;
+      expect(await send(listener.awayUrl, route, parts, isKeyed(route) ? key : undefined), 503, 'SERVICE_UNAVAILABLE');
+    });
+  }
+
+  if (promises('404 NOT_FOUND') && listener.refusals[`${operationId} 404 NOT_FOUND`] === undefined) {
+    it('does not know an id that there is not', async () => {
+      const parts = await listener.requestOf(route);
+      for (const [name, id] of Object.entries(parts.params ?? {})) {
+        const params = { ...parts.params, [name]: unknown(id) };
+        expect(await ask({ ...parts, params }), 404, 'NOT_FOUND');
+      }
+    });
+  }
+
+  for (const [refusal, make] of Object.entries(listener.refusals)) {
+    const [of, status, code = ''] = refusal.split(' ');
+    if (of !== operationId) continue;
+    it(`answers ${status} ${code}`, async () => {
+      const { key, ...parts } = await make();
+      expect(await ask(parts, key), Number(status), code);
+    });
+  }
+}
+
+/** An id of the same form that names nothing. */
+function unknown(id: string): string {
+  return `${id.slice(0, -4)}${id.endsWith('0000') ? '1111' : '0000'}`;
+}
+
+/** Bodies that are none, with what is answered. */
+function brokenBodies({ body }: Route, parts: Parts): readonly (readonly [Parts, number, string])[] {
+  const { body: _, ...bodiless } = parts;
+  const json = { 'Content-Type': 'application/json' };
+  const maxBytes = body?.kind === 'json' ? (body.maxBytes ?? SMALL_BODY_BYTES) : 100_000_000;
+  const text: Parts = { ...bodiless, body: Buffer.from('some text'), headers: { 'Content-Type': 'text/plain' } };
+  const large: Parts = { ...bodiless, headers: { ...json, 'Content-Length': String(maxBytes * 2) } };
+  const always = [
+    [text, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    [large, 413, 'PAYLOAD_TOO_LARGE'],
+  ] as const;
+  if (body?.kind !== 'json') return [...always, [bodiless, 400, 'INVALID_REQUEST']];
+  return [
+    ...always,
+    [{ ...bodiless, body: Buffer.from('{"model":'), headers: json }, 400, 'INVALID_REQUEST'],
+    [{ ...bodiless, body: null }, 400, 'INVALID_REQUEST'],
+    ...(body.isOptional === true ? [] : [[bodiless, 415, 'UNSUPPORTED_MEDIA_TYPE'] as const]),
+  ];
+}
+
+function walkMethods({ routes, url }: WalkedListener): void {
+  it('answers 405 with Allow to a method that it does not take, and OPTIONS with the same', async () => {
+    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+    for (const { path } of routes) {
+      const concrete = path.replaceAll(/\{\w+(\.\.\.)?\}/g, 'x');
+      const taking = routes.filter((route) => patternOf(route.path).test(concrete));
+      const allowed = new Set(taking.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
+      const options = await raw(url, 'OPTIONS', concrete);
+      assert.equal(options.status, 204, path);
+      for (const method of [...methods.filter((each) => !allowed.has(each)), 'TRACE', 'PROPFIND']) {
+        const answer = await raw(url, method, concrete);
+        assert.equal(answer.status, 405, `${method} ${path}`);
+        for (const { headers } of [answer, options]) {
+          assert.deepEqual(new Set(String(headers['allow']).split(', ')), allowed, `${method} ${path}`);
+        }
+      }
+    }
+  });
+}
+
+function patternOf(path: string): RegExp {
+  const pattern = path.replaceAll('.json', '\\.json').replaceAll(/\{\w+\.\.\.\}/g, '.+');
+  return new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}

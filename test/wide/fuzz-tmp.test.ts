@@ -1,0 +1,125 @@
+/**
+ * Requests that nobody thought of, made from the service's own OpenAPI document and sent to the running service: no
+ * answer is a fault of ours, and none is other than the document says. Skipped, with the reason, where there is no Python.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { startAddressProxy } from './address-proxy.ts';
+import type { AddressProxy } from './address-proxy.ts';
+import { fuzzConfiguration } from './fuzz-configuration.ts';
+import { obtainSchemathesis, whyNoSchemathesis } from './schemathesis.ts';
+
+/** Requests for each operation that are made up at random, beside those that try each rule of each schema. */
+const EXAMPLES = process.env['FUZZ_EXAMPLES'] ?? '60';
+/** Below the time-out of a test file. */
+const RUN_TIMEOUT_MS = 540_000;
+
+/** Of the report, what is looked at. */
+interface Report {
+  readonly complete: boolean;
+  readonly operations: { readonly selected: number; readonly tested: number; readonly errored: number };
+  readonly test_cases: { readonly generated: number; readonly errored: number };
+  readonly failures: readonly { readonly title: string; readonly operations: readonly string[] }[];
+  readonly errors: readonly unknown[];
+  readonly warnings: Readonly<Record<'rate_limited' | 'missing_auth', readonly string[]>>;
+}
+
+describe('the running service, asked by its own document', { skip: whyNoSchemathesis() }, () => {
+  let python: string;
+  let folder: string;
+  let darkroom: Darkroom;
+  let proxy: AddressProxy;
+  before(async () => {
+    python = await obtainSchemathesis();
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fuzz-'));
+    darkroom = await startDarkroom({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+    proxy = await startAddressProxy(darkroom.url);
+  });
+  after(async () => {
+    await proxy?.close();
+    await darkroom?.stop();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  it('answers every request as the document says, and never with a fault', async (test) => {
+    const report = await fuzz(['--exclude-operation-id', 'revokeKey', '--exclude-operation-id', 'rotateKey']);
+    test.diagnostic(`${report.test_cases.generated} requests to ${report.operations.tested} operations`);
+    assert.ok(report.test_cases.generated > 1_000);
+  });
+
+  it('does so where keys are revoked and rotated, which would take the key of all other requests away', async (test) => {
+    const report = await fuzz(['--include-operation-id', 'revokeKey', '--include-operation-id', 'rotateKey']);
+    test.diagnostic(`${report.test_cases.generated} requests to ${report.operations.tested} operations`);
+    assert.ok(report.test_cases.generated > 50);
+  });
+
+  /** Runs it on some operations, with an account of its own, and asserts that it found nothing. */
+  async function fuzz(operations: readonly string[]): Promise<Report> {
+    // One task at a time: what is made up is mostly not worth rendering, and waits.
+    const account = await darkroom.createAccount({ runningCap: 1, queueCap: 1_000_000, usd: 1_000_000_000n });
+    const config = path.join(folder, 'schemathesis.toml');
+    await writeFile(config, fuzzConfiguration(await valuesOf(account)));
+    const reportFile = path.join(folder, 'report.json');
+    const run = ['run', `${darkroom.url}/openapi.json`, '--url', proxy.url, ...operations];
+    const header = ['--header', `Authorization: Bearer ${account.client.key}`];
+    const generation = ['--max-examples', EXAMPLES, '--seed', '1', '--generation-database', 'none'];
+    const bounds = ['--request-timeout', '40', '--suppress-health-check', 'all', '--continue-on-failure'];
+    const result = ['--no-color', '--report', 'json', '--report-json-path', reportFile];
+    const output = await schemathesis(['--config-file', config, run, header, generation, bounds, result].flat());
+    await writeFile('/tmp/fuzz-output'+operations.length+operations[0]+'.txt', output); const report = JSON.parse(await readFile(reportFile, 'utf8')) as Report;
+
+    assert.deepEqual([report.failures, report.errors], [[], []], output);
+    assert.equal(report.complete, true, output);
+    assert.deepEqual([report.test_cases.errored, report.operations.errored], [0, 0], output);
+    assert.equal(report.operations.tested, report.operations.selected, output);
+    // A run that was mostly turned away at the door has shown nothing.
+    assert.deepEqual([report.warnings.rate_limited, report.warnings.missing_auth], [[], []], output);
+    return report;
+  }
+
+  /** What there is, for the parameters that name it. */
+  async function valuesOf({ client }: TestAccount): Promise<Record<string, readonly string[]>> {
+    const created = await client.create({ model: 'darkroom/poster', input: { prompt: 'a fox' }, metadata: { a: 'b' } });
+    const task = await client.untilTerminal(created.body.data.taskId);
+    const [output] = task.output ?? [];
+    assert.ok(output, JSON.stringify(task));
+    const [token = '', name = ''] = new URL(output.url).pathname.split('/').slice(2);
+    const picture = await (await fetch(output.url)).arrayBuffer();
+    const many = Array.from({ length: 20 }, (_, place) => place);
+    const keyIds = many.map(async (place) => {
+      const made = await client.send('POST', '/v1/account/keys', { name: `key ${place}`, scopes: ['tasks:read'] });
+      return (made.body.data as unknown as { id: string }).id;
+    });
+    const fileIds = many.map(async () => {
+      const headers = { Authorization: `Bearer ${client.key}`, 'Content-Type': 'image/png' };
+      const made = await fetch(`${darkroom.url}/v1/files`, { method: 'POST', headers, body: picture });
+      return ((await made.json()) as { data: { id: string } }).data.id;
+    });
+    return {
+      taskId: [task.taskId],
+      outputId: [output.id],
+      keyId: await Promise.all(keyIds),
+      fileId: await Promise.all(fileIds),
+      modelName: [task.model],
+      token: [token],
+      name: [name],
+      file: ['start.js', 'index.css'],
+    };
+  }
+
+  async function schemathesis(args: readonly string[]): Promise<string> {
+    const options = { cwd: folder, timeout: RUN_TIMEOUT_MS, maxBuffer: 1e9 };
+    return new Promise((resolve) => {
+      // Its exit code says that it found something, which the report says too.
+      execFile(python, ['-m', 'schemathesis.cli', ...args], options, (_, stdout, stderr) =>
+        resolve(`${stdout}${stderr}`),
+      );
+    });
+  }
+});
