@@ -86,5 +86,6 @@ export async function pageFile(name: string): Promise<PageFile | undefined> {
 
 /** The package is only looked for when somebody opens the page. */
 function packageFolder(): string {
-  return path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const require = createRequire(import.meta.url);
+  return path.dirname(require.resolve('swagger-ui-dist/package.json'));
 }

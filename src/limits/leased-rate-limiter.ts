@@ -42,7 +42,7 @@ const leaseTokens: Statement = {
                           coalesce(sum((l.value ->> 0)::float8) FILTER (WHERE l.key = $5::text), 0) AS own
                      FROM jsonb_each(b.leases) l
                     WHERE (l.value ->> 1)::float8 > $6::float8 - ${FORGIVEN_SECONDS}) AS held,
-                  LATERAL (SELECT greatest(0, least($2::float8 , b.tokens + least($4::float8, held.own)
+                  LATERAL (SELECT greatest(0, least($2::float8 - held.lent, b.tokens + least($4::float8, held.own)
                              + $2::float8 * greatest($6::float8 - extract(epoch FROM b.updated_at), 0) / 60)) AS free)
                     AS bucket,
                   LATERAL (SELECT held.others, bucket.free, least($3::float8, floor(bucket.free)) AS tokens) AS given)

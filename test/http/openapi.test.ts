@@ -7,6 +7,7 @@ import { adminRoutes } from '../../src/http/admin-routes.ts';
 import { publicRoutes } from '../../src/http/public-routes.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import { defineRoute } from '../../src/http/route.ts';
+import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';
@@ -139,6 +140,25 @@ describe('/openapi.json', () => {
     for (const { value } of examples) {
       const { status, body: answered } = await account.client.create(value);
       assert.equal(status, 200, JSON.stringify(answered));
+    }
+  });
+
+  it('forgets a model from the moment on at which it retires', async () => {
+    let now = Date.now();
+    const retiresAt = Math.floor(now / 1000) + 60;
+    const models = [definition({ name: 'acme/old', retiresAt })];
+    const aging = await serveApp({ models, now: () => now });
+    try {
+      const isTold = async (): Promise<boolean> => {
+        const { components } = JSON.parse((await raw(aging.url, 'GET', '/openapi.json')).text) as Document;
+        assert.ok('Input.acme.pictures' in components.schemas);
+        return 'Input.acme.old' in components.schemas;
+      };
+      assert.equal(await isTold(), true);
+      now = retiresAt * 1000 + 1;
+      assert.equal(await isTold(), false);
+    } finally {
+      await aging.close();
     }
   });
 

@@ -19,6 +19,7 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
   { operations: ['setWebhookKey'], why: 'U+0000 cannot be stored', toml: takes(400) },
   { operations: ['rotateKey'], why: 'a key that was revoked or replaced has no successor', toml: takes(400) },
   { operations: ['testWebhook'], why: 'the address must be a public one, and reachable', toml: takes(400) },
+  { operations: ['eraseTask'], why: 'the task must be over', toml: takes(400) },
   { operations: ['redeliverCallback'], why: 'the task must be over and have a callback', toml: takes(400) },
   {
     operations: ['createTask'],

@@ -8,6 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { startAddressProxy } from './address-proxy.ts';
@@ -17,8 +18,21 @@ import { obtainSchemathesis, whyNoSchemathesis } from './schemathesis.ts';
 
 /** Requests for each operation that are made up at random, beside those that try each rule of each schema. */
 const EXAMPLES = process.env['FUZZ_EXAMPLES'] ?? '60';
+/** The same seed makes the same requests, as far as ids allow. */
+const SEED = process.env['FUZZ_SEED'] ?? '1';
 /** Below the time-out of a test file. */
 const RUN_TIMEOUT_MS = 540_000;
+
+/** Where lists of keys are read too, they find and end the key that the requests are made with. */
+const TAKING_KEYS = ['revokeKey', 'rotateKey'];
+
+/** Tells where a document is none; Schemathesis brings the schema that the standard's authors publish. */
+const VALIDATE = `
+import json, sys
+from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
+for error in OPENAPI_31_VALIDATOR.iter_errors(json.load(open(sys.argv[1]))):
+    print(error.message, list(error.instance_path))
+`;
 
 /** Of the report, what is looked at. */
 interface Report {
@@ -47,20 +61,30 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
+  it('has a document that is one by the schema of OpenAPI 3.1 itself', async () => {
+    const document = path.join(folder, 'openapi.json');
+    await writeFile(document, await (await fetch(`${darkroom.url}/openapi.json`)).text());
+    const told = await promisify(execFile)(python, ['-c', VALIDATE, document]);
+    assert.equal(told.stdout, '');
+    // Which would be found out.
+    await writeFile(document, JSON.stringify({ openapi: '3.1.0', info: { title: 'x' }, paths: { x: {} } }));
+    assert.match((await promisify(execFile)(python, ['-c', VALIDATE, document])).stdout, /version/);
+  });
+
   it('answers every request as the document says, and never with a fault', async (test) => {
-    const report = await fuzz(['--exclude-operation-id', 'revokeKey', '--exclude-operation-id', 'rotateKey']);
+    const report = await fuzz(...TAKING_KEYS.flatMap((id) => ['--exclude-operation-id', id]));
     test.diagnostic(`${report.test_cases.generated} requests to ${report.operations.tested} operations`);
     assert.ok(report.test_cases.generated > 1_000);
   });
 
   it('does so where keys are revoked and rotated, which would take the key of all other requests away', async (test) => {
-    const report = await fuzz(['--include-operation-id', 'revokeKey', '--include-operation-id', 'rotateKey']);
+    const report = await fuzz(...['createKey', ...TAKING_KEYS].flatMap((id) => ['--include-operation-id', id]));
     test.diagnostic(`${report.test_cases.generated} requests to ${report.operations.tested} operations`);
-    assert.ok(report.test_cases.generated > 50);
+    assert.ok(report.test_cases.generated > 100);
   });
 
   /** Runs it on some operations, with an account of its own, and asserts that it found nothing. */
-  async function fuzz(operations: readonly string[]): Promise<Report> {
+  async function fuzz(...operations: readonly string[]): Promise<Report> {
     // One task at a time: what is made up is mostly not worth rendering, and waits.
     const account = await darkroom.createAccount({ runningCap: 1, queueCap: 1_000_000, usd: 1_000_000_000n });
     const config = path.join(folder, 'schemathesis.toml');
@@ -68,7 +92,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     const reportFile = path.join(folder, 'report.json');
     const run = ['run', `${darkroom.url}/openapi.json`, '--url', proxy.url, ...operations];
     const header = ['--header', `Authorization: Bearer ${account.client.key}`];
-    const generation = ['--max-examples', EXAMPLES, '--seed', '1', '--generation-database', 'none'];
+    const generation = ['--max-examples', EXAMPLES, '--seed', SEED, '--generation-database', 'none'];
     const bounds = ['--request-timeout', '40', '--suppress-health-check', 'all', '--continue-on-failure'];
     const result = ['--no-color', '--report', 'json', '--report-json-path', reportFile];
     const output = await schemathesis(['--config-file', config, run, header, generation, bounds, result].flat());

@@ -1,0 +1,75 @@
+/** What `npm start` makes at its first start: an account with ten times the usual limits (contract §7), and its key. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
+import type { AccountLimits } from '../../src/accounts/accounts.ts';
+import { createAuthenticator } from '../../src/accounts/authenticate.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { packageModule } from '../../src/config/package-root.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+interface FirstRun {
+  readonly accountId: string;
+  readonly apiKey?: string;
+  readonly balanceUsd: string;
+}
+
+let test: TestDatabase;
+before(async () => {
+  test = await createTestDatabase();
+});
+after(() => test.close());
+
+function firstRun(): Promise<FirstRun> {
+  const child = spawn(process.execPath, ['--import', 'tsx', packageModule('src/main.ts'), 'first-run'], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DATABASE_URL: test.url,
+      ENCRYPTION_KEY: 'an encryption key of at least 32 characters',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(JSON.parse(printed) as FirstRun);
+      else reject(new Error(`first-run ended with ${code}`));
+    });
+  });
+}
+
+describe('the first run', () => {
+  it('makes an account with ten times the usual limits and a key of every scope, once', async () => {
+    const made = await firstRun();
+    const again = await firstRun();
+
+    assert.equal(again.accountId, made.accountId);
+    assert.equal(again.apiKey, undefined);
+    const caller = await createAuthenticator(test.database).authenticate(`Bearer ${made.apiKey}`);
+    assert.equal(caller.accountId, made.accountId);
+    assert.deepEqual(caller.scopes, new Set(SCOPES));
+    const usual = await limitsOf(await createAccount(test.database, 'usual'));
+    const { runningCap, queueCap, createsPerMinute, readsPerMinute } = await limitsOf(made.accountId);
+    assert.deepEqual(
+      { runningCap, queueCap, createsPerMinute, readsPerMinute },
+      {
+        runningCap: 10 * usual.runningCap,
+        queueCap: 10 * usual.queueCap,
+        createsPerMinute: 10 * usual.createsPerMinute,
+        readsPerMinute: 10 * usual.readsPerMinute,
+      },
+    );
+  });
+
+  async function limitsOf(accountId: string): Promise<AccountLimits> {
+    return (await readAccount(test.database, accountId)).limits;
+  }
+});

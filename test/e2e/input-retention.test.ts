@@ -1,0 +1,96 @@
+/**
+ * Inputs are erased by their age (contract §4 `INPUT_RETENTION_DAYS`): by the pass that the Schedule starts, on a real
+ * Temporal server and a clock that the test advances.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
+import type { ExpireResult } from '../../workflows/contracts.ts';
+import { serveApp } from '../http/serve.ts';
+import type { ServedAccount, ServedApp } from '../http/serve.ts';
+import { body } from '../tasks/task-room.ts';
+import { createTestNamespace } from '../support/test-namespace.ts';
+import type { TestNamespace } from '../support/test-namespace.ts';
+
+// The worker in this process tells of its start and its end.
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+const DAY_MS = 86_400_000;
+const REQUEST = body({ input: { prompt: 'a prompt that grows old' } });
+
+describe('the input of a task', () => {
+  let ahead = 0;
+  let served: ServedApp;
+  let account: ServedAccount;
+  let namespace: TestNamespace;
+  before(async () => {
+    served = await serveApp({ now: () => Date.now() + ahead });
+    account = await served.newAccount();
+    namespace = await createTestNamespace();
+  });
+  after(async () => {
+    await namespace.close();
+    await served.close();
+  });
+
+  /** One pass, so many days from now. @param inputRetentionDays as configured; the default where it is not given. */
+  async function passIn(days: number, inputRetentionDays = served.http.config.inputRetentionDays): Promise<void> {
+    ahead = days * DAY_MS;
+    try {
+      const worker = await Worker.create({
+        connection: namespace.connection,
+        namespace: namespace.name,
+        taskQueue: TASK_QUEUES.media,
+        workflowBundle: await loadWorkflowBundle(silentLogger()),
+        activities: createActivities({
+          ...served.http,
+          config: { ...served.http.config, inputRetentionDays },
+          providers: new Map(),
+          describeTask: () => Promise.resolve('unknown'),
+        }),
+      });
+      const pass = { workflowId: newId('req'), taskQueue: TASK_QUEUES.media, args: [] };
+      await worker.runUntil(namespace.client.workflow.execute('expireOutputs', pass) as Promise<ExpireResult>);
+    } finally {
+      ahead = 0;
+    }
+  }
+
+  async function newTask(key: string, isFinished: boolean): Promise<string> {
+    const { body: created } = await account.client.create(REQUEST, key);
+    if (isFinished) await served.succeed(created.data.taskId, Buffer.from('a picture'));
+    return created.data.taskId;
+  }
+
+  async function inputOf(taskId: string): Promise<unknown> {
+    const { body: answer } = await account.client.send('GET', `/v1/tasks/${taskId}?include=input`);
+    return (answer.data as unknown as { input: unknown }).input;
+  }
+
+  it('is kept 30 days after the end, then erased; the task itself, its key and open tasks stay', async () => {
+    const [old, open] = [await newTask('old', true), await newTask('open', false)];
+
+    await passIn(29.9);
+    assert.deepEqual(await inputOf(old), REQUEST['input']);
+
+    await passIn(30.1);
+    assert.equal(await inputOf(old), null);
+    assert.deepEqual(await inputOf(open), REQUEST['input']);
+    const replay = await account.client.create(REQUEST, 'old');
+    assert.deepEqual([replay.status, replay.body.data.taskId], [200, old]);
+    assert.equal((await account.client.get(old)).body.data.status, 'success');
+  });
+
+  it('is kept for good where the days are 0', async () => {
+    const taskId = await newTask('for-good', true);
+
+    await passIn(3_650, 0);
+
+    assert.deepEqual(await inputOf(taskId), REQUEST['input']);
+  });
+});

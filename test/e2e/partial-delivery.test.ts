@@ -1,0 +1,133 @@
+/**
+ * A provider that delivers only part of what was asked (contract §3): the task succeeds with what there is, and only that
+ * is paid.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import sharp from 'sharp';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { ApiTask } from '../support/api-client.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+
+const ASKED = 4;
+
+/** A service of protocol `tasks` that makes as many pictures as the prompt says, whatever `n` is. */
+function startProvider(picture: Buffer): Promise<Server> {
+  const server = createServer((request, response) => {
+    const [, first, second, count] = (request.url ?? '').split('/');
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answer = (data: unknown): void => {
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify({ code: 200, message: 'success', data, error_code: '' }));
+    };
+    if (first === 'picture') {
+      response.end(picture);
+      return;
+    }
+    assert.deepEqual([first, second], ['v1', 'tasks']);
+    if (request.method === 'GET') {
+      const output = Array.from({ length: Number(count) }, (_, place) => ({
+        url: `${base}/picture/${place}`,
+        type: 'image',
+      }));
+      answer({ status: 'success', output });
+      return;
+    }
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    request.on('end', () => answer({ taskId: (JSON.parse(text) as { input: { prompt: string } }).input.prompt }));
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+describe('a provider that delivers another number than was asked', { concurrency: true }, () => {
+  let provider: Server;
+  let modelsDir: string;
+  let darkroom: Darkroom;
+  before(async () => {
+    const picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#2f6f78' } })
+      .png()
+      .toBuffer();
+    provider = await startProvider(picture);
+    const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+    const definition = {
+      name: 'test/several',
+      modality: 'image',
+      ownedBy: 'test',
+      created: 1_763_683_200,
+      description: 'a provider that counts for itself',
+      routes: { default: { upstreams: [{ protocol: 'tasks', baseUrl: `${baseUrl}/v1`, model: 'far/several' }] } },
+      inputSchema: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['prompt', 'n'],
+        properties: {
+          prompt: { type: 'string', minLength: 1, maxLength: 100 },
+          n: { type: 'integer', minimum: 1, maximum: 10 },
+        },
+      },
+      pricing: { unit: 'image', usd: '0.03', count: { field: 'n', default: 1 } },
+      typicalSeconds: 1,
+      examples: [{ prompt: '1', n: 1 }],
+    };
+    await writeFile(path.join(modelsDir, 'several.json'), JSON.stringify(definition));
+    darkroom = await startDarkroom({ environment: { EGRESS_ALLOW: baseUrl, MODELS_DIR: modelsDir } });
+  });
+  after(async () => {
+    await darkroom.stop();
+    provider.closeAllConnections();
+    provider.close();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
+
+  async function run(delivered: number): Promise<ApiTask> {
+    const account: TestAccount = await darkroom.createAccount();
+    const input = { prompt: String(delivered), n: ASKED };
+    const { status, body } = await account.client.create({ model: 'test/several', input });
+    assert.equal(status, 200, JSON.stringify(body));
+    const task = await account.client.untilTerminal(body.data.taskId);
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
+    return task;
+  }
+
+  it('brings a success with those that came, and only those are captured', async () => {
+    const task = await run(3);
+
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    assert.equal(task.output?.length, 3);
+    assert.deepEqual(task.billing, { currency: 'USD', held: '0.12', captured: '0.09', released: '0.03' });
+    const names = task.output.map(({ url }) => new URL(url).pathname.split('/').at(-1));
+    assert.deepEqual(
+      names,
+      [1, 2, 3].map((place) => `${task.taskId}-${place}.png`),
+    );
+    for (const { url } of task.output) assert.equal((await fetch(url)).status, 200);
+  });
+
+  it('is never paid more than was held, where it brings more', async () => {
+    const task = await run(6);
+
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    assert.deepEqual(task.billing, { currency: 'USD', held: '0.12', captured: '0.12', released: '0' });
+  });
+
+  it('fails for nothing where it brings nothing', async () => {
+    const task = await run(0);
+
+    assert.equal(task.status, 'fail');
+    assert.equal(task.error?.reason, 'no_output');
+    assert.deepEqual(task.billing, { currency: 'USD', held: '0.12', captured: '0', released: '0.12' });
+  });
+});

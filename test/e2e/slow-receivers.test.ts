@@ -1,0 +1,77 @@
+/**
+ * Receivers that do not answer as they should (spec §6.2, contract §6): an attempt takes 10 s at most, whatever the
+ * receiver does with them, and reads no more of a reply than it must.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { ApiTask } from '../support/api-client.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+
+/** Spec §6.2. */
+const EXCHANGE_MS = 10_000;
+/** A machine under load starts and ends what it times a little late. */
+const LATE_MS = 3_000;
+
+interface Attempt {
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly errorClass: string | null;
+}
+
+describe('a receiver that', { concurrency: true }, () => {
+  let outside: DarkroomWithUpstreams;
+  let account: TestAccount;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams({ CALLBACK_OFFSETS_SECONDS: '0' });
+    account = await outside.darkroom.createAccount();
+  });
+  after(() => outside.stop());
+
+  /** Has a task delivered to a path of the receiver. @returns the task, and its one attempt as its owner reads it. */
+  async function deliver(path: string): Promise<{ task: ApiTask; attempt: Attempt }> {
+    const taskId = await outside.create(account, {
+      model: 'test/openai',
+      input: { prompt: 'a boat' },
+      callback: { url: `${outside.receiver.url}${path}` },
+    });
+    const task = await account.client.until(taskId, ({ callback }) =>
+      ['delivered', 'exhausted'].includes(callback?.state ?? ''),
+    );
+    const { body } = await account.client.send('GET', `/v1/tasks/${taskId}/callback/attempts`);
+    const { attempts } = body.data as unknown as { attempts: readonly Attempt[] };
+    assert.equal(attempts.length, 1);
+    return { task, attempt: attempts[0] ?? assert.fail() };
+  }
+
+  for (const [what, path] of [
+    ['never answers', '/hang'],
+    ['never ends its answer', '/drip'],
+  ] as const) {
+    it(`${what} is given up after 10 s, and the task stays what it is`, async () => {
+      const { task, attempt } = await deliver(path);
+
+      assert.deepEqual([task.status, task.callback?.state], ['success', 'exhausted']);
+      assert.deepEqual([attempt.status, attempt.errorClass], [null, 'timeout']);
+      assert.ok(attempt.durationMs >= EXCHANGE_MS - 100, `${attempt.durationMs} ms`);
+      assert.ok(attempt.durationMs <= EXCHANGE_MS + LATE_MS, `${attempt.durationMs} ms`);
+    });
+  }
+
+  it('answers within 10 s is served, however slow it is', async () => {
+    const { task, attempt } = await deliver('/slow/6000');
+
+    assert.equal(task.callback?.state, 'delivered');
+    assert.equal(attempt.status, 204);
+    assert.ok(attempt.durationMs >= 5_900, `${attempt.durationMs} ms`);
+  });
+
+  it('answers with 64 MB is taken by its status, and its body is not waited for', async () => {
+    const { task, attempt } = await deliver('/huge');
+
+    assert.equal(task.callback?.state, 'delivered');
+    assert.deepEqual([attempt.status, attempt.errorClass], [200, null]);
+    assert.ok(attempt.durationMs < LATE_MS, `${attempt.durationMs} ms`);
+  });
+});
