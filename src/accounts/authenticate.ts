@@ -33,6 +33,12 @@ export class UnauthenticatedError extends Error {
 /** The key is good, its account is suspended (spec §5.3). */
 export class AccountSuspendedError extends Error {
   override readonly name = 'AccountSuspendedError';
+  readonly caller: Caller;
+
+  constructor(caller: Caller) {
+    super('the account is suspended');
+    this.caller = caller;
+  }
 }
 
 /** The key lacks a scope, or a model is not among its own. */
@@ -105,9 +111,7 @@ export function createAuthenticator(
       }
       const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
       if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError();
-      if (row.account_status === 'suspended') throw new AccountSuspendedError();
-      keyUse?.note(presented.id);
-      return {
+      const caller: Caller = {
         accountId: row.account_id,
         keyId: presented.id,
         scopes: new Set(row.scopes),
@@ -117,6 +121,9 @@ export function createAuthenticator(
         createsPerMinute: row.creates_per_minute,
         readsPerMinute: row.reads_per_minute,
       };
+      if (row.account_status === 'suspended') throw new AccountSuspendedError(caller);
+      keyUse?.note(presented.id);
+      return caller;
     },
     forget: (keyId) => {
       rows.delete(keyId);

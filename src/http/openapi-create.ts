@@ -42,6 +42,7 @@ function formOf(model: ModelDefinition, componentName: string, parts: OpenApiPar
     const { properties, ...rest } = parts.schema(CreateTaskSchema);
     const routes = Object.keys(model.routes);
     return {
+      title: model.name,
       ...rest,
       properties: {
         ...(properties as OpenApiNode),

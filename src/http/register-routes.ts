@@ -5,7 +5,7 @@
 import type Router from '@koa/router';
 import etag from 'etag';
 import type { ParameterizedContext } from 'koa';
-import { UnauthenticatedError, requireScope } from '../accounts/authenticate.ts';
+import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { Check } from '../catalogue/schema-validation.ts';
@@ -69,6 +69,7 @@ function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void>
       return await http.authenticator.authenticate(authorizationOf(ctx));
     } catch (error) {
       if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
+      if (error instanceof AccountSuspendedError) tellBudget(ctx, budgetOf(route, error.caller));
       throw error;
     }
   }

@@ -103,8 +103,8 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
 export type Route = RouteSpec<TObject, TSchema>;
 
 /** Types a route by its own schemas. */
-export function defineRoute<Query extends TObject = TObject<Record<never, never>>, Body extends TSchema = TSchema>(
+export function defineRoute<Query extends TObject = TObject, Body extends TSchema = TSchema>(
   spec: RouteSpec<Query, Body>,
 ): Route {
-  return spec as unknown as Route;
+  return spec;
 }

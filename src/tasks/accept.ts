@@ -222,11 +222,7 @@ export async function acceptOne(database: Database, task: NewTask, mayClaim: boo
 }
 
 /** The caps are charged in the accepting transaction, after it: what is above one of them takes everything back. */
-function acceptWithinCaps(
-  database: Database,
-  task: NewTask,
-  mayClaim: boolean,
-): Promise<readonly AcceptOutcome[]> {
+function acceptWithinCaps(database: Database, task: NewTask, mayClaim: boolean): Promise<readonly AcceptOutcome[]> {
   if (task.spendCapIds.length === 0) return acceptTogether(database, task.accountId, [task], mayClaim);
   return database.transaction(async (transaction) => {
     const outcomes = await acceptTogether(transaction, task.accountId, [task], mayClaim);

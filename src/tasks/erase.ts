@@ -45,12 +45,7 @@ const eraseRow: Statement = {
  * @param now milliseconds since 1970.
  * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskNotOverError}
  */
-export async function eraseTask(
-  database: Database,
-  accountId: string,
-  taskId: TaskId,
-  now: number,
-): Promise<void> {
+export async function eraseTask(database: Database, accountId: string, taskId: TaskId, now: number): Promise<void> {
   await database.transaction(async (transaction) => {
     const [task] = await transaction.query<{ status: TaskStatus; isErased: boolean }>(lockTask, [taskId, accountId]);
     if (task === undefined) throw new TaskNotFoundError();

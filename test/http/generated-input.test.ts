@@ -97,12 +97,12 @@ function broken(route: Route, parts: Parts, how: Breakage): Parts {
       const declared = Object.keys((route.body.schema as { properties?: object }).properties ?? {});
       const filled = Array.isArray(good)
         ? good
-        : { ...Object.fromEntries(declared.map((name) => [name, null])), ...(good as object) };
+        : { ...Object.fromEntries(declared.map((name) => [name, null])), ...good };
       const paths = pathsOf(filled).slice(1);
       const path = paths[how.place % Math.max(paths.length, 1)] ?? [];
       const kept = Array.isArray(good)
         ? good
-        : { ...(good as object), ...(path[0] === undefined ? {} : pick(filled, path[0])) };
+        : { ...good, ...(path[0] === undefined ? {} : pick(filled, path[0])) };
       return json(replaced(kept, path, how.json));
     }
     case 'query': {

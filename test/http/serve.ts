@@ -170,7 +170,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       await settleTask(database, taskId as TaskId, verdict, { retentionDays: 7 });
     },
     async close() {
-      await http.feed.close();
+      http.feed.close();
       await server.close(1_000);
       await http.keyUse.flush();
       await foundation.close();

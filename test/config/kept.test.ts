@@ -1,0 +1,46 @@
+/** How long things are kept, and what keeping them costs: the defaults of the contract, and what is refused. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
+import { ConfigurationError } from '../../src/config/environment.ts';
+
+const LEAST = {
+  DATABASE_URL: 'postgres://not-used',
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+  STORE_URL: 'file:///not-used',
+  URL_SIGNING_KEY: 'a signing key of at least 32 characters',
+  ENCRYPTION_KEY: 'a signing key of at least 32 characters',
+};
+
+describe('what is kept', () => {
+  it('costs $0.05 per GB and month, is temporary for 7 days, has URLs of half an hour and inputs for 30 days', () => {
+    const config = loadConfig(LEAST);
+
+    assert.equal(config.storagePriceMicroUsdPerGbMonth, 50_000n);
+    assert.equal(config.outputRetentionDays, 7);
+    assert.equal(config.urls.lifetimeSeconds, 1_800);
+    assert.equal(config.inputRetentionDays, 30);
+  });
+
+  it('may be free, and cost any exact amount', () => {
+    for (const [text, microUsd] of [
+      ['0', 0n],
+      ['0.000001', 1n],
+      ['12', 12_000_000n],
+    ] as const) {
+      const { storagePriceMicroUsdPerGbMonth } = loadConfig({ ...LEAST, STORAGE_USD_PER_GB_MONTH: text });
+      assert.equal(storagePriceMicroUsdPerGbMonth, microUsd);
+    }
+  });
+
+  it('has no price that is no decimal amount', () => {
+    for (const text of ['-1', '1e3', '0.0000001', 'free', '0,05', 'NaN', '$1']) {
+      assert.throws(
+        () => loadConfig({ ...LEAST, STORAGE_USD_PER_GB_MONTH: text }),
+        (error) =>
+          error instanceof ConfigurationError && error.problems[0]?.startsWith('STORAGE_USD_PER_GB_MONTH: ') === true,
+        text,
+      );
+    }
+  });
+});
