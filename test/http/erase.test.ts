@@ -31,7 +31,7 @@ async function finishedTask(key?: string): Promise<string> {
 type Detail = ApiAnswer['body']['data'] & { metadata?: unknown; input?: unknown; outputGone?: { reason: string }[] };
 
 const detailOf = async (taskId: string, query = ''): Promise<Detail> =>
-  (await account.client.send('GET', `/v1/tasks/${taskId}${query}`)).body.data as Detail;
+  (await account.client.send('GET', `/v1/tasks/${taskId}${query}`)).body.data;
 
 describe('erasing over HTTP', () => {
   it('takes input, metadata and outputs at once, and keeps id, model, times and money', async () => {
