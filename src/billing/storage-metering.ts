@@ -74,17 +74,24 @@ const selectKept: Statement = {
 };
 
 /**
+ * A statement of its own, before the one that books: a balance that grew while that waited for the row would be checked
+ * against its constraint with what was taken from the new balance, and the old one to take it from.
+ */
+const lockCounters: Statement = {
+  name: 'lock_counters_to_meter',
+  text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE',
+};
+
+/**
  * One statement: the day's row, the counters and both entries, or nothing where the day was metered before. A hold and
  * its capture, so that holds are captures plus releases for storage too.
  */
 const bookDay: Statement = {
   name: 'book_storage_day',
-  text: `WITH counters AS (
-           SELECT account_id, available_micro_usd FROM account_counters WHERE account_id = $1 FOR UPDATE),
-         metered AS (
+  text: `WITH metered AS (
            INSERT INTO storage_days (account_id, day, byte_seconds, due_micro_usd, paid_micro_usd)
            SELECT account_id, $2::date, $3::numeric / 1000000, $4::bigint, least($4::bigint, available_micro_usd)
-             FROM counters
+             FROM account_counters WHERE account_id = $1
            ON CONFLICT (account_id, day) DO NOTHING
            RETURNING account_id, due_micro_usd AS due, paid_micro_usd AS paid),
          paid AS (
@@ -128,7 +135,7 @@ export async function meterStorage(database: Database, options: MeteringOptions)
 }
 
 async function meterDay(
-  database: Queryable,
+  database: Database,
   accountId: string,
   day: string,
   priceMicroUsdPerGbMonth: bigint,
@@ -137,8 +144,11 @@ async function meterDay(
   const byteMicroseconds = BigInt(kept?.byteMicroseconds ?? '0');
   if (byteMicroseconds === 0n) return false;
   const due = storageCost(byteMicroseconds, priceMicroUsdPerGbMonth, Date.parse(day));
-  const rows = await database.query(bookDay, [accountId, day, byteMicroseconds, due]);
-  return rows.length === 1;
+  return database.transaction(async (transaction) => {
+    await transaction.query(lockCounters, [accountId]);
+    const rows = await transaction.query(bookDay, [accountId, day, byteMicroseconds, due]);
+    return rows.length === 1;
+  });
 }
 
 const selectUnpaid: Statement = {

@@ -115,7 +115,7 @@ describe('the books under random interleavings', () => {
           assert.deepEqual(await verifyLedger(room.database), []);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 30, endOnFailure: true },
     );
   });
 });
