@@ -2,6 +2,7 @@
  * Brings every produced file into the object store and finds out what it really is (architecture, "Archiving really
  * copies"). The type is read from the bytes, never believed; nothing is readable before the settlement names it.
  */
+import { ApplicationFailure } from '@temporalio/common';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { ObjectTooLargeError } from '../src/files/object-store.ts';
 import { UnsupportedMediaError, inspectMedia } from '../src/media/inspect.ts';
@@ -33,11 +34,30 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
     return withHeartbeats(task.archivingDeadlineAt, async (signal) => {
       const outputs: ArchivedOutput[] = [];
       for (const [position, file] of files.entries()) {
-        outputs.push(await archive(context, task.id, position, file, signal));
+        const output = await archiveUnlessMissing(context, task.id, position, file, signal);
+        if (output !== undefined) outputs.push(output);
       }
+      if (outputs.length === 0) throw permanent('no_output');
       return { kind: 'archived', outputs };
     });
   };
+}
+
+/** Contract §3: of a provider that delivers only part of what it lists, that part is kept. @returns undefined: no such file. */
+async function archiveUnlessMissing(
+  context: ActivityContext,
+  taskId: TaskId,
+  position: number,
+  file: GeneratedFile,
+  signal: AbortSignal,
+): Promise<ArchivedOutput | undefined> {
+  try {
+    return await archive(context, taskId, position, file, signal);
+  } catch (error) {
+    if (!(error instanceof ApplicationFailure) || error.type !== 'no_output') throw error;
+    context.logger.warn({ taskId, position }, 'a provider listed a file that it does not deliver');
+    return undefined;
+  }
 }
 
 async function archive(

@@ -179,6 +179,18 @@ ALTER TABLE outbox DROP CONSTRAINT outbox_kind_check;
 ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check
   CHECK (kind IN ('start_task', 'cancel_task', 'stop_generation', 'deliver_callback', 'promote_output'));
 
+-- What the operator may have to pay although nobody was charged: work that a provider had, or may have had, of tasks
+-- whose time ran out or whose outcome is not known (contract §7). At most what was held.
+CREATE TABLE operator_costs (
+  task_id text PRIMARY KEY,
+  upstream text NOT NULL,
+  model text NOT NULL,
+  reason text NOT NULL,
+  at_most_micro_usd bigint NOT NULL CHECK (at_most_micro_usd >= 0),
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX operator_costs_by_time ON operator_costs (created_at);
+
 -- Tokens of the rate limits that processes lease (limits/leased-rate-limiter.ts). Losing it gives everybody a full bucket
 -- again.
 CREATE UNLOGGED TABLE rate_buckets (

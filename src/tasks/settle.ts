@@ -4,6 +4,7 @@
  * told what was decided (architecture, "One settlement").
  */
 import { settle as settleHold } from '../billing/ledger.ts';
+import { bookOperatorCost } from '../billing/operator-costs.ts';
 import { releaseSpendCaps } from '../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../outputs/outputs.ts';
 import { reservePersistentBytes } from '../outputs/storage-cap.ts';
@@ -129,6 +130,13 @@ export async function settleIn(
   }
   await addEvents(transaction, taskId, endOf(verdict));
   await transaction.query(requestCallback, [taskId]);
+  if (reason !== null) {
+    await bookOperatorCost(
+      transaction,
+      { taskId, model: task.model, reason },
+      task.heldMicroUsd - task.capturedMicroUsd,
+    );
+  }
   // Last: from here to the commit the account's row is locked, and all its creates and settlements wait.
   await settleHold(transaction, {
     accountId: task.accountId,

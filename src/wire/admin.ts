@@ -5,12 +5,15 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { AccountLimits } from '../accounts/accounts.ts';
+import type { OperatorCost } from '../billing/operator-costs.ts';
+import type { UsageQuery } from '../billing/usage.ts';
 import { MAX_VIOLATIONS } from '../billing/verify.ts';
-import { parseUsd } from '../domain/money.ts';
+import { formatUsd, parseUsd } from '../domain/money.ts';
 import { MAX_TOLD_ACCOUNTS } from '../tasks/queues.ts';
 import { AccountSchema } from './account.ts';
 import { Currency, usd, usdGiven } from './fields.ts';
 import { ONE_LINE } from './key.ts';
+import { UsageQuerySchema } from './usage.ts';
 
 /** Far above anything that makes sense, and far below where integers end. */
 const MAX_RATE = 10_000_000;
@@ -150,6 +153,51 @@ export const LedgerProofSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+export const OperatorCostsQuerySchema = Type.Object(
+  { from: UsageQuerySchema.properties.from, to: UsageQuerySchema.properties.to },
+  { additionalProperties: false },
+);
+
+/** What the operator may have to pay although nobody was charged (contract §7 "Money"). */
+export const OperatorCostsSchema = Type.Object(
+  {
+    from: Type.String({ description: 'The first UTC day that is counted.' }),
+    to: Type.String({ description: 'The last one.' }),
+    currency: Currency,
+    rows: Type.Array(
+      Type.Object(
+        {
+          upstream: Type.String({ description: 'Its protocol and host.' }),
+          model: Type.String(),
+          reason: Type.String({ enum: ['timed_out', 'outcome_unknown'] }),
+          tasks: Type.Integer({ minimum: 1 }),
+          atMost: usd('What was held for these tasks, and released.'),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function presentOperatorCosts(
+  { from, to }: UsageQuery,
+  costs: readonly OperatorCost[],
+): Static<typeof OperatorCostsSchema> {
+  return {
+    from,
+    to,
+    currency: 'USD',
+    rows: costs.map(({ upstream, model, reason, tasks, atMostMicroUsd }) => ({
+      upstream,
+      model,
+      reason,
+      tasks,
+      atMost: formatUsd(atMostMicroUsd),
+    })),
+  };
+}
 
 const Count = Type.Integer({ minimum: 0 });
 const SecondsOrNull = (description: string) =>

@@ -186,9 +186,7 @@ async function perform({ room, callers, tasks, prefix }: World, does: Step): Pro
     }
     case 'suspend':
       if (caller === undefined) return;
-      await room.database.transaction((transaction) =>
-        setSuspended(transaction, caller.accountId, does.isSuspended),
-      );
+      await room.database.transaction((transaction) => setSuspended(transaction, caller.accountId, does.isSuspended));
       return;
     case 'meter':
       await meterStorage(room.database, {

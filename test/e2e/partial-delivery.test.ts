@@ -18,7 +18,10 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 
 const ASKED = 4;
 
-/** A service of protocol `tasks` that makes as many pictures as the prompt says, whatever `n` is. */
+/**
+ * A service of protocol `tasks` that makes as many pictures as the prompt says, whatever `n` is: `3`; or `2-1`, two
+ * behind one that it lists and does not have.
+ */
 function startProvider(picture: Buffer): Promise<Server> {
   const server = createServer((request, response) => {
     const [, first, second, count] = (request.url ?? '').split('/');
@@ -28,13 +31,15 @@ function startProvider(picture: Buffer): Promise<Server> {
       response.end(JSON.stringify({ code: 200, message: 'success', data, error_code: '' }));
     };
     if (first === 'picture') {
-      response.end(picture);
+      if (second === 'missing') response.statusCode = 404;
+      response.end(second === 'missing' ? '' : picture);
       return;
     }
     assert.deepEqual([first, second], ['v1', 'tasks']);
     if (request.method === 'GET') {
-      const output = Array.from({ length: Number(count) }, (_, place) => ({
-        url: `${base}/picture/${place}`,
+      const [delivered = 0, missing = 0] = (count ?? '').split('-').map(Number);
+      const output = Array.from({ length: delivered + missing }, (_, place) => ({
+        url: `${base}/picture/${place < missing ? 'missing' : place}`,
         type: 'image',
       }));
       answer({ status: 'success', output });
@@ -92,7 +97,7 @@ describe('a provider that delivers another number than was asked', { concurrency
     await rm(modelsDir, { recursive: true, force: true });
   });
 
-  async function run(delivered: number): Promise<ApiTask> {
+  async function run(delivered: number | string): Promise<ApiTask> {
     const account: TestAccount = await darkroom.createAccount();
     const input = { prompt: String(delivered), n: ASKED };
     const { status, body } = await account.client.create({ model: 'test/several', input });
@@ -114,6 +119,17 @@ describe('a provider that delivers another number than was asked', { concurrency
       [1, 2, 3].map((place) => `${task.taskId}-${place}.png`),
     );
     for (const { url } of task.output) assert.equal((await fetch(url)).status, 200);
+  });
+
+  it('brings a success with the others where a file that it lists is missing, and fails where all are', async () => {
+    const some = await run('2-1');
+    const none = await run('0-2');
+
+    assert.equal(some.status, 'success', JSON.stringify(some));
+    assert.equal(some.output?.length, 2);
+    assert.equal(some.billing.captured, '0.06');
+    assert.equal(none.error?.reason, 'no_output');
+    assert.equal(none.billing.captured, '0');
   });
 
   it('is never paid more than was held, where it brings more', async () => {

@@ -100,9 +100,7 @@ function broken(route: Route, parts: Parts, how: Breakage): Parts {
         : { ...Object.fromEntries(declared.map((name) => [name, null])), ...good };
       const paths = pathsOf(filled).slice(1);
       const path = paths[how.place % Math.max(paths.length, 1)] ?? [];
-      const kept = Array.isArray(good)
-        ? good
-        : { ...good, ...(path[0] === undefined ? {} : pick(filled, path[0])) };
+      const kept = Array.isArray(good) ? good : { ...good, ...(path[0] === undefined ? {} : pick(filled, path[0])) };
       return json(replaced(kept, path, how.json));
     }
     case 'query': {

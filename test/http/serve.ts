@@ -40,7 +40,12 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 export const SIGNING_KEY = 'a signing key of at least 32 characters';
 
 /** Limits are met only by the tests of limits. */
-export const TEST_LIMITS = { runningCap: 1_000, queueCap: 10_000, createsPerMinute: 1_000_000, readsPerMinute: 1_000_000 };
+export const TEST_LIMITS = {
+  runningCap: 1_000,
+  queueCap: 10_000,
+  createsPerMinute: 1_000_000,
+  readsPerMinute: 1_000_000,
+};
 
 export interface ServedAccount {
   readonly id: string;
@@ -135,7 +140,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
         told.considered.push(task.id);
       },
       mayClaim: () => false,
-    isReady: () => true,
+      isReady: () => true,
     },
     room.installationId,
   );

@@ -50,7 +50,8 @@ describe('erasing a task', () => {
       `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
     );
     const texts = [];
-    for (const { name } of tables) texts.push(JSON.stringify(await room.rows(`SELECT to_jsonb(t) AS row FROM "${name}" t`)));
+    for (const { name } of tables)
+      texts.push(JSON.stringify(await room.rows(`SELECT to_jsonb(t) AS row FROM "${name}" t`)));
     return texts.join('\n');
   }
 

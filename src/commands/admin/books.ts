@@ -1,7 +1,9 @@
 /** `admin ledger` and `admin usage`: what was booked, what it sums up to, and the proof that all of it adds up. */
 import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
+import { readOperatorCosts } from '../../billing/operator-costs.ts';
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
+import { presentOperatorCosts } from '../../wire/admin.ts';
 import { presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
 import { presentUsage, usageQueryOf } from '../../wire/usage.ts';
 import { AdminError } from './admin-error.ts';
@@ -55,6 +57,20 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation) {
         const violations = await verifyLedger(database);
         if (violations.length > 0) process.exitCode = 1;
         return { holds: violations.length === 0, violations };
+      }),
+    )
+    .command(
+      'costs',
+      'sum up what you may have to pay although nobody was charged: time-outs and unknown outcomes',
+      (y) =>
+        y
+          .option('from', { type: 'string', describe: 'first UTC day, 2026-11-01; default: 30 days' })
+          .option('to', { type: 'string', describe: 'last UTC day; default: today' }),
+      onInstallation(async ({ from, to }, { database }) => {
+        const query = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+        const days = usageQueryOf(query, Date.now());
+        if ('problem' in days) throw new AdminError(`--${days.problem}`);
+        return presentOperatorCosts(days, await readOperatorCosts(database, days));
       }),
     )
     .demandCommand(1, 'name a command of ledger');

@@ -5,13 +5,23 @@
 import { readAccount } from '../../accounts/accounts.ts';
 import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
 import type { Booked } from '../../billing/operator-entries.ts';
+import { readOperatorCosts } from '../../billing/operator-costs.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import type { LedgerViolation } from '../../billing/verify.ts';
 import { formatUsd, parseUsd } from '../../domain/money.ts';
 import { presentAccount } from '../../wire/account.ts';
-import { AdjustSchema, BookedSchema, LedgerProofSchema, TopUpSchema, parseSignedUsd } from '../../wire/admin.ts';
+import {
+  AdjustSchema,
+  BookedSchema,
+  LedgerProofSchema,
+  OperatorCostsQuerySchema,
+  OperatorCostsSchema,
+  TopUpSchema,
+  parseSignedUsd,
+  presentOperatorCosts,
+} from '../../wire/admin.ts';
 import { LedgerQuerySchema, LedgerSchema } from '../../wire/ledger.ts';
-import { UsageQuerySchema, UsageSchema } from '../../wire/usage.ts';
+import { UsageQuerySchema, UsageSchema, usageQueryOf } from '../../wire/usage.ts';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
@@ -110,6 +120,22 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
         });
         const violations = await proof;
         return { holds: violations.length === 0, violations };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: 'GET',
+      path: '/admin/costs',
+      operationId: 'adminListOperatorCosts',
+      summary: 'Sum up what the operator may have to pay although nobody was charged',
+      description:
+        'Tasks that timed out, or whose outcome is not known, after their provider had or may have had the work.',
+      query: OperatorCostsQuerySchema,
+      answer: { kind: 'data', schema: OperatorCostsSchema },
+      async handle({ query }) {
+        const days = usageQueryOf(query, http.now());
+        if ('problem' in days) throw invalidRequest(`invalid request: ${days.problem}`);
+        return presentOperatorCosts(days, await readOperatorCosts(database, days));
       },
     }),
   ];
