@@ -11,6 +11,8 @@ import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 
+/** A create that was sent such a URL in its last moment has pinned the object by then. */
+const ACCEPTING_SECONDS = 120;
 const MS_PER_DAY = 86_400_000;
 /** Rows of one statement: it holds their locks. */
 const BATCH = 500;
@@ -19,7 +21,7 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
   const { config, database } = context;
   return async () => {
     const now = context.now();
-    const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS;
+    const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
     let outputs = 0;
     for (let expired = BATCH; expired === BATCH; outputs += expired) {
       Context.current().heartbeat();

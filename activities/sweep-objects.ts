@@ -3,7 +3,9 @@
  * that a sweep which was killed is simply made again.
  */
 import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
-import { listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
+import { readInstallationId } from '../src/database/migrate.ts';
+import { ownsStore } from '../src/files/store-owner.ts';
+import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { withHeartbeats } from './heartbeat.ts';
@@ -49,6 +51,10 @@ async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Prom
 async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Promise<number> {
   const { database, store } = context;
   const before = context.now() - UNNAMED_AFTER_MS;
+  if (!(await ownsStore(store, await readInstallationId(database)))) {
+    context.logger.warn({}, 'the store belongs to another installation: what no record names is left there');
+    return 0;
+  }
   let deleted = 0;
   let keys: string[] = [];
   const sweep = async (): Promise<void> => {
@@ -60,7 +66,7 @@ async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Prom
   for (const prefix of PREFIXES) {
     for await (const { key, modifiedAt } of store.list(prefix)) {
       signal.throwIfAborted();
-      if (modifiedAt.getTime() > before) continue;
+      if (modifiedAt.getTime() > before || !isOurKey(key)) continue;
       keys.push(key);
       if (keys.length === BATCH) await sweep();
     }

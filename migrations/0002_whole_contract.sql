@@ -130,9 +130,11 @@ CREATE TABLE storage_periods (
   PRIMARY KEY (output_id, began_at)
 );
 CREATE INDEX storage_periods_by_account ON storage_periods (account_id, began_at);
-CREATE INDEX storage_periods_open ON storage_periods (account_id) WHERE ended_at IS NULL;
-INSERT INTO storage_periods (output_id, account_id, size_bytes, began_at, ended_at)
-  SELECT id, account_id, size_bytes, created_at, gone_at FROM outputs WHERE storage_tier = 'persistent';
+CREATE INDEX storage_periods_open ON storage_periods (account_id, began_at) WHERE ended_at IS NULL;
+CREATE INDEX storage_periods_ended ON storage_periods (account_id, ended_at) WHERE ended_at IS NOT NULL;
+-- Nothing was metered before this release, and nothing of that time is charged.
+INSERT INTO storage_periods (output_id, account_id, size_bytes, began_at)
+  SELECT id, account_id, size_bytes, now() FROM outputs WHERE storage_tier = 'persistent' AND gone_at IS NULL;
 UPDATE account_counters c SET persistent_bytes = coalesce(
   (SELECT sum(p.size_bytes) FROM storage_periods p WHERE p.account_id = c.account_id AND p.ended_at IS NULL), 0);
 -- One row per account and day that was metered: what was due and what could be taken.

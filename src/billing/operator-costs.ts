@@ -1,19 +1,27 @@
 /**
- * The operator's own cost (contract §7): a task that timed out, or whose outcome is not known, is released to its owner,
- * although its provider may well bill the work. What that can come to is written down here, by task and upstream, to be
+ * The operator's own cost (contract §7): a task that timed out, whose outcome is not known, whose outputs could not be
+ * stored, or that an operator terminated is released to its owner, although its provider may well bill the work. What that can come to is written down here, by task and upstream, to be
  * held against the provider's invoice.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 
+/** What is recorded of the embedded engines' work (activities/task-route.ts): nobody bills that. */
+const EMBEDDED_UPSTREAM = 'embedded';
+
 /** The ends of a task for which a provider may send a bill that nobody else pays. */
-const BORNE_REASONS: readonly FailureReason[] = ['timed_out', 'outcome_unknown'];
+export const BORNE_REASONS = [
+  'timed_out',
+  'outcome_unknown',
+  'storage_unavailable',
+  'terminated',
+] as const satisfies readonly FailureReason[];
 
 const insertCost: Statement = {
   name: 'insert_operator_cost',
   text: `INSERT INTO operator_costs (task_id, upstream, model, reason, at_most_micro_usd)
          SELECT task_id, upstream, $2, $3, $4 FROM generations
-          WHERE task_id = $1 AND state IN ('intent', 'submitted')
+          WHERE task_id = $1 AND upstream <> $5
          ON CONFLICT (task_id) DO NOTHING`,
 };
 
@@ -28,8 +36,8 @@ export async function bookOperatorCost(
   task: { readonly taskId: string; readonly model: string; readonly reason: FailureReason },
   atMostMicroUsd: bigint,
 ): Promise<void> {
-  if (!BORNE_REASONS.includes(task.reason)) return;
-  await transaction.query(insertCost, [task.taskId, task.model, task.reason, atMostMicroUsd]);
+  if (!(BORNE_REASONS as readonly FailureReason[]).includes(task.reason)) return;
+  await transaction.query(insertCost, [task.taskId, task.model, task.reason, atMostMicroUsd, EMBEDDED_UPSTREAM]);
 }
 
 /** What tasks of one upstream and model can have cost the operator, by the reason of their end. */

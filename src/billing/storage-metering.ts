@@ -44,19 +44,24 @@ interface DueAccount {
   readonly fromDay: string;
 }
 
-/** Days are metered in order, so that everything up to the last one is done. Days without storage have no row. */
+/**
+ * Days are metered in order, so that everything up to the last one is done. Days without storage have no row. Of each
+ * account the periods that are open, or ended after its last metered day, are found by index: the others only grow.
+ */
 const selectDue: Statement = {
   name: 'select_accounts_to_meter',
   text: `SELECT a.account_id AS "accountId",
                 to_char(greatest(f.first AT TIME ZONE 'UTC', coalesce(m.last + 1, '-infinity')), 'YYYY-MM-DD') AS "fromDay"
-           FROM (SELECT DISTINCT account_id FROM storage_periods) a
+           FROM account_counters a
            LEFT JOIN LATERAL (SELECT max(day) AS last FROM storage_days s WHERE s.account_id = a.account_id) m ON true
            JOIN LATERAL (
                 SELECT min(p.began_at) AS first
-                  FROM storage_periods p
-                 WHERE p.account_id = a.account_id AND p.began_at < ($1::date + 1)::timestamp AT TIME ZONE 'UTC'
-                   AND (p.ended_at IS NULL OR m.last IS NULL
-                        OR p.ended_at > (m.last + 1)::timestamp AT TIME ZONE 'UTC')) f ON f.first IS NOT NULL
+                  FROM (SELECT began_at FROM storage_periods WHERE account_id = a.account_id AND ended_at IS NULL
+                        UNION ALL
+                        SELECT began_at FROM storage_periods
+                         WHERE account_id = a.account_id
+                           AND ended_at > coalesce((m.last + 1)::timestamp AT TIME ZONE 'UTC', '-infinity')) p
+                 WHERE p.began_at < ($1::date + 1)::timestamp AT TIME ZONE 'UTC') f ON f.first IS NOT NULL
           WHERE m.last IS NULL OR m.last < $1::date
           ORDER BY a.account_id`,
 };

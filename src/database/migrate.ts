@@ -27,8 +27,19 @@ export async function migrate(databaseUrl: string, database: Database, logger: L
     },
   });
   await database.query(createInstallation, [newId('inst')]);
+  await database.query(forgetForeignTransactions);
   return applied.map((migration) => migration.name);
 }
+
+/**
+ * A database restored into another server has events of transactions that are yet to come there. They would look new to
+ * every reader of the feed (tasks/feed.ts) until then.
+ */
+const forgetForeignTransactions: Statement = {
+  name: 'forget_foreign_transactions',
+  text: `UPDATE task_events SET xid = pg_snapshot_xmin(pg_current_snapshot())
+          WHERE xid > pg_snapshot_xmax(pg_current_snapshot())`,
+};
 
 const createInstallation: Statement = {
   name: 'create_installation',

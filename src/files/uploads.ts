@@ -5,6 +5,7 @@
  * An upload that has expired gets no new URL. Those that it has stay good to their end, so it is marked gone only then.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
 
 /** Contract §7: "≤ 100 MB". */
 export const MAX_UPLOAD_BYTES = 100_000_000;
@@ -45,6 +46,35 @@ export class UploadsFullError extends Error {
     super('this account keeps as many uploads as it may');
     this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+/** Uploads of one account that may be under way in one process: their bytes are in no record yet. */
+const UPLOADS_AT_ONCE = 4;
+/** One of them is over soon. */
+const RETRY_UPLOAD_SECONDS = 5;
+
+/** Counts the uploads under way in this process. */
+export interface UploadSlots {
+  /** Runs an upload. @throws {RateLimitedError} as many of the account are under way as may be. */
+  run<T>(accountId: string, upload: () => Promise<T>): Promise<T>;
+}
+
+export function createUploadSlots(): UploadSlots {
+  const underWay = new Map<string, number>();
+  return {
+    async run(accountId, upload) {
+      const count = underWay.get(accountId) ?? 0;
+      if (count >= UPLOADS_AT_ONCE) throw new RateLimitedError(RETRY_UPLOAD_SECONDS);
+      underWay.set(accountId, count + 1);
+      try {
+        return await upload();
+      } finally {
+        const left = (underWay.get(accountId) ?? 1) - 1;
+        if (left === 0) underWay.delete(accountId);
+        else underWay.set(accountId, left);
+      }
+    },
+  };
 }
 
 /** Where an upload's bytes lie; the folders are shared by the last two characters of the ids, which spread evenly. */

@@ -3,7 +3,7 @@
  * (contract §4, §5). At once and for good; the bytes follow within minutes (sweep.ts). What an output occupied of its
  * account's persistent storage, or had reserved for its promotion, goes back in the same statement.
  */
-import type { Queryable, Statement } from '../database/database.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 // The account's counters come last: from there to the commit all its creates and settlements wait.
@@ -28,6 +28,15 @@ const deleteStatement: Statement = {
          SELECT object_key AS "objectKey" FROM deleted`,
 };
 
+/**
+ * A statement of its own, before the one that deletes: what a promotion or another deletion commits while this waits is
+ * seen by the next statement whole, its storage period included.
+ */
+const lockThem: Statement = {
+  name: 'lock_outputs_to_delete',
+  text: 'SELECT 1 FROM outputs WHERE id = ANY ($1) OR task_id = $2 ORDER BY id FOR UPDATE',
+};
+
 /** Deletes outputs of an account; those that are gone already stay as they are. @param now milliseconds since 1970. */
 export async function deleteAccountOutputs(
   transaction: Queryable,
@@ -35,6 +44,7 @@ export async function deleteAccountOutputs(
   outputIds: readonly string[],
   now: number,
 ): Promise<void> {
+  await transaction.query(lockThem, [outputIds, null]);
   await transaction.query(deleteStatement, [outputIds, null, accountId, new Date(now)]);
 }
 
@@ -45,6 +55,7 @@ export async function deleteOutputsOfTask(
   taskId: TaskId,
   now = Date.now(),
 ): Promise<void> {
+  await transaction.query(lockThem, [[], taskId]);
   await transaction.query(deleteStatement, [[], taskId, accountId, new Date(now)]);
 }
 
@@ -54,10 +65,18 @@ export async function deleteOutputsOfTask(
  * @param now milliseconds since 1970. @returns the object's key; undefined where there is no such output any more.
  */
 export async function deleteAnyOutput(
-  database: Queryable,
+  database: Database,
   outputId: string,
   now = Date.now(),
 ): Promise<string | undefined> {
-  const [row] = await database.query<{ objectKey: string }>(deleteStatement, [[outputId], null, null, new Date(now)]);
-  return row?.objectKey;
+  return database.transaction(async (transaction) => {
+    await transaction.query(lockThem, [[outputId], null]);
+    const [row] = await transaction.query<{ objectKey: string }>(deleteStatement, [
+      [outputId],
+      null,
+      null,
+      new Date(now),
+    ]);
+    return row?.objectKey;
+  });
 }

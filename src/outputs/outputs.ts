@@ -3,7 +3,7 @@
  * settling transaction, so a half-archived task shows nothing.
  */
 import { newId } from '../domain/ids.ts';
-import type { Queryable, Statement } from '../database/database.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { deleteAnyOutput } from './deletion.ts';
 
@@ -97,7 +97,7 @@ export async function readServableOutput(database: Queryable, outputId: string):
  *
  * @returns the object's key. @throws {OutputNotFoundError}
  */
-export async function markOutputDeleted(database: Queryable, outputId: string): Promise<string> {
+export async function markOutputDeleted(database: Database, outputId: string): Promise<string> {
   const objectKey = await deleteAnyOutput(database, outputId);
   if (objectKey === undefined) throw new OutputNotFoundError();
   return objectKey;

@@ -58,6 +58,15 @@ export async function markBytesDeleted(
   await database.query(markFiles, [idsOf('file'), new Date(now)]);
 }
 
+/** The forms of key that attempts and uploads use (activities/stage-files.ts, src/files/uploads.ts), and nothing else. */
+const OUR_KEY =
+  /^(?:outputs\/[0-9A-Z]{2}\/tk-svc-[0-9A-HJKMNP-TV-Z]{26}-(?:generated|archived)-|files\/[0-9A-Z]{2}\/file_)[\w-]+$/;
+
+/** Whether a key is one that this program makes: anything else in the store is somebody else's. */
+export function isOurKey(key: string): boolean {
+  return OUR_KEY.test(key);
+}
+
 const selectUnnamed: Statement = {
   name: 'select_unnamed_objects',
   text: `WITH produced AS MATERIALIZED (
@@ -68,10 +77,16 @@ const selectUnnamed: Statement = {
           WHERE NOT EXISTS (SELECT 1 FROM outputs o WHERE o.object_key = g.object_key AND o.bytes_deleted_at IS NULL)
             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.object_key = g.object_key AND f.bytes_deleted_at IS NULL)
             AND NOT EXISTS (SELECT 1 FROM produced p WHERE p.object_key = g.object_key)
+            AND NOT EXISTS (SELECT 1 FROM tasks t
+                             WHERE t.id = substring(g.object_key FROM 'tk-svc-[0-9A-HJKMNP-TV-Z]{26}')
+                               AND t.completed_at IS NULL)
             AND NOT ${IS_PINNED}`,
 };
 
-/** Those of the keys that no output, no upload and no open task names. */
+/**
+ * Those of the keys that no output, no upload and no open task names. An attempt's key holds its task's id, and is named
+ * by nobody until the task is settled.
+ */
 export async function listUnnamedKeys(database: Queryable, keys: readonly string[]): Promise<readonly string[]> {
   const rows = await database.query<{ key: string }>(selectUnnamed, [keys]);
   return rows.map((row) => row.key);

@@ -169,6 +169,7 @@ export async function returnUnpaidOutputs(
     for (;;) {
       const ids = await listPersistentSince(database, accountId, since, RETURNED_AT_ONCE);
       if (ids.length === 0) break;
+      const before = returned;
       await database.transaction(async (transaction) => {
         await lockTasksOf(transaction, ids, accountId);
         const outputs = await returnToTemp(transaction, ids, now, retentionDays);
@@ -179,6 +180,8 @@ export async function returnUnpaidOutputs(
         returned += outputs.length;
       });
       onBatch?.();
+      // A period whose output is gone would be listed for ever: `admin ledger verify` tells of it.
+      if (returned === before) break;
     }
   }
   return returned;

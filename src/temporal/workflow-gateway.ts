@@ -46,6 +46,12 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
 
+  /** Whether a workflow runs and has an activity that is to be tried, now or later. */
+  const isAtWork = (workflowId: string): Promise<boolean> =>
+    bounded(DESCRIBE_TIMEOUT_MS, () => client.workflow.getHandle(workflowId).describe())
+      .then(({ raw }) => (raw.pendingActivities ?? []).length > 0)
+      .catch(() => false);
+
   /** Starts one of the workflows that do a single thing: it may run again when it is over. */
   const startShort = (
     type: string,
@@ -110,7 +116,9 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
         await start();
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        // A redelivery may be asked for while the run before it, whose outcome is written already, is just closing.
+        // Most often it is still at work, and goes on by itself.
+        if (await isAtWork(workflowId)) return;
+        // A redelivery was asked for while the run before it, whose outcome is written already, is just closing.
         await bounded(CLOSING_MS, () => client.workflow.getHandle(workflowId).result()).catch(() => undefined);
         await ignoringDuplicates(start);
       }

@@ -5,6 +5,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { AccountLimits } from '../accounts/accounts.ts';
+import { BORNE_REASONS } from '../billing/operator-costs.ts';
 import type { OperatorCost } from '../billing/operator-costs.ts';
 import type { UsageQuery } from '../billing/usage.ts';
 import { MAX_VIOLATIONS } from '../billing/verify.ts';
@@ -170,7 +171,7 @@ export const OperatorCostsSchema = Type.Object(
         {
           upstream: Type.String({ description: 'Its protocol and host.' }),
           model: Type.String(),
-          reason: Type.String({ enum: ['timed_out', 'outcome_unknown'] }),
+          reason: Type.String({ enum: [...BORNE_REASONS] }),
           tasks: Type.Integer({ minimum: 1 }),
           atMost: usd('What was held for these tasks, and released.'),
         },

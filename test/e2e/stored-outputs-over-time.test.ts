@@ -11,7 +11,7 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { readAccount } from '../../src/accounts/accounts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { newId } from '../../src/domain/ids.ts';
+import { newId, newTaskId } from '../../src/domain/ids.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/files/object-store.ts';
@@ -134,7 +134,7 @@ describe('what is stored', () => {
     });
     await app.later(urlEnd + 1_000, async () => assert.equal((await fetch(url)).status, 403));
 
-    await app.later(end + 36 * MINUTE_MS, async () => {
+    await app.later(end + 38 * MINUTE_MS, async () => {
       assert.ok((await expire()).outputs >= 1);
       assert.equal((await expire()).outputs, 0);
       assert.deepEqual(await goneOf(id), { reason: 'expired', isAtItsEnd: true, isErased: false });
@@ -223,26 +223,45 @@ describe('what is stored', () => {
     const account = await served.newAccount();
     const { key } = await stored(account);
     const { taskId } = (await account.client.create(body())).body.data;
-    const produced = `outputs/zz/${taskId}-produced`;
+    const produced = `outputs/ZZ/${taskId}-generated-named`;
+    const beingArchived = `outputs/ZZ/${taskId}-archived-in-work`;
     await served.room.rows(
       `INSERT INTO generations (task_id, upstream, state, files) VALUES ($1, 'test', 'produced', $2)`,
       taskId,
       JSON.stringify([{ key: produced, sizeBytes: 1, sha256: '' }, { url: 'https://example.com/x.png' }]),
     );
-    const left = [`outputs/zz/${taskId}-left`, `files/zz/${taskId}-left`];
-    const elsewhere = `elsewhere/${taskId}`;
-    const young = `outputs/zz/${taskId}-young`;
-    for (const each of [...left, produced, elsewhere, young]) {
+    const left = [`outputs/ZZ/${newTaskId()}-generated-left`, `files/ZZ/${newId('file')}-original`];
+    const foreign = ['outputs/reports/2026.pdf', 'files/ZZ/another', `elsewhere/${taskId}`];
+    const young = `outputs/ZZ/${newTaskId()}-archived-young`;
+    for (const each of [...left, ...foreign, produced, beingArchived, young]) {
       await served.store.put(each, randomBytes(10), { mimeType: 'image/png' });
     }
     const root = served.http.config.store.storeUrl.replace('file://', '');
     const aDayAgo = new Date(Date.now() - DAY_MS - MINUTE_MS);
-    for (const each of [...left, produced, elsewhere, key]) await utimes(path.join(root, each), aDayAgo, aDayAgo);
+    for (const each of [...left, ...foreign, produced, beingArchived, key])
+      await utimes(path.join(root, each), aDayAgo, aDayAgo);
 
     assert.deepEqual(await sweep('unnamed'), { deleted: 2 });
 
     for (const each of left) assert.equal(await isStored(each), false, each);
-    for (const each of [key, produced, elsewhere, young]) assert.equal(await isStored(each), true, each);
+    for (const each of [key, produced, beingArchived, young, ...foreign]) {
+      assert.equal(await isStored(each), true, each);
+    }
+  });
+
+  it('leaves a store alone that belongs to another installation', async () => {
+    const left = `outputs/ZZ/${newTaskId()}-generated-left`;
+    const root = served.http.config.store.storeUrl.replace('file://', '');
+    await served.store.put(left, randomBytes(10), { mimeType: 'image/png' });
+    const aDayAgo = new Date(Date.now() - DAY_MS - MINUTE_MS);
+    await utimes(path.join(root, left), aDayAgo, aDayAgo);
+    await served.store.put('installation', Buffer.from('inst_another'), { mimeType: 'text/plain' });
+
+    assert.deepEqual(await sweep('unnamed'), { deleted: 0 });
+
+    assert.equal(await isStored(left), true);
+    await served.store.delete('installation');
+    assert.deepEqual(await sweep('unnamed'), { deleted: 1 });
   });
 
   it('forgets rate limits that nobody used for an hour', async () => {

@@ -52,6 +52,13 @@ const RECORDINGS: readonly Recording[] = [
     callbackPath: '/status/500/recorded',
     keeps: 'callback',
   },
+  {
+    name: 'cancel-with-job',
+    model: 'test/tasks',
+    prompt: 'a lighthouse [slow 60000] [bills 0.004]',
+    isCancelled: true,
+    keeps: 'task',
+  },
   { name: 'promote-output', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'promotion' },
 ];
 

@@ -129,7 +129,7 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminListOperatorCosts',
       summary: 'Sum up what the operator may have to pay although nobody was charged',
       description:
-        'Tasks that timed out, or whose outcome is not known, after their provider had or may have had the work.',
+        'Tasks that failed by no fault of their provider, for nothing, after it had or may have had the work.',
       query: OperatorCostsQuerySchema,
       answer: { kind: 'data', schema: OperatorCostsSchema },
       async handle({ query }) {

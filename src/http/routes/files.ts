@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
 import {
+  createUploadSlots,
   MAX_UPLOAD_BYTES,
   UploadNotFoundError,
   markUploadDeleted,
@@ -27,6 +28,7 @@ const FILE_ID = /^file_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 export function fileRoutes(http: HttpContext): readonly Route[] {
   const present = (upload: Upload) => presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
+  const slots = createUploadSlots();
   return [
     defineRoute({
       method: 'POST',
@@ -46,7 +48,8 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'data', schema: FileSchema },
       errors: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMITED'],
       async handle({ ctx, caller }) {
-        return present(await keepUpload(http, ctx.req, caller.accountId));
+        const { accountId } = caller;
+        return present(await slots.run(accountId, () => keepUpload(http, ctx.req, accountId)));
       },
     }),
     defineRoute({
