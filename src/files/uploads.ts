@@ -49,7 +49,7 @@ export class UploadsFullError extends Error {
 }
 
 /** Uploads of one account that may be under way in one process: their bytes are in no record yet. */
-const UPLOADS_AT_ONCE = 4;
+const UPLOADS_AT_ONCE = 16;
 /** One of them is over soon. */
 const RETRY_UPLOAD_SECONDS = 5;
 

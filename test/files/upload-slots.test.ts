@@ -4,13 +4,13 @@ import { describe, it } from 'node:test';
 import { createUploadSlots } from '../../src/files/uploads.ts';
 
 describe('uploads under way', () => {
-  it('are four of an account, and as many of another', async () => {
+  it('are sixteen of an account, and as many of another', async () => {
     const slots = createUploadSlots();
     let finish = (): void => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const underWay = Array.from({ length: 4 }, () => slots.run('acc_one', () => finished));
+    const underWay = Array.from({ length: 16 }, () => slots.run('acc_one', () => finished));
 
     await assert.rejects(
       slots.run('acc_one', async () => 'never'),
