@@ -11,10 +11,12 @@ import { routeOf } from './task-route.ts';
 export function createCancelGeneration(context: ActivityContext): Activities['cancelGeneration'] {
   return async ({ taskId }) => {
     const generation = await readGeneration(context.database, taskId);
-    if (generation?.state !== 'submitted') return {};
+    // Also of work that is done by now: it may be billed, and the provider is the one to say so.
+    const jobId = generation === undefined || generation.state === 'intent' ? null : generation.jobId;
+    if (jobId === null) return {};
     const { provider, request, upstreamName } = await routeOf(context, await readWorkingTask(context.database, taskId));
     const signal = Context.current().cancellationSignal;
-    const { outcome, billedMicroUsd } = await provider.cancel(request, generation.jobId, { signal });
+    const { outcome, billedMicroUsd } = await provider.cancel(request, jobId, { signal });
     context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was told to stop');
     return { outcome, ...(billedMicroUsd === undefined ? {} : { billedUsd: formatUsd(billedMicroUsd) }) };
   };

@@ -81,7 +81,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
 
   return CancellationScope.nonCancellable(async () => {
     let isTold = false;
-    if (cancellation !== undefined && hasJob && settlement.status === 'fail' && patched(ASKS_FOR_BILL)) {
+    if (settlement.status === 'fail' && settlement.reason === 'cancelled' && hasJob && patched(ASKS_FOR_BILL)) {
       const answer = await askToStop(input);
       isTold = answer !== undefined;
       if (answer?.billedUsd !== undefined) settlement = { ...settlement, billedUsd: answer.billedUsd };

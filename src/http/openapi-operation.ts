@@ -97,7 +97,6 @@ function prefixedParameters({ queryPrefix }: Route): readonly OpenApiNode[] {
         propertyNames: { pattern: `^${queryPrefix.replaceAll('.', '\\.')}.` },
         additionalProperties: { type: 'string' },
       },
-      example: { [`${queryPrefix}project`]: 'north' },
     },
   ];
 }

@@ -10,7 +10,7 @@ export const API_DESCRIPTION = `One HTTPS API in front of many generative models
 
 **Times** are Unix seconds. **Money** is a decimal string in USD. **Unknown fields** and unknown query parameters are refused with 400; answers may gain fields, so ignore those you do not know.
 
-**Keys** go into \`Authorization: Bearer <API key>\` and belong on servers only. Every answer to a valid key carries \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`.
+**Keys** go into \`Authorization: Bearer <API key>\` and belong on servers only. Every answer of an operation that takes a key carries, for a valid one, \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`.
 
 **Retries**: 429 and 503 carry \`Retry-After\`. Creating is safe to repeat with the same \`Idempotency-Key\`. Every answer carries \`X-Request-Id\`: name it when you ask about one.`;
 

@@ -188,7 +188,9 @@ function tooLarge(maxBytes: number): RequestError {
 
 function tooSlow(): RequestError {
   const message = 'the upload did not arrive in time';
-  return new RequestError({ status: 408, errorCode: 'INVALID_REQUEST', message });
+  // What of it is still to come must not be taken for the next request.
+  const headers = { Connection: 'close' };
+  return new RequestError({ status: 408, errorCode: 'INVALID_REQUEST', message, headers });
 }
 
 function notWhole(): RequestError {

@@ -59,9 +59,10 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
     const shown = await ask('accounts', 'show', account);
     assert.equal(shown['available'], '2.5');
-    assert.equal(shown['running'], '0 of 3');
-    assert.equal(shown['creates'], '7 per minute');
-    assert.equal(shown['reads'], '1200 per minute');
+    assert.equal(shown['running'], 0);
+    assert.equal(shown['runningCap'], 3);
+    assert.equal(shown['createsPerMinute'], 7);
+    assert.equal(shown['readsPerMinute'], 1200);
     const limited = await ask(
       'accounts',
       'limits',
@@ -73,9 +74,9 @@ describe('admin accounts', { concurrency: 2 }, () => {
       '--name',
       'x',
     );
-    assert.equal(limited['queued'], '0 of 0');
-    assert.equal(limited['storage'], '0 of 2000000000 bytes');
-    assert.equal(limited['running'], '0 of 3');
+    assert.equal(limited['queueCap'], 0);
+    assert.equal(limited['storageCapBytes'], 2_000_000_000);
+    assert.equal(limited['runningCap'], 3);
     assert.equal(limited['name'], 'x');
     const listed = await ask<Printed[]>('accounts', 'list');
     assert.ok(listed.some((each) => each['account'] === account));
@@ -176,8 +177,9 @@ describe('admin keys', { concurrency: 2 }, () => {
     const [listed, ...others] = await ask<Printed[]>('keys', 'list', '--account', account);
     assert.deepEqual(others, []);
     assert.equal(listed?.['keyId'], made['keyId']);
-    assert.equal(listed?.['capDay'], '0.01 of 0.02 spent');
-    assert.equal(listed?.['capTotal'], '0.01 of 5 spent');
+    assert.deepEqual(listed?.['scopes'], ['tasks:read', 'tasks:write']);
+    assert.deepEqual(listed['capDay'], { usd: '0.02', spent: '0.01' });
+    assert.deepEqual(listed['capTotal'], { usd: '5', spent: '0.01' });
     assert.ok(!JSON.stringify(listed).includes(String(made['apiKey'])));
   });
 

@@ -197,6 +197,21 @@ describe('a task of an upstream', { concurrency: true }, () => {
     assert.ok((await outside.providerLog(marker)).some(({ kind }) => kind === 'finished'));
   });
 
+  it('captures what the provider bills for work that was done when its cancel was accepted', async () => {
+    const { account, marker, taskId } = await start('tasks', '[slow 1500] [bills 0.004]');
+    await outside.untilProvider(marker, 'submit');
+    await outside.darkroom.testDatabase.database.query(
+      { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
+      [taskId],
+    );
+
+    const task = await account.client.untilTerminal(taskId);
+
+    assert.equal(task.error?.code, 'TASK_CANCELLED');
+    assert.equal(task.billing.captured, '0.004');
+    await outside.assertSettled(account);
+  });
+
   it('fails as provider_unavailable when the provider keeps refusing, and was given nothing to do', async () => {
     const { task, log } = await run('openai', '[refuse 429]');
 

@@ -16,7 +16,7 @@ import { serveApp } from './serve.ts';
 import type { ServedAccount } from './serve.ts';
 
 /** Of each route; every one breaks another part in another way. */
-const RUNS = 40;
+const RUNS = 25;
 
 let world: World;
 let account: ServedAccount;

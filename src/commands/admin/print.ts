@@ -1,5 +1,6 @@
 /**
- * What admin commands print: readable lines, or JSON with `--json`. Money in decimal USD, times in ISO 8601.
+ * What admin commands print: readable lines, or JSON with `--json`, where a list is a list and a number a number. Money in
+ * decimal USD, times in ISO 8601; null is what there is not, or what is not limited.
  */
 import type { Account } from '../../accounts/accounts.ts';
 import type { KeyListing } from '../../accounts/keys.ts';
@@ -16,11 +17,10 @@ export function presentAccount(account: Account): Record<string, unknown> {
     status: account.status,
     available: formatUsd(account.availableMicroUsd),
     held: formatUsd(account.heldMicroUsd),
-    running: `${account.running} of ${limits.runningCap}`,
-    queued: `${account.queued} of ${limits.queueCap}`,
-    creates: `${limits.createsPerMinute} per minute`,
-    reads: `${limits.readsPerMinute} per minute`,
-    storage: `${account.persistentBytes} of ${limits.storageCapBytes} bytes`,
+    running: account.running,
+    queued: account.queued,
+    storageBytes: account.persistentBytes,
+    ...limits,
     created: account.createdAt.toISOString(),
   };
 }
@@ -28,20 +28,20 @@ export function presentAccount(account: Account): Record<string, unknown> {
 /** @param spending by the ids of caps. */
 export function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): Record<string, unknown> {
   const spent = key.spendCapId === undefined ? undefined : spending.get(key.spendCapId);
-  const capOf = (cap: bigint | undefined, used: bigint | undefined): string =>
-    cap === undefined ? 'none' : `${formatUsd(used ?? 0n)} of ${formatUsd(cap)} spent`;
+  const capOf = (cap: bigint | undefined, used: bigint | undefined): object | null =>
+    cap === undefined ? null : { usd: formatUsd(cap), spent: formatUsd(used ?? 0n) };
   return {
     keyId: key.id,
     name: key.name,
-    scopes: key.scopes.join(' '),
-    models: key.models?.join(' ') ?? 'all',
+    scopes: key.scopes,
+    models: key.models ?? null,
     capDay: capOf(key.spendCaps?.dayMicroUsd, spent?.dayMicroUsd),
     capTotal: capOf(key.spendCaps?.totalMicroUsd, spent?.totalMicroUsd),
     created: key.createdAt.toISOString(),
-    lastUsed: key.lastUsedAt?.toISOString() ?? 'never',
-    expires: key.expiresAt?.toISOString() ?? 'never',
-    replacedBy: key.replacedBy ?? 'none',
-    revoked: key.revokedAt?.toISOString() ?? 'no',
+    lastUsed: key.lastUsedAt?.toISOString() ?? null,
+    expires: key.expiresAt?.toISOString() ?? null,
+    replacedBy: key.replacedBy ?? null,
+    revoked: key.revokedAt?.toISOString() ?? null,
   };
 }
 

@@ -93,7 +93,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       tag: 'Keys',
       summary: 'Revoke a key',
       description:
-        'For ever, from the next request on. Keys that were made with it stay. A key may always revoke itself.',
+        'For ever, from the next request on. Keys that were made with it stay. A key with this scope may always revoke itself.',
       access: 'keys:manage',
       params,
       answer: { kind: 'data', schema: KeySchema },

@@ -86,7 +86,6 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
       if (answer.status >= 400) return { outcome: 'too_late' };
       // Contract §4: the answer shows the task as it is and may still say `handling`; from archiving on it changes nothing.
       let detail = valueAt(answer.json, 'data');
-      if (textAt(detail, 'status') === 'archiving') return { outcome: 'too_late' };
       for (let asked = 0; !isOver(detail) && asked < ASK_FOR_BILL; asked++) {
         await sleep(ASK_FOR_BILL_MS, undefined, { signal: call.signal });
         const again = await calls.ask(request, call, {

@@ -72,13 +72,14 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
 
 function detail(room: Room, job: Job): Record<string, unknown> {
   const common = { taskId: job.id, created: Math.floor(job.createdAt / 1000) };
+  const { billedUsd } = job.behaviour;
+  const billing =
+    billedUsd === undefined ? {} : { billing: { currency: 'USD', held: '1', captured: billedUsd, released: '0' } };
   const fail = (code: string, reason: string): Record<string, unknown> => ({
     ...common,
     status: 'fail',
     error: { code, reason, message: 'The text of this provider, which nobody may pass on.' },
-    ...(job.behaviour.billedUsd === undefined
-      ? {}
-      : { billing: { currency: 'USD', held: '1', captured: job.behaviour.billedUsd, released: '0' } }),
+    ...billing,
   });
   if (job.state === 'running') return { ...common, status: 'handling', progress: 0.5 };
   if (job.state === 'cancelled') return fail('TASK_CANCELLED', 'cancelled');
@@ -90,5 +91,5 @@ function detail(room: Room, job: Job): Record<string, unknown> {
     { url, expireAt, type: 'image' },
     { url, expireAt, type: 'thumbnail' },
   ];
-  return { ...common, status: 'success', output: job.behaviour.hasNoOutput ? [] : output };
+  return { ...common, ...billing, status: 'success', output: job.behaviour.hasNoOutput ? [] : output };
 }
