@@ -1,6 +1,6 @@
 /** Runs `admin` as an operator does: the real program in a process of its own, on the database of a test. */
 import { spawn } from 'node:child_process';
-import { packageModule } from '../../src/config/package-root.ts';
+import { builtProgram } from '../support/built-program.ts';
 
 export const ENCRYPTION_KEY = 'an encryption key of at least 32 characters';
 
@@ -15,7 +15,7 @@ export function runAdminCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, ['--import', 'tsx', packageModule('src/main.ts'), 'admin', ...args], {
+  const child = spawn(process.execPath, [...builtProgram(), 'admin', ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,

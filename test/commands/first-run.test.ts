@@ -6,7 +6,7 @@ import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import { packageModule } from '../../src/config/package-root.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -23,7 +23,7 @@ before(async () => {
 after(() => test.close());
 
 function firstRun(): Promise<FirstRun> {
-  const child = spawn(process.execPath, ['--import', 'tsx', packageModule('src/main.ts'), 'first-run'], {
+  const child = spawn(process.execPath, [...builtProgram(), 'first-run'], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

@@ -15,7 +15,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { packageFile, packageModule } from '../../src/config/package-root.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { launchProcess } from '../../src/embedded/launch.ts';
 import { claimPort } from '../../src/embedded/ports.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
@@ -113,7 +114,7 @@ async function startAll(
     PUBLIC_URL: apiUrl,
   };
   const runProgram = async (...args: readonly string[]): Promise<string> => {
-    const program = ['--import', 'tsx', packageModule('src/main.ts'), ...args];
+    const program = [...builtProgram(), ...args];
     return (await run(process.execPath, program, { env: roleEnvironment })).stdout;
   };
   await untilItSucceeds(() => runProgram('migrate'), checkTemporal);

@@ -15,7 +15,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
-import { packageModule } from '../../src/config/package-root.ts';
+import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -63,7 +63,7 @@ export class Role {
 
   /** Starts it and waits until it says that it is ready. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, ['--import', 'tsx', packageModule('src/main.ts'), this.#role], {
+    const child = spawn(process.execPath, [...builtProgram(), this.#role], {
       env: this.#environment,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
