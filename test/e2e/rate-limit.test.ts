@@ -31,7 +31,8 @@ describe('a limit over three api processes', () => {
     let refused = 0;
     const ask = async (): Promise<void> => {
       const client = new ApiClient(darkroom.urls, key.text);
-      while (performance.now() - begin < LASTS_MS) {
+      // On a slow machine until the limit was met, however long that takes.
+      while (performance.now() - begin < LASTS_MS || refused === 0) {
         const { status } = await client.send('GET', '/v1/account');
         assert.ok(status === 200 || status === 429, String(status));
         if (status === 200) served += 1;
@@ -43,7 +44,6 @@ describe('a limit over three api processes', () => {
 
     const minutes = (performance.now() - begin) / 60_000;
     const allowed = PER_MINUTE + PER_MINUTE * minutes;
-    assert.ok(refused > 0, 'they were not fast enough to meet the limit');
     assert.ok(served <= allowed * 1.1, `${served} served, ${allowed} allowed`);
     // The limit is theirs to use, whichever process they ask.
     assert.ok(served >= allowed * 0.85, `${served} served, ${allowed} allowed`);
