@@ -157,6 +157,9 @@ const SCHEDULES: readonly OwnSchedule[] = [
   },
 ];
 
+/** The ids of our schedules, for whoever takes an installation down. */
+export const SCHEDULE_IDS: readonly string[] = SCHEDULES.map(({ scheduleId }) => scheduleId);
+
 /** Creates the schedules that do not exist yet. */
 export async function ensureSchedules(client: Client): Promise<void> {
   await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, schedule)));

@@ -19,7 +19,7 @@ import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { ensureSchedules, prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
+import { SCHEDULE_IDS, ensureSchedules, prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
 import { createTestDatabase } from './test-database.ts';
 import type { TestDatabase } from './test-database.ts';
 import { ApiClient } from './api-client.ts';
@@ -170,6 +170,14 @@ export class Darkroom {
   async stop(): Promise<void> {
     const roles = [...this.apis, ...this.workers];
     await Promise.all(roles.map((role) => role.kill('SIGTERM')));
+    // Nobody works on what they would go on starting, and the run's server would be ever busier with it.
+    await Promise.all(
+      SCHEDULE_IDS.map((id) =>
+        this.temporal
+          .withDeadline(Date.now() + 5_000, () => this.temporal.schedule.getHandle(id).delete())
+          .catch(() => undefined),
+      ),
+    );
     await this.#connection.close();
     await this.testDatabase.close();
     if (process.env['DARKROOM_TEST_KEEP'] === undefined) await rm(this.#folder, { recursive: true, force: true });
