@@ -4,29 +4,27 @@
  * it gets at least 0.35 of what many get (docs/0008). Windows of both take turns.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { createAccount } from '../../src/accounts/accounts.ts';
-import { topUp } from '../../src/billing/ledger.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { newId, newTaskId } from '../../src/domain/ids.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
-import type { Cluster } from '../../src/embedded/postgres.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { clusterUrl } from '../../src/embedded/postgres.ts';
 import { createAcceptor } from '../../src/tasks/accept-queue.ts';
 import type { NewTask } from '../../src/tasks/accept.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { Child } from '../stage/children.ts';
+import { median } from '../measures.ts';
+import { createBenchAccount } from '../stage/account.ts';
+import { stopAll } from '../stage/children.ts';
+import type { Child } from '../stage/children.ts';
+import { startBenchCluster } from '../stage/cluster.ts';
 
 const ACCOUNTS = 1_000;
-const NO_CAP = 100_000_000;
-const NO_LIMIT_MICRO_USD = 1_000_000_000_000_000n;
 const PROMISED = 0.35;
 
 const options = await yargs(hideBin(process.argv))
@@ -41,20 +39,10 @@ const options = await yargs(hideBin(process.argv))
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-holds-'));
-// Run by root, PostgreSQL is another user, who must be able to pass through.
-await chmod(folder, 0o711);
-const cluster: Cluster = {
-  folder: path.join(folder, 'postgres'),
-  port: await findFreePort(),
-  password: randomBytes(12).toString('hex'),
-  isDurable: true,
-};
+const children = new Set<Child>();
 say('Starting PostgreSQL.');
-await createCluster(cluster.folder, cluster.password);
-const server = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
 try {
-  await server.readyWhen((signal) => waitForCluster(cluster, signal));
-  const url = clusterUrl(cluster, 'postgres');
+  const url = clusterUrl(await startBenchCluster(folder, { isDurable: true, children }), 'postgres');
   const database = openDatabase({ url, poolSize: 10 }, silentLogger());
   try {
     await migrate(url, database, silentLogger());
@@ -63,14 +51,14 @@ try {
     await database.close();
   }
 } finally {
-  await server.stop('SIGINT');
+  await stopAll(children);
   await rm(folder, { recursive: true, force: true });
 }
 
 async function measure(database: Database): Promise<void> {
   say(`Making ${ACCOUNTS} accounts.`);
   const accounts: string[] = [];
-  for (let place = 0; place < ACCOUNTS; place++) accounts.push(await newAccount(database));
+  for (let place = 0; place < ACCOUNTS; place++) accounts.push((await createBenchAccount(database)).accountId);
   const hot = [accounts[0] ?? ''];
   await window(database, accounts, 2);
   const rates = { hot: [] as number[], many: [] as number[] };
@@ -126,17 +114,4 @@ function newTask(accountId: string): NewTask {
     inputObjects: [],
     spendCapIds: [],
   };
-}
-
-function newAccount(database: Database): Promise<string> {
-  return database.transaction(async (transaction) => {
-    const id = await createAccount(transaction, 'bench', { runningCap: 1, queueCap: NO_CAP });
-    await topUp(transaction, id, NO_LIMIT_MICRO_USD, newId('topup'));
-    return id;
-  });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

@@ -5,32 +5,24 @@
  *
  * Exits with 0 also where a bound is missed: a number is an answer, not a failure.
  */
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { createAccount } from '../../src/accounts/accounts.ts';
-import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import {
-  clusterLaunch,
-  clusterUrl,
-  createCluster,
-  ensureDatabase,
-  waitForCluster,
-} from '../../src/embedded/postgres.ts';
+import { clusterUrl, ensureDatabase } from '../../src/embedded/postgres.ts';
 import type { Cluster } from '../../src/embedded/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
 import { median } from '../measures.ts';
-import { Child } from '../stage/children.ts';
-import { roleLaunch } from '../stage/node-launch.ts';
+import { createBenchAccount } from '../stage/account.ts';
+import { Child, stopAll } from '../stage/children.ts';
+import { startBenchCluster } from '../stage/cluster.ts';
+import { roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 import { UNBOUNDED, REQUESTS } from './requests.ts';
 import type { ListRequest } from './requests.ts';
 import { fill } from './rows.ts';
@@ -40,8 +32,6 @@ import type { Known } from './rows.ts';
 const BOUND = 1.3;
 /** More often than PostgreSQL waits before it plans a statement for any parameters, on each connection of the pool. */
 const WARM_UP = 80;
-/** The account has no limits. */
-const NO_CAP = 10_000_000;
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
@@ -77,21 +67,22 @@ const options = await yargs(hideBin(process.argv))
   .parseAsync();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-lists-'));
-const children: Child[] = [];
+const children = new Set<Child>();
 const interrupted = new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
 });
 try {
   await Promise.race([measure(), interrupted]);
 } finally {
-  for (const child of children.toReversed()) await child.stop();
+  await stopAll(children);
   await rm(folder, { recursive: true, force: true });
 }
 // An interrupted measurement would go on, without a database.
 process.exit();
 
 async function measure(): Promise<void> {
-  const cluster = await startCluster();
+  // Only reading is measured.
+  const cluster = await startBenchCluster(folder, { isDurable: false, children });
   const sides = {
     small: await openSide(cluster, 'small', options.small),
     large: await openSide(cluster, 'large', options.large),
@@ -128,58 +119,25 @@ function line({ name, smallMs, largeMs, ratio }: Finding): string {
   return `${name.padEnd(26)} ${smallMs.toFixed(2).padStart(7)} ms ${largeMs.toFixed(2).padStart(7)} ms  ${ratio.toFixed(2)}`;
 }
 
-async function startCluster(): Promise<Cluster> {
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
-  await chmod(folder, 0o711);
-  const cluster: Cluster = {
-    folder: path.join(folder, 'postgres'),
-    port: await findFreePort(),
-    password: randomBytes(12).toString('hex'),
-    // Only reading is measured.
-    isDurable: false,
-  };
-  await createCluster(cluster.folder, cluster.password);
-  const postgres = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
-  children.push(postgres);
-  await postgres.readyWhen((signal) => waitForCluster(cluster, signal));
-  return cluster;
-}
-
 /** A database with an account of so many tasks, and an api on it. Temporal is away: reading needs none. */
 async function openSide(cluster: Cluster, name: string, tasks: number): Promise<Side> {
   say(`Writing ${tasks} tasks.`);
   await ensureDatabase(cluster, name);
   const url = clusterUrl(cluster, name);
   const database = openDatabase({ url, poolSize: 1 }, silentLogger());
-  const [accountId, key] = await (async () => {
+  const { accountId, key } = await (async () => {
     try {
       await migrate(url, database, silentLogger());
-      const account = await createAccount(database, 'bench', {
-        runningCap: NO_CAP,
-        queueCap: NO_CAP,
-        createsPerMinute: NO_CAP,
-        readsPerMinute: NO_CAP,
-      });
-      return [account, await createKey(database, account, { name: 'bench', scopes: SCOPES })] as const;
+      return await createBenchAccount(database);
     } finally {
       await database.close();
     }
   })();
   const known = await fill(url, accountId, key.id, tasks);
   const port = await findFreePort();
-  const environment = {
-    DATABASE_URL: url,
-    TEMPORAL_ADDRESS: `127.0.0.1:${await findFreePort()}`,
-    STORE_URL: `file://${path.join(folder, `store-${name}`)}`,
-    MODELS_DIR: packageFile('bench/models'),
-    PORT: String(port),
-    PUBLIC_URL: `http://127.0.0.1:${port}`,
-    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
-    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
-    SHUTDOWN_GRACE_SECONDS: '1',
-  };
+  const environment = roleEnvironment({ databaseUrl: url, storeFolder: path.join(folder, `store-${name}`), port });
   const api = new Child(`api of ${name}`, roleLaunch('api', environment, undefined), path.join(folder, `${name}.log`));
-  children.push(api);
+  children.add(api);
   await api.ready();
   return { known, port, apiKey: key.text, connection: new KeepAliveConnection(port) };
 }

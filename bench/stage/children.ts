@@ -36,6 +36,12 @@ export class Child {
     });
   }
 
+  /** @throws {Error} it could not be started. */
+  get pid(): number {
+    if (this.#process.pid === undefined) throw new Error(`${this.#name} has no pid`);
+    return this.#process.pid;
+  }
+
   /** @throws {Error} it ended instead. */
   async ready(): Promise<void> {
     await Promise.race([this.#ready, this.#fails()]);
@@ -70,4 +76,9 @@ export class Child {
     await this.#exited;
     throw new Error(`${this.#name} ended; see its log`);
   }
+}
+
+/** Ends those that were started last first: nobody then misses what it needs. */
+export async function stopAll(children: ReadonlySet<Child>): Promise<void> {
+  for (const child of [...children].toReversed()) await child.stop();
 }

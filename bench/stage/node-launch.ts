@@ -1,12 +1,41 @@
 /** How the bench starts its Node processes: our roles from `dist`, as they are deployed, and its own from source. */
+import { randomBytes } from 'node:crypto';
+import { packageFile } from '../../src/config/package-root.ts';
 import type { Launch } from '../../src/embedded/launch.ts';
-import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+
+/** Nobody answers there. */
+const NO_TEMPORAL = '127.0.0.1:1';
 
 /** Only what a process needs of our own surroundings. */
 function surroundings(): NodeJS.ProcessEnv {
   // oxlint-disable-next-line node/no-process-env -- child processes need PATH and HOME
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+}
+
+export interface RoleOptions {
+  readonly databaseUrl: string;
+  /** Absent: there is none, and tasks stay as they are. */
+  readonly temporalAddress?: string;
+  readonly storeFolder: string;
+  /** The api's. */
+  readonly port: number;
+}
+
+/** What the api and the workers of one installation are told; the models are those of bench/models. */
+export function roleEnvironment(options: RoleOptions): Readonly<Record<string, string>> {
+  const { databaseUrl, temporalAddress = NO_TEMPORAL, storeFolder, port } = options;
+  return {
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporalAddress,
+    STORE_URL: `file://${storeFolder}`,
+    MODELS_DIR: packageFile('bench/models'),
+    PORT: String(port),
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
+    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
+    SHUTDOWN_GRACE_SECONDS: '3',
+  };
 }
 
 /** @param profileFolder where a CPU profile is written when the process ends. */
@@ -24,11 +53,11 @@ export function roleLaunch(
   };
 }
 
-/** A process of bench/load. */
+/** A process of the bench's own, which makes load. @param file below bench/. */
 export function loadLaunch(file: string, args: readonly string[]): Launch {
   return {
     command: process.execPath,
-    args: ['--import', 'tsx', `${PACKAGE_ROOT}/bench/load/${file}`, ...args],
+    args: ['--import', 'tsx', packageFile(`bench/${file}`), ...args],
     environment: surroundings(),
     hasChannel: true,
   };

@@ -5,39 +5,31 @@
  * Each window begins from the same small state. A backlog is thrown away, not drained: PostgreSQL's tables are emptied,
  * and Temporal gets a new database. The processes of both sides live on, so that their code is as warm as in service.
  */
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { NativeConnection, bundleWorkflowCode } from '@temporalio/worker';
-import { createAccount } from '../../src/accounts/accounts.ts';
-import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
-import { topUp } from '../../src/billing/ledger.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import type { Launch } from '../../src/embedded/launch.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
-import type { Cluster } from '../../src/embedded/postgres.ts';
+import { clusterUrl } from '../../src/embedded/postgres.ts';
 import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Order, WindowResult } from '../load/window.ts';
-import { Child } from './children.ts';
-import { loadLaunch, roleLaunch, surroundings } from './node-launch.ts';
+import { NO_LIMIT_MICRO_USD, createBenchAccount } from './account.ts';
+import { Child, stopAll } from './children.ts';
+import { startBenchCluster } from './cluster.ts';
+import { loadLaunch, roleEnvironment, roleLaunch, surroundings } from './node-launch.ts';
 
 /** The two sides of every comparison. */
 export type Side = 'ours' | 'raw';
-
-/** More than any window can use: the bench account has no limits. */
-const NO_CAP = 10_000_000;
-const NO_LIMIT_MICRO_USD = 1_000_000_000_000_000n;
 
 /**
  * How long the launcher may need for the starts that were under way when its outbox was emptied: 64 at some 150 a
@@ -48,15 +40,22 @@ const READY_WITHIN_MS = 30_000;
 /** The time is over when the first operation ends. */
 const ONE_START: Order = { operation: 'start', clients: 1, seconds: 0.001 };
 
+/**
+ * Everything that accepting, working on and finishing a task writes. Not `model_definitions`: the api writes those of its
+ * catalogue once, when it starts, and no task runs without them.
+ */
 const EMPTY_TABLES = {
   name: 'bench_empty_tables',
-  text: `TRUNCATE outbox, tasks, generations, outputs, task_events, callbacks, callback_attempts, ledger_entries`,
+  text: `TRUNCATE outbox, tasks, task_metadata, task_inputs, task_events, generations, outputs, storage_periods, callbacks,
+                  callback_attempts, ledger_entries, spend_periods, operator_costs`,
 };
 const RESET_COUNTERS = {
   name: 'bench_reset_counters',
-  text: `UPDATE account_counters SET held_micro_usd = 0, queued = 0, running = 0, available_micro_usd = $1`,
+  text: `UPDATE account_counters SET held_micro_usd = 0, queued = 0, running = 0, persistent_bytes = 0, tasks_total = 0,
+                                     available_micro_usd = $1`,
 };
-const VACUUM_COUNTERS = { name: 'bench_vacuum', text: 'VACUUM account_counters' };
+/** Rows that are updated all the time, by every task or by requests, leave their old versions behind. */
+const VACUUM = { name: 'bench_vacuum', text: 'VACUUM account_counters, rate_buckets, api_keys' };
 const CHECKPOINT = { name: 'bench_checkpoint', text: 'CHECKPOINT' };
 const SELECT_TASKS = { name: 'bench_select_tasks', text: 'SELECT id FROM tasks' };
 const COUNT_OUTBOX = { name: 'bench_count_outbox', text: 'SELECT count(*)::integer AS waiting FROM outbox' };
@@ -71,9 +70,10 @@ export class Stage {
   readonly #folder: string;
   readonly #temporalPort: number;
   readonly #temporalCli: string;
-  readonly #environment: Readonly<Record<string, string>>;
   readonly #profileFolder: string | undefined;
   readonly #children = new Set<Child>();
+  /** Of the api and the workers, once there is a database. */
+  #environment: Readonly<Record<string, string>> = {};
   #database: Database | undefined;
   #temporal: Child | undefined;
   #clients: Readonly<Record<Side, Child>> | undefined;
@@ -82,48 +82,25 @@ export class Stage {
     folder: string;
     temporalPort: number;
     temporalCli: string;
-    environment: Readonly<Record<string, string>>;
     profileFolder: string | undefined;
   }) {
     this.#folder = parts.folder;
     this.#temporalPort = parts.temporalPort;
     this.#temporalCli = parts.temporalCli;
-    this.#environment = parts.environment;
     this.#profileFolder = parts.profileFolder;
   }
 
   /** Starts all but the workers; whoever calls must call `close`. */
   static async open({ profileFolder, report }: StageOptions): Promise<Stage> {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-'));
-    // Run by root, PostgreSQL is another user, who must be able to pass through.
-    await chmod(folder, 0o711);
     const temporalCli = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
-    const cluster: Cluster = {
-      folder: path.join(folder, 'postgres'),
-      port: await findFreePort(),
-      password: randomBytes(12).toString('hex'),
-      isDurable: true,
-    };
-    const [temporalPort, apiPort] = [await findFreePort(), await findFreePort()];
     const stage = new Stage({
-      folder,
-      temporalPort,
+      folder: await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-')),
+      temporalPort: await findFreePort(),
       temporalCli,
       profileFolder,
-      environment: {
-        DATABASE_URL: clusterUrl(cluster, 'postgres'),
-        TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
-        STORE_URL: `file://${path.join(folder, 'store')}`,
-        MODELS_DIR: packageFile('bench/models'),
-        PORT: String(apiPort),
-        PUBLIC_URL: `http://127.0.0.1:${apiPort}`,
-        URL_SIGNING_KEY: randomBytes(24).toString('hex'),
-        ENCRYPTION_KEY: randomBytes(24).toString('hex'),
-        SHUTDOWN_GRACE_SECONDS: '3',
-      },
     });
     try {
-      await stage.#start(cluster, apiPort);
+      await stage.#start();
     } catch (error) {
       await stage.close();
       throw error;
@@ -156,7 +133,7 @@ export class Stage {
     const launch =
       side === 'ours'
         ? roleLaunch('worker', this.#environment, this.#profileFolder)
-        : loadLaunch('raw-worker.ts', [this.#temporalAddress, this.#bundleFile]);
+        : loadLaunch('load/raw-worker.ts', [this.#temporalAddress, this.#bundleFile]);
     const worker = this.#launch(`${side}-worker`, launch);
     try {
       await worker.ready();
@@ -169,40 +146,35 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.#database?.close();
-    // In the order in which they were started last: nobody then misses what it needs.
-    for (const child of [...this.#children].toReversed()) await child.stop();
+    await stopAll(this.#children);
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #start(cluster: Cluster, apiPort: number): Promise<void> {
-    await createCluster(cluster.folder, cluster.password);
-    const postgres = this.#launch('postgres', await clusterLaunch(cluster));
-    await postgres.readyWhen((signal) => waitForCluster(cluster, signal));
+  async #start(): Promise<void> {
+    const cluster = await startBenchCluster(this.#folder, { isDurable: true, children: this.#children });
     await this.#replaceTemporal();
 
     const url = clusterUrl(cluster, 'postgres');
     const database = openDatabase({ url, poolSize: 2 }, silentLogger());
     this.#database = database;
     await migrate(url, database, silentLogger());
-    const apiKey = await database.transaction(async (transaction) => {
-      const account = await createAccount(transaction, 'bench', {
-        runningCap: NO_CAP,
-        queueCap: NO_CAP,
-        createsPerMinute: NO_CAP,
-        readsPerMinute: NO_CAP,
-      });
-      await topUp(transaction, account, NO_LIMIT_MICRO_USD, 'bench');
-      return createKey(transaction, account, { name: 'bench', scopes: SCOPES });
-    });
+    const { key } = await createBenchAccount(database);
 
     const { code } = await bundleWorkflowCode({ workflowsPath: packageFile('bench/load/raw-workflow.ts') });
     await writeFile(this.#bundleFile, code);
 
+    const apiPort = await findFreePort();
+    this.#environment = roleEnvironment({
+      databaseUrl: url,
+      temporalAddress: this.#temporalAddress,
+      storeFolder: path.join(this.#folder, 'store'),
+      port: apiPort,
+    });
     const api = this.#launch('api', roleLaunch('api', this.#environment, this.#profileFolder));
     await api.ready();
     this.#clients = {
-      ours: this.#launch('our-clients', loadLaunch('our-clients.ts', [String(apiPort), apiKey.text])),
-      raw: this.#launch('raw-clients', loadLaunch('raw-clients.ts', [this.#temporalAddress])),
+      ours: this.#launch('our-clients', loadLaunch('load/our-clients.ts', [String(apiPort), key.text])),
+      raw: this.#launch('raw-clients', loadLaunch('load/raw-clients.ts', [this.#temporalAddress])),
     };
     await Promise.all([this.#clients.ours.ready(), this.#clients.raw.ready()]);
   }
@@ -278,6 +250,6 @@ export class Stage {
 async function emptyTables(database: Database): Promise<void> {
   await database.query(EMPTY_TABLES);
   await database.query(RESET_COUNTERS, [NO_LIMIT_MICRO_USD]);
-  await database.query(VACUUM_COUNTERS);
+  await database.query(VACUUM);
   await database.query(CHECKPOINT);
 }

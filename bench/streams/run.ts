@@ -5,39 +5,33 @@
  *
  * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
  */
-import { execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { createAccount } from '../../src/accounts/accounts.ts';
-import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
-import { topUp } from '../../src/billing/ledger.ts';
-import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+import { packageFile } from '../../src/config/package-root.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
+import { clusterUrl } from '../../src/embedded/postgres.ts';
 import type { Cluster } from '../../src/embedded/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
 import { median } from '../measures.ts';
-import { Child } from '../stage/children.ts';
-import { roleLaunch, surroundings } from '../stage/node-launch.ts';
+import { createBenchAccount } from '../stage/account.ts';
+import { Child, stopAll } from '../stage/children.ts';
+import { startBenchCluster } from '../stage/cluster.ts';
+import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 
 /** What a waiting client may cost, and how much longer others may wait for their answers. */
 const MAX_KB_EACH = 40;
 const MAX_SLOWER = 2;
-const NO_CAP = 10_000_000;
-const NO_LIMIT_MICRO_USD = 1_000_000_000_000_000n;
 /** After connecting: what handshakes left behind is collected, and waiting reads begin anew at least once. */
 const SETTLE_MS = 35_000;
 
@@ -67,21 +61,17 @@ const options = await yargs(hideBin(process.argv))
   .parseAsync();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-streams-'));
-const servers: Child[] = [];
-const clients: Child[] = [];
-let stopApi = async (): Promise<void> => {};
+const children = new Set<Child>();
 try {
   await measure();
 } finally {
-  // Clients first: none of them may lose a connection.
-  for (const child of clients) await child.stop();
-  await stopApi();
-  for (const child of servers) await child.stop();
+  await stopAll(children);
   await rm(folder, { recursive: true, force: true });
 }
 
 async function measure(): Promise<void> {
-  const cluster = await startCluster();
+  // Only reading is measured.
+  const cluster = await startBenchCluster(folder, { isDurable: false, children });
   const database = openDatabase({ url: clusterUrl(cluster, 'postgres'), poolSize: 1 }, silentLogger());
   try {
     await measureOn(cluster, database);
@@ -92,16 +82,8 @@ async function measure(): Promise<void> {
 
 async function measureOn(cluster: Cluster, database: Database): Promise<void> {
   await migrate(clusterUrl(cluster, 'postgres'), database, silentLogger());
-  const { text: apiKey } = await database.transaction(async (transaction) => {
-    const account = await createAccount(transaction, 'bench', {
-      runningCap: NO_CAP,
-      queueCap: NO_CAP,
-      createsPerMinute: NO_CAP,
-      readsPerMinute: NO_CAP,
-    });
-    await topUp(transaction, account, NO_LIMIT_MICRO_USD, 'bench');
-    return createKey(transaction, account, { name: 'bench', scopes: SCOPES });
-  });
+  const { key } = await createBenchAccount(database);
+  const apiKey = key.text;
   const { port, pid } = await startApi(cluster);
   const tasks = await copiesOf(database, await createTask(port, apiKey), options.streams + options.waits);
   const [read = ''] = tasks;
@@ -130,52 +112,14 @@ async function measureOn(cluster: Cluster, database: Database): Promise<void> {
   say(`Results: ${file}`);
 }
 
-async function startCluster(): Promise<Cluster> {
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
-  await chmod(folder, 0o711);
-  const cluster: Cluster = {
-    folder: path.join(folder, 'postgres'),
-    port: await findFreePort(),
-    password: randomBytes(12).toString('hex'),
-    // Only reading is measured.
-    isDurable: false,
-  };
-  await createCluster(cluster.folder, cluster.password);
-  const postgres = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
-  servers.push(postgres);
-  await postgres.readyWhen((signal) => waitForCluster(cluster, signal));
-  return cluster;
-}
-
 /** An api without Temporal, so that its tasks stay as they are. */
 async function startApi(cluster: Cluster): Promise<{ readonly port: number; readonly pid: number }> {
   const port = await findFreePort();
-  const environment = {
-    DATABASE_URL: clusterUrl(cluster, 'postgres'),
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    STORE_URL: `file://${path.join(folder, 'store')}`,
-    MODELS_DIR: packageFile('bench/models'),
-    PORT: String(port),
-    PUBLIC_URL: `http://127.0.0.1:${port}`,
-    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
-    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
-    SHUTDOWN_GRACE_SECONDS: '3',
-  };
-  const { command, args, environment: surroundingsOfApi } = roleLaunch('api', environment, undefined);
-  // Not a Child, which keeps its pid to itself: memory is asked for by it.
-  const api = spawn(command, [...args], { env: surroundingsOfApi, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const ended = once(api, 'exit');
-  stopApi = async () => {
-    api.kill('SIGTERM');
-    await ended;
-  };
-  await Promise.race([
-    once(api, 'message'),
-    ended.then(() => {
-      throw new Error('the api ended');
-    }),
-  ]);
-  if (api.pid === undefined) throw new Error('the api has no pid');
+  const databaseUrl = clusterUrl(cluster, 'postgres');
+  const environment = roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port });
+  const api = new Child('api', roleLaunch('api', environment, undefined), path.join(folder, 'api.log'));
+  children.add(api);
+  await api.ready();
   return { port, pid: api.pid };
 }
 
@@ -200,14 +144,9 @@ async function hold(kind: 'stream' | 'wait', port: number, apiKey: string, tasks
   if (tasks.length === 0) return;
   const file = path.join(folder, `${kind}.json`);
   await writeFile(file, JSON.stringify(tasks));
-  const launch = {
-    command: process.execPath,
-    args: ['--import', 'tsx', `${PACKAGE_ROOT}/bench/streams/holding-clients.ts`, kind, String(port), apiKey, file],
-    environment: surroundings(),
-    hasChannel: true,
-  };
+  const launch = loadLaunch('streams/holding-clients.ts', [kind, String(port), apiKey, file]);
   const holding = new Child(`${kind}-clients`, launch, path.join(folder, `${kind}.log`));
-  clients.push(holding);
+  children.add(holding);
   await holding.ready();
 }
 

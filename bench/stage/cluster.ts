@@ -1,0 +1,34 @@
+/**
+ * The PostgreSQL of a bench: a cluster of its own, made anew in the bench's folder and thrown away with it.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod } from 'node:fs/promises';
+import path from 'node:path';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterLaunch, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
+import type { Cluster } from '../../src/embedded/postgres.ts';
+import { Child } from './children.ts';
+
+export interface ClusterOptions {
+  /** Whether commits reach the disk: wherever writing is measured. */
+  readonly isDurable: boolean;
+  /** The server is put among them before it is waited for, so that it is ended with them whatever happens. */
+  readonly children: Set<Child>;
+}
+
+/** @param folder the bench's own; the cluster and the server's log are put into it. @throws {Error} it did not start. */
+export async function startBenchCluster(folder: string, { isDurable, children }: ClusterOptions): Promise<Cluster> {
+  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const cluster: Cluster = {
+    folder: path.join(folder, 'postgres'),
+    port: await findFreePort(),
+    password: randomBytes(12).toString('hex'),
+    isDurable,
+  };
+  await createCluster(cluster.folder, cluster.password);
+  const server = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
+  children.add(server);
+  await server.readyWhen((signal) => waitForCluster(cluster, signal));
+  return cluster;
+}
