@@ -97,10 +97,11 @@ export async function findReplay(
 
 /**
  * Looks the keys up and accepts what is new. A task of an account with a free slot and nothing waiting is admitted to it
- * at once and claimed for the process that accepts it, which spares the launcher a statement that takes the same account's
- * row; where that process dies, its claim comes due again like any other (outbox.ts). The look-up is a plain read before the account's row is locked: a replay
- * must wait neither for its account nor for a settlement of its task, which takes these two locks the other way round.
- * LATERAL with a limit keeps it on the index, whatever the planner believes of the table's size.
+ * at once and claimed for the process that accepts it, which spares the launcher a statement that takes the same
+ * account's row; where that process dies, its claim comes due again like any other (outbox.ts). The look-up is a plain
+ * read before the account's row is locked: a replay must wait neither for its account nor for a settlement of its task,
+ * which takes these two locks the other way round. LATERAL with a limit keeps it on the index, whatever the planner
+ * believes of the table's size.
  */
 const acceptTasks: Statement = {
   name: 'accept_tasks',
@@ -124,20 +125,22 @@ const acceptTasks: Statement = {
             WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
          total AS (
            SELECT count(*)::integer AS tasks, sum(held_micro_usd)::bigint AS micro_usd FROM fresh),
-         admission AS (
-           SELECT t.*, CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
-                            THEN least(t.tasks, greatest(c.running_cap - c.running, 0)) ELSE 0 END AS admitted
-             FROM total t, (SELECT * FROM account_counters WHERE account_id = $1 FOR UPDATE) c WHERE t.tasks > 0),
          hold AS (
            UPDATE account_counters c
               SET available_micro_usd = c.available_micro_usd - t.micro_usd,
                   held_micro_usd = c.held_micro_usd + t.micro_usd,
-                  running = c.running + t.admitted, queued = c.queued + t.tasks - t.admitted,
+                  (running, queued) = (
+                    SELECT c.running + a.admitted, c.queued + t.tasks - a.admitted
+                      FROM (SELECT CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
+                                        THEN least(t.tasks, greatest(c.running_cap - c.running, 0))
+                                        ELSE 0 END AS admitted) a),
                   tasks_total = c.tasks_total + t.tasks
-             FROM admission t
-            WHERE c.account_id = $1 AND c.available_micro_usd >= t.micro_usd
+             FROM total t
+            WHERE c.account_id = $1 AND t.tasks > 0 AND c.available_micro_usd >= t.micro_usd
               AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap
-        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd, t.admitted),
+        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd,
+                  -- What was admitted found nothing waiting, so the rest of it is all that waits.
+                  greatest(t.tasks - c.queued, 0) AS admitted),
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
