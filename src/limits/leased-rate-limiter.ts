@@ -3,8 +3,10 @@
  * minute's tokens at a time, so that any number of processes share one limit and hardly a request asks the database.
  *
  * A lease keeps its place in the bucket until its process takes the next one, or a minute is over: tokens in the bucket
- * and tokens in leases are together never more than a minute's, however many processes there are. What a process did not
- * use within a tenth of a minute it uses no more; it returns that with its next lease.
+ * and tokens in other processes' leases are together never more than a minute's, however many processes there are. What
+ * a process did not use within a tenth of a minute it uses no more; it returns that with its next lease. The lease of
+ * the process that asks has no place any more: while it was unused the bucket filled up behind it, so that in a moment
+ * at most one lease more than a minute's tokens can be used, which is the tenth that the limit may be exceeded by.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
