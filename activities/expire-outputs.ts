@@ -1,6 +1,6 @@
 /**
- * One pass over what is kept for a time only: outputs (src/outputs/retention.ts) and uploads (src/files/uploads.ts), inputs of
- * tasks (src/tasks/erase.ts), and the promotions that nobody seems to work on.
+ * One pass over what is kept for a time only: outputs (src/outputs/retention.ts) and uploads (src/files/uploads.ts),
+ * inputs of tasks (src/tasks/erase.ts), and the promotions that nobody seems to work on.
  */
 import { Context } from '@temporalio/activity';
 import { ROUNDING_SECONDS } from '../src/files/signed-url.ts';
@@ -22,11 +22,7 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
   return async () => {
     const now = context.now();
     const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
-    let outputs = 0;
-    for (let expired = BATCH; expired === BATCH; outputs += expired) {
-      Context.current().heartbeat();
-      expired = await expireOutputs(database, { now, urlGraceSeconds, limit: BATCH });
-    }
+    const outputs = await inBatches((limit) => expireOutputs(database, { now, urlGraceSeconds, limit }));
     const files = await expireFiles(database, { now, urlGraceSeconds });
     const inputs = await eraseInputs(context, now);
     const requested = await requestStalledPromotions(database, now);
@@ -37,10 +33,16 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
 /** Contract §4: `INPUT_RETENTION_DAYS` after its end a task's input is erased; 0 keeps it. */
 async function eraseInputs({ config, database }: ActivityContext, now: number): Promise<number> {
   if (config.inputRetentionDays === 0) return 0;
-  let inputs = 0;
-  for (let erased = BATCH; erased === BATCH; inputs += erased) {
+  const endedBefore = now - config.inputRetentionDays * MS_PER_DAY;
+  return inBatches((limit) => eraseOldInputs(database, endedBefore, limit));
+}
+
+/** Works batch after batch until one is not full, with a heartbeat before each. @returns how many rows. */
+async function inBatches(workOn: (limit: number) => Promise<number>): Promise<number> {
+  let rows = 0;
+  for (let worked = BATCH; worked === BATCH; rows += worked) {
     Context.current().heartbeat();
-    erased = await eraseOldInputs(database, now - config.inputRetentionDays * MS_PER_DAY, BATCH);
+    worked = await workOn(BATCH);
   }
-  return inputs;
+  return rows;
 }

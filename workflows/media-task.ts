@@ -33,7 +33,6 @@ const inside = proxyLocalActivities<Pick<Activities, 'archiveOutputs'>>(ARCHIVE_
 const local = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
 const regular = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const courtesy = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
-
 const asking = proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP_OPTIONS);
 
 /** Since the second release: histories before it settle a cancelled task first. */

@@ -37,14 +37,18 @@ const lockThem: Statement = {
   text: 'SELECT 1 FROM outputs WHERE id = ANY ($1) OR task_id = $2 ORDER BY id FOR UPDATE',
 };
 
-/** Deletes outputs of an account; those that are gone already stay as they are. @param now milliseconds since 1970. */
+/**
+ * Deletes outputs of an account; those that are gone already stay as they are. The caller has locked them, by a
+ * statement before (lockOutputs), for the reason given at `lockThem`.
+ *
+ * @param now milliseconds since 1970.
+ */
 export async function deleteAccountOutputs(
   transaction: Queryable,
   accountId: string,
   outputIds: readonly string[],
   now: number,
 ): Promise<void> {
-  await transaction.query(lockThem, [outputIds, null]);
   await transaction.query(deleteStatement, [outputIds, null, accountId, new Date(now)]);
 }
 

@@ -6,6 +6,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import { openEventSource } from '../http/event-source.ts';
 import type { ApiTask } from '../support/api-client.ts';
+import { GIVE_UP_MS } from '../support/until.ts';
 
 const REDELIVERIES = 12;
 
@@ -27,7 +28,7 @@ describe('a task that is watched', { concurrency: true }, () => {
 
   /** Asks without a pause, so that whatever is asked for next meets a delivery that is just closing. */
   async function untilDelivered(taskId: string, attempts: number): Promise<ApiTask> {
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + GIVE_UP_MS;
     for (;;) {
       const { data } = (await account.client.get(taskId)).body;
       if (data.callback?.state === 'delivered' && data.callback.attempts === attempts) return data;

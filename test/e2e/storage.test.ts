@@ -6,7 +6,7 @@ import { promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
 import { listStored } from '../http/stored-outputs.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '../support/darkroom-with-upstreams.ts';
+import { until } from '../support/until.ts';
 
 describe('a promotion in a whole Darkroom', () => {
   let darkroom: Darkroom;
@@ -28,7 +28,7 @@ describe('a promotion in a whole Darkroom', () => {
 
     const decisions = answers.map(({ body }) => body.data as unknown as { accepted: readonly string[] });
     assert.equal(decisions.filter(({ accepted }) => accepted.length === 1).length, 1);
-    await until(20_000, 'the output is not persistent', async () => {
+    await until('the output is persistent', async () => {
       const [item] = (await listStored({ client })).items;
       return item?.storage_tier === 'persistent' && item.status === 'available' && item.retainUntil === 0;
     });
@@ -50,7 +50,7 @@ describe('a promotion in a whole Darkroom', () => {
     for (const id of ['expire-outputs', 'sweep-deleted', 'sweep-unnamed', 'meter-storage']) {
       const handle = darkroom.temporal.schedule.getHandle(`darkroom-${id}`);
       await handle.trigger();
-      await until(30_000, `${id} has not ended well`, async () => {
+      await until(`${id} ends well`, async () => {
         const { info } = await handle.describe();
         const [action] = info.recentActions;
         if (action === undefined) return false;

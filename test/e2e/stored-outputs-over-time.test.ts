@@ -27,9 +27,9 @@ import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { listStored, serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
 import { body } from '../tasks/task-room.ts';
-import { until } from '../support/darkroom-with-upstreams.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
+import { until } from '../support/until.ts';
 
 // The worker in this process tells of its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -96,10 +96,11 @@ describe('what is stored', () => {
     }
   }
 
+  /** A stored output, and the end of its retention in milliseconds since 1970. */
   async function stored(account: ServedAccount): Promise<{ taskId: string; id: string; key: string; end: number }> {
     const { taskId, id } = await storeOutput(served, account, randomBytes(100));
     const [item] = (await listStored(account, `?taskId=${taskId}`)).items;
-    return { taskId, id, key: `outputs/${taskId}/1`, end: (item?.retainUntil ?? NaN) * 1000 - Date.now() };
+    return { taskId, id, key: `outputs/${taskId}/1`, end: (item?.retainUntil ?? NaN) * 1000 };
   }
 
   async function goneOf(id: string): Promise<unknown> {
@@ -116,25 +117,25 @@ describe('what is stored', () => {
     const { id, key, end } = await stored(account);
 
     // The last URL that anyone can be given.
-    const [last] = (await app.later(end - 1_000, () => listStored(account))).items;
+    const [last] = (await app.at(end - 1, () => listStored(account))).items;
     const url = last?.url ?? '';
-    const urlEnd = (last?.expireAt ?? 0) * 1000 - Date.now();
+    const urlEnd = (last?.expireAt ?? 0) * 1000;
 
-    await app.later(end + 5_000, async () => {
+    await app.at(end, async () => {
       await expire();
       await sweep();
       assert.deepEqual((await listStored(account)).items, []);
       assert.equal((await fetch(url)).status, 200);
     });
-    await app.later(urlEnd - 5_000, async () => {
+    await app.at(urlEnd - 1, async () => {
       await expire();
       await sweep();
       assert.equal((await fetch(url)).status, 200);
       assert.equal(await isStored(key), true);
     });
-    await app.later(urlEnd + 1_000, async () => assert.equal((await fetch(url)).status, 403));
+    await app.at(urlEnd, async () => assert.equal((await fetch(url)).status, 403));
 
-    await app.later(end + 38 * MINUTE_MS, async () => {
+    await app.at(end + 38 * MINUTE_MS, async () => {
       assert.ok((await expire()).outputs >= 1);
       assert.equal((await expire()).outputs, 0);
       assert.deepEqual(await goneOf(id), { reason: 'expired', isAtItsEnd: true, isErased: false });
@@ -150,12 +151,12 @@ describe('what is stored', () => {
     const { id, key, end } = await stored(account);
     await account.client.send('POST', '/v1/storages/promote', [id]);
     launcher.wake();
-    await until(20_000, 'the output is not persistent', async () => {
+    await until('the output is persistent', async () => {
       const [item] = (await listStored(account)).items;
       return item?.storage_tier === 'persistent';
     });
 
-    await app.later(end + 30 * DAY_MS, async () => {
+    await app.at(end + 30 * DAY_MS, async () => {
       await expire();
       await sweep();
       await sweep('unnamed');
@@ -294,7 +295,7 @@ describe('what is stored', () => {
 
     await app.later(3 * MINUTE_MS, async () => {
       assert.equal((await expire()).requested, 1);
-      await until(20_000, 'the output is not persistent', async () => {
+      await until('the output is persistent', async () => {
         const [item] = (await listStored(account)).items;
         return item?.storage_tier === 'persistent' && item.status === 'available';
       });
@@ -309,6 +310,7 @@ describe('what is stored', () => {
     assert.equal(item?.storage_tier, 'persistent');
     assert.equal((await readAccount(served.room.database, account.id)).availableMicroUsd, 0n);
 
+    const start = Date.now();
     const first = await app.later(8 * DAY_MS, meter);
     assert.ok(first.days >= 8);
     assert.deepEqual(await app.later(8 * DAY_MS, meter), { days: 0, returned: 0 });
@@ -316,6 +318,6 @@ describe('what is stored', () => {
 
     const [returned] = (await listStored(account)).items;
     assert.equal(returned?.storage_tier, 'temp');
-    assert.ok((returned?.retainUntil ?? 0) * 1000 >= Date.now() + 15 * DAY_MS - MINUTE_MS);
+    assert.ok((returned?.retainUntil ?? 0) * 1000 >= start + 15 * DAY_MS - 1_000);
   });
 });

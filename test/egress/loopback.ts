@@ -22,10 +22,10 @@ const KEY = readFileSync(new URL('fixtures/receiver-test-key.pem', import.meta.u
 export const CERTIFICATE = readFileSync(new URL('fixtures/receiver-test-certificate.pem', import.meta.url), 'utf8');
 
 /** Long enough never to be met by what is expected to answer. */
-export const AMPLE_MS = 20_000;
+export const AMPLE_MS = 60_000;
 
 /** A broken deadline shows as a failure, not as a run that never ends. */
-export const BOUNDED = { timeout: 60_000 };
+export const BOUNDED = { timeout: 180_000 };
 
 /** A server that listens, and what reached it. */
 export interface Listening {

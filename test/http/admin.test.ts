@@ -7,6 +7,7 @@ import { settleTask } from '../../src/tasks/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { until } from '../support/until.ts';
 import { PRICE, body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
@@ -209,14 +210,8 @@ describe('accounts', () => {
 });
 
 /** What a key may is remembered for a second. */
-async function untilStatus(client: ApiClient, status: number): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while ((await client.send('GET', '/v1/account')).status !== status) {
-    assert.ok(Date.now() < deadline, `never answered ${status}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 50);
-    });
-  }
+function untilStatus(client: ApiClient, status: number): Promise<void> {
+  return until(`the answer is ${status}`, async () => (await client.send('GET', '/v1/account')).status === status);
 }
 
 describe('money', () => {

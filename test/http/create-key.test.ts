@@ -1,23 +1,10 @@
 /** `POST /v1/account/keys`: what it makes, and what it refuses. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { ApiClient } from '../support/api-client.ts';
-import { KEYS, ask, list, make as makeKey, works } from './keys-client.ts';
-import { serveApp } from './serve.ts';
-import type { ServedAccount, ServedApp } from './serve.ts';
+import { after, describe, it } from 'node:test';
+import { KEYS, START, ask, list, openKeyRoom, works } from './keys-client.ts';
 
-const START = Date.parse('2027-03-01T12:00:00Z');
-
-let served: ServedApp;
-let account: ServedAccount;
-let nowMs = START;
-before(async () => {
-  served = await serveApp({ now: () => nowMs });
-  account = await served.newAccount();
-});
+const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
-
-const make = (client: ApiClient, rights?: Record<string, unknown>) => makeKey(served, client, rights);
 
 describe('making a key', () => {
   it('shows it once; it works at once, and is listed without its text', async () => {
@@ -116,8 +103,8 @@ describe('making a key', () => {
 
   it('ends at 100 keys that work, however many ask at once; replaced, ended and revoked ones do not count', async () => {
     const owner = await served.newAccount();
-    const ended = await make(owner.client, { expiresAt: nowMs / 1000 + 1 });
-    nowMs += 1_000;
+    const ended = await make(owner.client, { expiresAt: clock.nowMs / 1000 + 1 });
+    clock.nowMs += 1_000;
     const [revoked, replaced] = [await make(owner.client), await make(owner.client)];
     await ask(owner.client, 'DELETE', `${KEYS}/${revoked.id}`);
     await ask(owner.client, 'POST', `${KEYS}/${replaced.id}/rotate`);

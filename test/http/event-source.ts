@@ -2,6 +2,7 @@
  * A reader of server-sent events as the WHATWG standard describes one: lines, fields, an event at each empty line. It
  * keeps everything that came, comments too, which tests look at.
  */
+import { until } from '../support/until.ts';
 
 export interface ReceivedEvent {
   readonly id: string;
@@ -16,15 +17,13 @@ export interface EventSourceReader {
   readonly comments: readonly string[];
   /** Whether the server ended the stream. */
   readonly isOver: boolean;
-  /** Waits until so many events are there. @throws {Error} not in time, or the stream ended before. */
+  /** Waits until so many events are there. @throws {Error} they never come, or the stream ended before. */
   until(count: number): Promise<void>;
   /** Waits until the server has ended the stream. */
   ended(): Promise<void>;
   /** Goes away in the middle. */
   leave(): void;
 }
-
-const TIMEOUT_MS = 10_000;
 
 export async function openEventSource(
   url: string,
@@ -39,7 +38,7 @@ export async function openEventSource(
   const events: ReceivedEvent[] = [];
   const comments: string[] = [];
   let isOver = false;
-  const reading = read(response, events, comments)
+  void read(response, events, comments)
     .catch(() => undefined)
     .finally(() => {
       isOver = true;
@@ -53,32 +52,20 @@ export async function openEventSource(
       return isOver;
     },
     async until(count) {
-      await within(
-        () => events.length >= count,
-        () => !isOver,
-        `${count} events; there are ${events.length}`,
+      await until(
+        () => `${count} events; there are ${events.length}`,
+        () => {
+          if (events.length >= count) return true;
+          if (isOver) throw new Error(`the stream ended after ${events.length} events`);
+          return false;
+        },
       );
     },
     async ended() {
-      await Promise.race([
-        reading,
-        within(
-          () => isOver,
-          () => true,
-          'the end of the stream',
-        ),
-      ]);
+      await until('the end of the stream', () => isOver);
     },
     leave: () => gone.abort(),
   };
-}
-
-async function within(isDone: () => boolean, canStill: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + TIMEOUT_MS;
-  while (!isDone()) {
-    if (!canStill() || Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 async function read(response: Response, events: ReceivedEvent[], comments: string[]): Promise<void> {

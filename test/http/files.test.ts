@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/files/uploads.ts';
+import { until } from '../support/until.ts';
 import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { serveApp } from './serve.ts';
@@ -27,12 +28,12 @@ interface WireFile {
 let served: ServedApp;
 let account: ServedAccount;
 let picture: Buffer;
-/** How far the app's clock is ahead of the machine's. */
-let aheadMs = 0;
+/** Where the app's clock stands, in milliseconds since 1970; undefined: it goes with the machine's. */
+let standsAt: number | undefined;
 let folder: string;
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-uploads-'));
-  served = await serveApp({ now: () => Date.now() + aheadMs, environment: { STORE_URL: `file://${folder}` } });
+  served = await serveApp({ now: () => standsAt ?? Date.now(), environment: { STORE_URL: `file://${folder}` } });
   account = await served.newAccount();
   picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
     .png()
@@ -216,12 +217,9 @@ describe('an upload', () => {
   });
 
   /** Waits until so many files of the store are being written. */
-  async function untilUnfinished(count: number): Promise<void> {
-    const deadline = Date.now() + 10_000;
-    while ((await readdir(path.join(folder, '~partial'))).length !== count) {
-      assert.ok(Date.now() < deadline, `not ${count} in time`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+  function untilUnfinished(count: number): Promise<void> {
+    const partial = path.join(folder, '~partial');
+    return until(`${count} files are being written`, async () => (await readdir(partial)).length === count);
   }
 
   it('needs the scope storage:write, and a budget of its own kind', async () => {
@@ -317,37 +315,39 @@ describe('an uploaded file', () => {
 
   it('gets no new URL after 24 h, while those that it has live to their end', async () => {
     const { database } = served.room;
-    const expire = () => expireFiles(database, { now: Date.now() + aheadMs, urlGraceSeconds: 2_100 });
-    const first = fileOf(await sendRaw(picture));
+    const start = Date.now();
+    const expire = () => expireFiles(database, { now: standsAt ?? Date.now(), urlGraceSeconds: 2_100 });
     try {
-      aheadMs = 24 * HOUR_MS - 60_000;
+      standsAt = start;
+      const first = fileOf(await sendRaw(picture));
+      standsAt = start + 24 * HOUR_MS - 60_000;
       const last = (await read(first.id)).body.data as unknown as WireFile;
       assert.equal((await fetch(first.url)).status, 403, 'an old URL is over');
       const endMs = last.expireAt * 1000;
-      assert.ok(endMs > Date.now() + 24 * HOUR_MS && endMs <= Date.now() + 24.5 * HOUR_MS);
+      assert.ok(endMs > start + 24 * HOUR_MS && endMs <= start + 24.5 * HOUR_MS);
 
-      aheadMs = 24 * HOUR_MS + 1_000;
+      standsAt = start + 24 * HOUR_MS + 1_000;
       await expire();
       assert.equal((await read(first.id)).status, 404);
       assert.equal((await remove(first.id)).status, 404);
       assert.equal((await fetch(last.url)).status, 200);
 
-      aheadMs = endMs - Date.now() - 2_000;
+      standsAt = endMs - 1_000;
       await expire();
       assert.equal((await fetch(last.url)).status, 200, 'no URL dies before its end');
 
-      aheadMs = endMs - Date.now() + 1_000;
+      standsAt = endMs + 1_000;
       const response = await fetch(last.url);
       assert.equal(response.status, 403);
       assert.match(((await response.json()) as { message: string }).message, /GET \/v1\/files\/<id>/);
 
-      aheadMs = 25 * HOUR_MS;
+      standsAt = start + 25 * HOUR_MS;
       assert.ok((await expire()) > 0);
       assert.equal(await expire(), 0);
       const gone = 'SELECT gone_at IS NOT NULL AS "isGone" FROM files WHERE id = $1';
       assert.deepEqual(await served.room.rows(gone, first.id), [{ isGone: true }]);
     } finally {
-      aheadMs = 0;
+      standsAt = undefined;
     }
   });
 });

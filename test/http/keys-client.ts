@@ -1,10 +1,11 @@
 /**
- * `/v1/account/keys` as a client asks for it, shared by the tests of keys.
+ * `/v1/account/keys` as a client asks for it, of an app on a clock of its own, shared by the tests of keys.
  */
 import assert from 'node:assert/strict';
 import type { WireKey } from '../../src/wire/key.ts';
 import { ApiClient } from '../support/api-client.ts';
-import type { ServedApp } from './serve.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
 
 export const KEYS = '/v1/account/keys';
 
@@ -27,11 +28,36 @@ export async function list(client: ApiClient): Promise<readonly WireKey[]> {
   return (body.data as unknown as { keys: readonly WireKey[] }).keys;
 }
 
-/** Makes a key by HTTP and a client that uses it. */
-export async function make(served: ServedApp, client: ApiClient, rights: Record<string, unknown> = {}) {
-  const made = await ask(client, 'POST', KEYS, { name: 'made', scopes: ['tasks:read', 'tasks:write'], ...rights });
-  assert.equal(made.status, 200, made.message);
-  return { ...made.data, client: new ApiClient([served.url], made.data.key) };
+/** A key that was made by HTTP, and a client that uses it. */
+export type MadeKey = KeyAnswer['data'] & { readonly client: ApiClient };
+
+/** An app for the tests of one file, and an account of it. */
+export interface KeyRoom {
+  readonly served: ServedApp;
+  readonly account: ServedAccount;
+  /** The app's, in milliseconds since 1970; it stands still until a test moves it. */
+  readonly clock: { nowMs: number };
+  /** Makes a key by HTTP. */
+  make(client: ApiClient, rights?: Record<string, unknown>): Promise<MadeKey>;
+}
+
+/** Where the clock of a key room begins. */
+export const START = Date.parse('2027-03-01T12:00:00Z');
+
+/** Whoever calls closes the app. */
+export async function openKeyRoom(): Promise<KeyRoom> {
+  const clock = { nowMs: START };
+  const served = await serveApp({ now: () => clock.nowMs });
+  return {
+    served,
+    account: await served.newAccount(),
+    clock,
+    async make(client, rights = {}) {
+      const made = await ask(client, 'POST', KEYS, { name: 'made', scopes: ['tasks:read', 'tasks:write'], ...rights });
+      assert.equal(made.status, 200, made.message);
+      return { ...made.data, client: new ApiClient([served.url], made.data.key) };
+    },
+  };
 }
 
 /** Whether a key lets its holder in at all, whatever it may do then. */

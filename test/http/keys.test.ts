@@ -1,26 +1,13 @@
 /** Making keys with a key, revoking them, and never more than that key may itself. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import type { ApiClient } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
-import { KEYS, ask, list, make as makeKey, works } from './keys-client.ts';
-import { serveApp } from './serve.ts';
-import type { ServedAccount, ServedApp } from './serve.ts';
+import { KEYS, ask, list, openKeyRoom, works } from './keys-client.ts';
 
-const START = Date.parse('2027-03-01T12:00:00Z');
-
-let served: ServedApp;
-let account: ServedAccount;
-let nowMs = START;
-before(async () => {
-  served = await serveApp({ now: () => nowMs });
-  account = await served.newAccount();
-});
+const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
-
-const make = (client: ApiClient, rights?: Record<string, unknown>) => makeKey(served, client, rights);
 
 describe('a key', () => {
   it('makes none with more scopes, models, caps or lifetime than its own', async () => {
@@ -28,14 +15,14 @@ describe('a key', () => {
     const own = await make(owner.client, {
       scopes: ['keys:manage', 'tasks:write'],
       models: ['acme/pictures'],
-      expiresAt: nowMs / 1000 + 100,
+      expiresAt: clock.nowMs / 1000 + 100,
       spendCaps: { day: '1', total: '2' },
     });
     const within = {
       name: 'x',
       scopes: ['tasks:write'],
       models: ['acme/pictures'],
-      expiresAt: nowMs / 1000 + 100,
+      expiresAt: clock.nowMs / 1000 + 100,
       spendCaps: { day: '1', total: '2' },
     };
 
@@ -43,7 +30,7 @@ describe('a key', () => {
       [{ scopes: ['tasks:write', 'billing:read'] }, /lacks the scope billing:read/],
       [{ models: ['acme/pictures', 'acme/free'] }, /may not use the model acme\/free/],
       [{ models: undefined }, /may not use every model/],
-      [{ expiresAt: nowMs / 1000 + 101 }, /would live longer/],
+      [{ expiresAt: clock.nowMs / 1000 + 101 }, /would live longer/],
       [{ expiresAt: 0 }, /would live longer/],
       [{ expiresAt: undefined }, /would live longer/],
       [{ spendCaps: { day: '1.000001' } }, /may spend 1 USD a day/],
@@ -74,7 +61,7 @@ describe('a key', () => {
 
   it('changes none with more rights than its own, but always itself', async () => {
     const owner = await served.newAccount();
-    const limits = { models: ['acme/pictures'], expiresAt: nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
+    const limits = { models: ['acme/pictures'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
     const scopes = ['keys:manage', 'tasks:read'];
     const more = [
       await make(owner.client, { scopes: ['tasks:write'], ...limits }),
@@ -126,11 +113,11 @@ describe('a key', () => {
   });
 
   it('that expires is refused from that second on', async () => {
-    const made = await make(account.client, { expiresAt: nowMs / 1000 + 60 });
+    const made = await make(account.client, { expiresAt: clock.nowMs / 1000 + 60 });
 
-    nowMs += 59_999;
+    clock.nowMs += 59_999;
     assert.ok(await works(made.client));
-    nowMs += 1;
+    clock.nowMs += 1;
 
     assert.ok(!(await works(made.client)));
   });
@@ -144,7 +131,7 @@ describe('a key', () => {
     await served.http.keyUse.flush();
 
     const shown = (await list(owner.client)).find(({ id }) => id === made.id);
-    assert.equal(shown?.lastUsed, Math.floor(nowMs / 1000));
+    assert.equal(shown?.lastUsed, Math.floor(clock.nowMs / 1000));
   });
 
   it('uses its own models alone, each with all of its routes', async () => {

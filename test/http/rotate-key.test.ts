@@ -1,24 +1,12 @@
 /** `POST /v1/account/keys/{keyId}/rotate`, and the spend caps that go on counting through it. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { ApiClient } from '../support/api-client.ts';
 import { PRICE, body } from '../tasks/task-room.ts';
-import { KEYS, ask, list, make as makeKey, works } from './keys-client.ts';
-import { serveApp } from './serve.ts';
-import type { ServedAccount, ServedApp } from './serve.ts';
+import { KEYS, ask, list, openKeyRoom, works } from './keys-client.ts';
 
-const START = Date.parse('2027-03-01T12:00:00Z');
-
-let served: ServedApp;
-let account: ServedAccount;
-let nowMs = START;
-before(async () => {
-  served = await serveApp({ now: () => nowMs });
-  account = await served.newAccount();
-});
+const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
-
-const make = (client: ApiClient, rights?: Record<string, unknown>) => makeKey(served, client, rights);
 
 describe('rotating a key', () => {
   it('lets both work during the overlap, and the new one alone after it', async () => {
@@ -32,10 +20,10 @@ describe('rotating a key', () => {
       [old.name, old.scopes, old.models, 0],
     );
     const shown = (await list(account.client)).find(({ id }) => id === old.id);
-    assert.deepEqual([shown?.replacedBy, shown?.expiresAt], [made.data.id, Math.floor((nowMs + 120_000) / 1000)]);
-    nowMs += 119_999;
+    assert.deepEqual([shown?.replacedBy, shown?.expiresAt], [made.data.id, Math.floor((clock.nowMs + 120_000) / 1000)]);
+    clock.nowMs += 119_999;
     assert.deepEqual([await works(old.client), await works(fresh)], [true, true]);
-    nowMs += 1;
+    clock.nowMs += 1;
     assert.deepEqual([await works(old.client), await works(fresh)], [false, true]);
   });
 
@@ -47,9 +35,9 @@ describe('rotating a key', () => {
     await ask(account.client, 'POST', `${KEYS}/${other.id}/rotate`, { overlapSeconds: 0 });
 
     assert.ok(!(await works(other.client)));
-    nowMs += 86_399_999;
+    clock.nowMs += 86_399_999;
     assert.ok(await works(one.client));
-    nowMs += 1;
+    clock.nowMs += 1;
     assert.ok(!(await works(one.client)));
   });
 

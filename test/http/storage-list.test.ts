@@ -162,13 +162,13 @@ describe('the list of stored outputs', () => {
     const account = await served.newAccount();
     const { taskId, id } = await storeOutput(served, account);
     const [item] = (await listStored(account)).items;
-    const untilEnd = (item?.retainUntil ?? 0) * 1000 - Date.now();
+    const end = (item?.retainUntil ?? 0) * 1000;
 
-    await app.later(untilEnd - 2_000, async () => {
+    await app.at(end - 1, async () => {
       assert.equal((await listStored(account)).total, 1);
       assert.equal((await account.client.get(taskId)).body.data.output?.length, 1);
     });
-    await app.later(untilEnd, async () => {
+    await app.at(end, async () => {
       assert.equal((await listStored(account)).total, 0);
       const [gone] = (await listStored(account, '?status=deleted')).items;
       assert.deepEqual([gone?.id, gone?.status, gone?.url, gone?.expireAt], [id, 'deleted', '', 0]);

@@ -29,27 +29,27 @@ export interface StoredPage {
   readonly items: readonly StoredItem[];
 }
 
-/** The app on a clock that a test advances. */
+/** The app on a clock that a test advances; it stands still then, so that a slow machine does not move it on. */
 export interface AppWithClock {
   readonly served: ServedApp;
-  /** Runs at a moment ahead. */
+  /** Runs at a moment, in milliseconds since 1970. */
+  at<T>(moment: number, work: () => Promise<T>): Promise<T>;
+  /** Runs at a moment ahead, in milliseconds from now. */
   later<T>(ms: number, work: () => Promise<T>): Promise<T>;
 }
 
 export async function serveWithClock(): Promise<AppWithClock> {
-  let ahead = 0;
-  const served = await serveApp({ now: () => Date.now() + ahead });
-  return {
-    served,
-    async later(ms, work) {
-      ahead = ms;
-      try {
-        return await work();
-      } finally {
-        ahead = 0;
-      }
-    },
+  let standsAt: number | undefined;
+  const served = await serveApp({ now: () => standsAt ?? Date.now() });
+  const at: AppWithClock['at'] = async (moment, work) => {
+    standsAt = moment;
+    try {
+      return await work();
+    } finally {
+      standsAt = undefined;
+    }
   };
+  return { served, at, later: (ms, work) => at(Date.now() + ms, work) };
 }
 
 /** A finished task with one output, whose object is `outputs/<taskId>/1`. */

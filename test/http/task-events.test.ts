@@ -9,6 +9,7 @@ import { settleTask } from '../../src/tasks/settle.ts';
 import { addEvents, lockTask } from '../../src/tasks/timeline.ts';
 import type { NewEvent } from '../../src/tasks/timeline.ts';
 import { beginHandling } from '../../src/tasks/work.ts';
+import { until } from '../support/until.ts';
 import { body } from '../tasks/task-room.ts';
 import { openEventSource } from './event-source.ts';
 import type { EventSourceReader } from './event-source.ts';
@@ -64,12 +65,13 @@ async function list(taskId: string, query = ''): Promise<readonly WireEvent[]> {
 
 const typesOf = ({ events }: EventSourceReader): string[] => events.map(({ event }) => event);
 
-async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it never came to that');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+/** Waits until the app has so many streams open. */
+function untilStreams(count: number): Promise<void> {
+  const { eventStreams } = served.http;
+  return until(
+    () => `${count} streams; there are ${eventStreams.count()}`,
+    () => eventStreams.count() === count,
+  );
 }
 
 describe('the list of events', () => {
@@ -256,7 +258,7 @@ describe('the stream of events', () => {
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
     assert.equal(await response.text(), '');
-    await until(() => served.http.eventStreams.count() === 0);
+    await untilStreams(0);
   });
 
   it('comments after 15 s of silence, and not before', async () => {
@@ -274,7 +276,7 @@ describe('the stream of events', () => {
     served.http.eventStreams.keepAlive();
     nowMs += 1_000;
     served.http.eventStreams.keepAlive();
-    await until(() => stream.comments.length > 0);
+    await until('there is a comment', () => stream.comments.length > 0);
     served.http.eventStreams.keepAlive();
     await end(taskId);
     await stream.ended();
@@ -290,11 +292,11 @@ describe('the stream of events', () => {
     assert.equal(served.http.eventStreams.count(), 2);
 
     streams[0]?.leave();
-    await until(() => served.http.eventStreams.count() === 1);
+    await untilStreams(1);
     await begin(taskId);
     await streams[1]?.until(2);
     streams[1]?.leave();
-    await until(() => served.http.eventStreams.count() === 0);
+    await untilStreams(0);
   });
 
   it('cuts a client that does not read, and keeps nothing for it', async () => {
@@ -308,7 +310,7 @@ describe('the stream of events', () => {
     socket.write(
       `GET ${pathOf(taskId)} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${account.client.key}\r\n\r\n`,
     );
-    await until(() => served.http.eventStreams.count() === 1);
+    await untilStreams(1);
 
     // More than any system holds for a connection.
     const large = 'x'.repeat(200_000);
@@ -318,7 +320,7 @@ describe('the stream of events', () => {
         Array.from({ length: 10 }, () => ['restarted', { large }] as const),
       );
     }
-    await until(() => served.http.eventStreams.count() === 0);
+    await untilStreams(0);
     socket.resume();
     await closed;
   });

@@ -12,6 +12,7 @@ import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
+import { GIVE_UP_MS, until } from '../support/until.ts';
 import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
 import { createMany, createOne, judge } from './workload.ts';
@@ -57,31 +58,24 @@ describe('kill -9 with many tasks in flight', () => {
   });
 
   /** Waits until some of the round's work is at the provider, so that a kill meets it. */
-  const untilProviderIsBusy = async (round: string): Promise<void> => {
-    const deadline = Date.now() + 30_000;
-    for (;;) {
+  const untilProviderIsBusy = (round: string): Promise<void> =>
+    until(`the provider works on the ${round} round`, async () => {
       const submits = (await provider.readLog()).filter(
         (line) => line.kind === 'submit' && line.prompt?.includes(`marker-${round}-`),
       );
-      if (submits.length >= 6) return;
-      assert.ok(Date.now() < deadline, 'the provider got nothing to do');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  };
+      return submits.length >= 6;
+    });
 
   /** Waits until the worker finishes tasks again. */
   const untilSomeAreOver = async (accepted: readonly Accepted[]): Promise<void> => {
     await Promise.any(accepted.map(({ taskId }) => account.client.untilTerminal(taskId)));
   };
 
-  const untilApiAnswers = async (status: number): Promise<void> => {
-    const deadline = Date.now() + 20_000;
-    for (;;) {
+  const untilApiAnswers = (status: number): Promise<void> =>
+    until(`the api answers ${status}`, async () => {
       const answer = await account.client.get('tk-svc-00000000000000000000000000');
-      if (answer.status === status) return;
-      assert.ok(Date.now() < deadline, `the api answered ${answer.status}`);
-    }
-  };
+      return answer.status === status;
+    });
 
   it('loses nothing when the worker is killed mid-generation, twice', async (t) => {
     const accepted = await createMany(account, receiver, 'worker', TASKS);
@@ -132,9 +126,9 @@ describe('kill -9 with many tasks in flight', () => {
   });
 });
 
-/** Waits until accepted tasks stand in the outbox. @returns how many. */
+/** Asks without a pause until accepted tasks stand in the outbox, where they are for a moment only. @returns how many. */
 async function untilOutboxHolds(darkroom: Darkroom, wanted: number): Promise<number> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {
     const [row] = await darkroom.testDatabase.database.query<{ waiting: number }>({
       name: 'test_outbox',

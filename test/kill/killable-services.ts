@@ -35,7 +35,7 @@ export interface KillableServices {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 
 export async function startKillableServices(): Promise<KillableServices> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-kill-'));

@@ -8,6 +8,7 @@ import type { ApiTask } from '../support/api-client.ts';
 import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
+import { GIVE_UP_MS, until } from '../support/until.ts';
 
 /** The model of each kind, and whether a submit of it may be sent twice. */
 const KINDS = [
@@ -39,12 +40,12 @@ export async function createOne(
     input: { prompt: `${marker} a lake in the mountains [slow 1500]` },
     callback: { url: `${receiver.url}/ok` },
   };
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {
     const answer = await account.client.create(body, `${round}-${place}`).catch(() => undefined);
     if (answer?.status === 200) return { taskId: answer.body.data.taskId, ...kind, marker };
     if (answer !== undefined) assert.ok(answer.status >= 500, `refused: ${JSON.stringify(answer.body)}`);
-    if (Date.now() > deadline) throw new Error('no answer to a create within a minute');
+    if (Date.now() > deadline) throw new Error('no answer to a create');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
@@ -83,7 +84,7 @@ export async function judge(
   receiver: CallbackReceiver,
 ): Promise<Judgement> {
   const tasks: ApiTask[] = [];
-  for (const { taskId } of accepted) tasks.push(await account.client.untilTerminal(taskId, 120_000));
+  for (const { taskId } of accepted) tasks.push(await account.client.untilTerminal(taskId));
 
   for (const [place, task] of tasks.entries()) {
     const { isRepeatable, model } = accepted[place] ?? assert.fail();
@@ -121,19 +122,25 @@ export async function judge(
   };
 }
 
+/** Between two looks at the receiver's log, which is read whole. */
+const LOG_POLL_MS = 250;
+
 /** How often each task was called back, once every one was. */
 async function callbacksOf(receiver: CallbackReceiver, accepted: readonly Accepted[]): Promise<Map<string, number>> {
-  const deadline = Date.now() + 120_000;
-  for (;;) {
-    const counts = new Map(accepted.map(({ taskId }) => [taskId, 0]));
-    for (const { body } of await receiver.readLog()) {
-      const { taskId } = JSON.parse(body) as { taskId: string };
-      const count = counts.get(taskId);
-      if (count !== undefined) counts.set(taskId, count + 1);
-    }
-    const missing = [...counts].filter(([, count]) => count === 0);
-    if (missing.length === 0) return counts;
-    if (Date.now() > deadline) assert.fail(`${missing.length} callbacks never arrived: ${JSON.stringify(missing[0])}`);
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
+  let counts = new Map<string, number>();
+  const missing = (): readonly string[] => [...counts].flatMap(([taskId, count]) => (count === 0 ? [taskId] : []));
+  await until(
+    () => `every task is called back; these are not: ${missing().join(', ')}`,
+    async () => {
+      counts = new Map(accepted.map(({ taskId }) => [taskId, 0]));
+      for (const { body } of await receiver.readLog()) {
+        const { taskId } = JSON.parse(body) as { taskId: string };
+        const count = counts.get(taskId);
+        if (count !== undefined) counts.set(taskId, count + 1);
+      }
+      return missing().length === 0;
+    },
+    LOG_POLL_MS,
+  );
+  return counts;
 }

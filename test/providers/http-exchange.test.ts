@@ -23,7 +23,7 @@ async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = 
       headers: { authorization: 'Bearer key' },
       body: { some: 'thing' },
       signal: new AbortController().signal,
-      timeoutMs: 10_000,
+      timeoutMs: 60_000,
       maxBytes: 1_000,
       onFreshConnection: true,
       ...changes,
@@ -34,7 +34,7 @@ async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = 
   }
 }
 
-describe('an exchange with a provider', { timeout: 30_000 }, () => {
+describe('an exchange with a provider', { timeout: 180_000 }, () => {
   it('sends the body as JSON to the path, and reads JSON back', async () => {
     const answer = await ask((request, response) => {
       let text = '';

@@ -17,6 +17,7 @@ import type { LogLine } from '../support/test-provider/log.ts';
 import { drawPicture } from '../support/test-provider/picture.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
+import { until } from '../support/until.ts';
 import { describeJobs } from './job-contract.ts';
 import { freePort, withSilentServer } from './unreachable-places.ts';
 
@@ -31,7 +32,7 @@ export interface ContractSubject {
 /** What a test works with; the adapter's own tests use it too. */
 export interface ContractBench {
   readonly provider: Provider;
-  /** The same adapter, with a time-out of 200 ms. */
+  /** The same adapter, with a time-out of one second. */
   readonly impatient: Provider;
   request(prompt: string, upstream?: Partial<UpstreamBinding>): GenerationRequest;
   /** The lines about one prompt. */
@@ -46,21 +47,21 @@ const KEY = 'key-that-must-stay-secret';
 const MARK = 'words of a private prompt';
 const PROVIDER_TEXTS = ['nobody may pass on', 'not to be passed on', 'CUDA out of memory'];
 /** Something waits for ever only if the code is wrong; this ends the wait. */
-const PATIENCE_MS = 20_000;
+const PATIENCE = { timeout: 180_000 };
 
 const never = new AbortController().signal;
 const call = { signal: never };
 
 /** Runs the suite for one adapter; `more` adds the tests that only its protocol needs. */
 export function describeProviderContract(subject: ContractSubject, more?: (bench: ContractBench) => void): void {
-  describe(`the ${subject.protocol} adapter`, { timeout: 60_000 }, () => {
+  describe(`the ${subject.protocol} adapter`, PATIENCE, () => {
     let far: TestProvider;
     let logged: string[] = [];
     const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
     const secrets = createSecretSource({ MAIN: KEY, REVOKED: 'revoked-key' });
     const bench: ContractBench = {
       provider: subject.create({ secrets, logger }),
-      impatient: subject.create({ secrets, logger, timeoutMs: 200 }),
+      impatient: subject.create({ secrets, logger, timeoutMs: 1_000 }),
       request: (prompt, upstream = {}) => ({
         taskId: newTaskId(),
         upstream: {
@@ -86,13 +87,10 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
         }
         return error;
       },
-      async untilLogged(prompt, kind) {
-        const deadline = Date.now() + PATIENCE_MS;
-        while (!(await bench.linesOf(prompt)).some((line) => line.kind === kind)) {
-          assert.ok(Date.now() < deadline, `the provider never logged ${kind}`);
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-      },
+      untilLogged: (prompt, kind) =>
+        until(`the provider logs ${kind}`, async () =>
+          (await bench.linesOf(prompt)).some((line) => line.kind === kind),
+        ),
     };
     const { provider, request, caught, linesOf } = bench;
 
@@ -103,12 +101,13 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     const generate = async (work: GenerationRequest): Promise<readonly ProducedFile[]> => {
       const submission = await provider.submit(work, call);
       if (submission.kind === 'done') return submission.files;
-      const deadline = Date.now() + PATIENCE_MS;
-      for (;;) {
+      let files: readonly ProducedFile[] = [];
+      await until('the job is done', async () => {
         const state = await provider.poll(work, submission.jobId, call);
-        if (state.kind === 'done') return state.files;
-        assert.ok(Date.now() < deadline, 'the job never ended');
-      }
+        if (state.kind === 'done') ({ files } = state);
+        return state.kind === 'done';
+      });
+      return files;
     };
 
     const refused = async (work: GenerationRequest): Promise<ProviderRefusal> => {

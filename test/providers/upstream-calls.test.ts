@@ -34,7 +34,7 @@ async function submit(answer: RequestListener, times = 1): Promise<unknown> {
   }
 }
 
-describe('a submit to an upstream', { timeout: 30_000 }, () => {
+describe('a submit to an upstream', { timeout: 180_000 }, () => {
   it('goes over a connection of its own each time, so that no dead one swallows it', async () => {
     const ports = new Set<number | undefined>();
     await submit((request, response) => {

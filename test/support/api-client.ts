@@ -2,6 +2,8 @@
  * A client as a user would write one: plain HTTPS calls and nothing of our code. It keeps the status and the headers,
  * which tests look at.
  */
+import { until } from './until.ts';
+
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -37,8 +39,6 @@ export interface ApiTask {
   readonly billing: { readonly held: string; readonly captured: string; readonly released: string };
   readonly callback?: { readonly state: string; readonly attempts: number; readonly nextAttempt: number };
 }
-
-const POLL_MS = 50;
 
 export class ApiClient {
   readonly #urls: readonly string[];
@@ -78,19 +78,23 @@ export class ApiClient {
     return this.send('GET', `/v1/tasks/${taskId}`);
   }
 
-  /** Polls until a task satisfies the condition. @throws {Error} it does not in time. */
-  async until(taskId: string, condition: (task: ApiTask) => boolean, timeoutMs = 60_000): Promise<ApiTask> {
-    const deadline = Date.now() + timeoutMs;
-    for (;;) {
-      const { status, body } = await this.get(taskId);
-      if (status === 200 && condition(body.data)) return body.data;
-      if (Date.now() > deadline) throw new Error(`in ${timeoutMs} ms: ${JSON.stringify(body)}`);
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
+  /** Polls until a task satisfies the condition. @throws {Error} it never does; with the last answer. */
+  async until(taskId: string, condition: (task: ApiTask) => boolean): Promise<ApiTask> {
+    let answer = await this.get(taskId);
+    const isSo = (): boolean => answer.status === 200 && condition(answer.body.data);
+    await until(
+      () => `another ${taskId} than ${JSON.stringify(answer.body)}`,
+      async () => {
+        if (isSo()) return true;
+        answer = await this.get(taskId);
+        return isSo();
+      },
+    );
+    return answer.body.data;
   }
 
   /** Polls until a task is over. */
-  untilTerminal(taskId: string, timeoutMs?: number): Promise<ApiTask> {
-    return this.until(taskId, (task) => task.status === 'success' || task.status === 'fail', timeoutMs);
+  untilTerminal(taskId: string): Promise<ApiTask> {
+    return this.until(taskId, (task) => task.status === 'success' || task.status === 'fail');
   }
 }

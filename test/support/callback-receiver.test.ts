@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ReceivedCallback } from './callback-receiver.ts';
 import { startCallbackReceiver } from './callback-receiver-process.ts';
 import type { CallbackReceiver } from './callback-receiver-process.ts';
+import { until } from './until.ts';
 
 describe('the callback receiver', () => {
   let receiver: CallbackReceiver;
@@ -50,12 +51,10 @@ describe('the callback receiver', () => {
     assert.equal(first?.method, 'POST');
     assert.equal(first?.body, 'body of /ok/first?x=1');
     assert.equal(first?.headers['content-type'], 'text/plain;charset=UTF-8');
-    const deadline = Date.now() + 10_000;
-    let hung: ReceivedCallback | undefined;
-    while (hung === undefined && Date.now() < deadline) {
-      hung = (await receiver.readLog()).find((entry) => entry.path === '/hang/x');
-    }
-    assert.equal(hung?.headers['x-test'], 'yes');
+    const hung = async (): Promise<ReceivedCallback | undefined> =>
+      (await receiver.readLog()).find((entry) => entry.path === '/hang/x');
+    await until('the request without an answer is written down', async () => (await hung()) !== undefined);
+    assert.equal((await hung())?.headers['x-test'], 'yes');
     socket.destroy();
     await once(socket, 'close');
   });

@@ -14,8 +14,10 @@ import { writeModelFiles } from './model-files.ts';
 import { startTestProvider } from './test-provider/process.ts';
 import type { LogLine } from './test-provider/log.ts';
 import type { TestProvider } from './test-provider/process.ts';
+import { until } from './until.ts';
 
-const POLL_MS = 50;
+/** Between two looks at a log, which is read whole. */
+const LOG_POLL_MS = 100;
 
 export class DarkroomWithUpstreams {
   readonly darkroom: Darkroom;
@@ -46,11 +48,12 @@ export class DarkroomWithUpstreams {
   }
 
   /** Waits until the provider was asked for something. */
-  async untilProvider(marker: string, kind: LogLine['kind'], timeoutMs = 20_000): Promise<void> {
-    await until(timeoutMs, `no ${kind} of ${marker} at the provider`, async () => {
+  async untilProvider(marker: string, kind: LogLine['kind']): Promise<void> {
+    const isThere = async (): Promise<boolean> => {
       const log = await this.providerLog(marker);
       return log.some((line) => line.kind === kind);
-    });
+    };
+    await until(`the provider has a ${kind} of ${marker}`, isThere, LOG_POLL_MS);
   }
 
   /** What reached the receiver for one task. */
@@ -60,8 +63,9 @@ export class DarkroomWithUpstreams {
   }
 
   /** Waits until a task was called back. @returns everything received for it so far. */
-  async untilCalledBack(taskId: string, timeoutMs = 20_000): Promise<readonly ReceivedCallback[]> {
-    await until(timeoutMs, `${taskId} was not called back`, async () => (await this.callbacksOf(taskId)).length > 0);
+  async untilCalledBack(taskId: string): Promise<readonly ReceivedCallback[]> {
+    const isThere = async (): Promise<boolean> => (await this.callbacksOf(taskId)).length > 0;
+    await until(`${taskId} is called back`, isThere, LOG_POLL_MS);
     return this.callbacksOf(taskId);
   }
 
@@ -112,14 +116,5 @@ export async function startDarkroomWithUpstreams(
     await Promise.all([provider.stop(), receiver.stop()]);
     await rm(modelsDir, { recursive: true, force: true });
     throw error;
-  }
-}
-
-/** Asks again and again until a condition holds. @throws {Error} it does not in time. */
-export async function until(timeoutMs: number, otherwise: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`in ${timeoutMs} ms: ${otherwise}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -9,8 +9,7 @@ import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { NativeConnection } from '@temporalio/worker';
-import { Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
@@ -18,10 +17,11 @@ import { topUp } from '../../src/billing/ledger.ts';
 import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
-import { SCHEDULE_IDS, ensureSchedules, prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
+import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/prepare-namespace.ts';
 import { createTestDatabase } from './test-database.ts';
 import type { TestDatabase } from './test-database.ts';
+import { createTestNamespace, temporalAddress } from './test-namespace.ts';
+import type { TestNamespace } from './test-namespace.ts';
 import { ApiClient } from './api-client.ts';
 
 export interface DarkroomOptions {
@@ -112,28 +112,26 @@ export class Darkroom {
   readonly testDatabase: TestDatabase;
   /** Everything that the processes logged. */
   readonly logFile: string;
-  readonly #connection: NativeConnection;
+  readonly #closeNamespace: () => Promise<void>;
   readonly #folder: string;
 
   constructor(parts: {
     apis: readonly Role[];
     workers: readonly Role[];
     urls: readonly string[];
-    namespace: string;
-    temporal: Client;
+    namespace: TestNamespace;
     testDatabase: TestDatabase;
     logFile: string;
-    connection: NativeConnection;
     folder: string;
   }) {
     this.apis = parts.apis;
     this.workers = parts.workers;
     this.urls = parts.urls;
-    this.namespace = parts.namespace;
-    this.temporal = parts.temporal;
+    this.namespace = parts.namespace.name;
+    this.temporal = parts.namespace.client;
     this.testDatabase = parts.testDatabase;
     this.logFile = parts.logFile;
-    this.#connection = parts.connection;
+    this.#closeNamespace = parts.namespace.close;
     this.#folder = parts.folder;
   }
 
@@ -178,7 +176,7 @@ export class Darkroom {
           .catch(() => undefined),
       ),
     );
-    await this.#connection.close();
+    await this.#closeNamespace();
     await this.testDatabase.close();
     if (process.env['DARKROOM_TEST_KEEP'] === undefined) await rm(this.#folder, { recursive: true, force: true });
     const collapsed = roles.find((role) => role.collapse !== undefined);
@@ -186,25 +184,13 @@ export class Darkroom {
   }
 }
 
-/** The address of the run's Temporal server. */
-export function temporalAddress(): string {
-  const address = process.env['DARKROOM_TEST_TEMPORAL_ADDRESS'];
-  if (address === undefined) throw new Error('no test services: run this file with npm test -- <file>');
-  return address;
-}
-
 /** Starts a Darkroom; whoever calls stops it. */
 export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
   const testDatabase = await createTestDatabase(undefined, options.databaseServer);
-  const namespace = `test-${randomBytes(6).toString('hex')}`;
   const address = options.temporalAddress ?? temporalAddress();
-  const connection = await NativeConnection.connect({ address });
-  const temporalConfig = { address, namespace, apiKey: undefined, tls: undefined };
-  await prepareNamespace(connection, temporalConfig, silentLogger());
-  const temporal = new Client({ connection, namespace });
-  await whenNamespaceIsKnown(temporal);
-  await ensureSchedules(temporal);
+  const namespace = await createTestNamespace(address);
+  await ensureSchedules(namespace.client);
 
   const logFile = path.join(folder, 'log');
   const base: NodeJS.ProcessEnv = {
@@ -212,7 +198,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     HOME: process.env['HOME'],
     DATABASE_URL: testDatabase.url,
     TEMPORAL_ADDRESS: address,
-    TEMPORAL_NAMESPACE: namespace,
+    TEMPORAL_NAMESPACE: namespace.name,
     STORE_URL: `file://${path.join(folder, 'store')}`,
     URL_SIGNING_KEY: randomBytes(24).toString('hex'),
     ENCRYPTION_KEY: randomBytes(24).toString('hex'),
@@ -236,10 +222,8 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     workers,
     urls,
     namespace,
-    temporal,
     testDatabase,
     logFile,
-    connection,
     folder,
   });
   try {
@@ -249,18 +233,4 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     throw error;
   }
   return darkroom;
-}
-
-/** A namespace just made is not known to every part of the server at once. */
-async function whenNamespaceIsKnown(temporal: Client): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    try {
-      await temporal.workflow.count();
-      return;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
 }

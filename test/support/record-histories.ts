@@ -15,10 +15,11 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 import { TASK_QUEUES, promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
-import { startDarkroomWithUpstreams, until } from './darkroom-with-upstreams.ts';
+import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { TestAccount } from './darkroom.ts';
 import { startServices } from './services.ts';
+import { until } from './until.ts';
 
 interface Recording {
   /** The file's name, without its ending. */
@@ -134,7 +135,7 @@ async function keptWorkflow(account: TestAccount, taskId: string, { keeps }: Rec
   const [output] = (await account.client.get(taskId)).body.data.output ?? [];
   const outputId = output?.id ?? '';
   await account.client.send('POST', '/v1/storages/promote', [outputId]);
-  await until(20_000, 'the output is not persistent', async () => {
+  await until('the output is persistent', async () => {
     const { body } = await account.client.send('GET', '/v1/storages?storage_tier=persistent');
     return (body.data as unknown as { total: number }).total === 1;
   });

@@ -24,7 +24,7 @@ export interface TestServices {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** Starts both; whoever calls must call `stop`, also after a failure of its own. */
 export async function startServices(

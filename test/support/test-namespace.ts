@@ -7,7 +7,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
-import { temporalAddress } from './darkroom.ts';
+import { until } from './until.ts';
 
 export interface TestNamespace {
   readonly name: string;
@@ -16,24 +16,29 @@ export interface TestNamespace {
   close(): Promise<void>;
 }
 
-/** A namespace just made is not known to every part of the server at once. */
-const KNOWN_WITHIN_MS = 20_000;
+/** The address of the run's Temporal server. */
+export function temporalAddress(): string {
+  const address = process.env['DARKROOM_TEST_TEMPORAL_ADDRESS'];
+  if (address === undefined) throw new Error('no test services: run this file with npm test -- <file>');
+  return address;
+}
 
-/** Makes a namespace with our search attributes, and waits until it can be used. */
-export async function createTestNamespace(): Promise<TestNamespace> {
+/**
+ * Makes a namespace with our search attributes, and waits until it can be used.
+ *
+ * @param address of a Temporal server; default: the run's.
+ */
+export async function createTestNamespace(address = temporalAddress()): Promise<TestNamespace> {
   const name = `test-${randomBytes(6).toString('hex')}`;
-  const address = temporalAddress();
   const connection = await NativeConnection.connect({ address });
   await prepareNamespace(connection, { address, namespace: name, apiKey: undefined, tls: undefined }, silentLogger());
   const client = new Client({ connection, namespace: name, identity: 'test' });
-  const deadline = Date.now() + KNOWN_WITHIN_MS;
-  for (;;) {
-    try {
-      await client.workflow.count();
-      return { name, connection, client, close: () => connection.close() };
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
+  // A namespace just made is not known to every part of the server at once.
+  await until(`the namespace ${name} is known`, () =>
+    client.workflow.count().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return { name, connection, client, close: () => connection.close() };
 }

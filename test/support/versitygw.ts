@@ -10,14 +10,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findFreePort } from '../../src/embedded/ports.ts';
+import { until } from './until.ts';
 
 const VERSION = 'v1.8.0';
 const MODULE = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;
 const BUILD_TIMEOUT_MS = 15 * 60_000;
-const START_TIMEOUT_MS = 15_000;
 // Somebody may take the free port between our look and the server's: then another one.
 const START_ATTEMPTS = 3;
 
@@ -120,21 +119,17 @@ async function launch(
   }
 }
 
-async function waitForHealth(url: string, child: ChildProcess): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline) {
+function waitForHealth(url: string, child: ChildProcess): Promise<void> {
+  return until('it gives a sign of life', () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('it ended');
-    const isHealthy = await fetch(url).then(
+    return fetch(url).then(
       async (answer) => {
         await answer.arrayBuffer();
         return answer.ok;
       },
       () => false,
     );
-    if (isHealthy) return;
-    await delay(50);
-  }
-  throw new Error('it gave no sign of life');
+  });
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

@@ -13,6 +13,7 @@ import { addEvent, addEvents, lockTask } from '../../src/tasks/timeline.ts';
 import type { TaskEvent } from '../../src/tasks/timeline.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { adminUrl } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -67,12 +68,12 @@ function listen(taskId: TaskId, from = 0, on: EventFeed = feed): Listening {
 const seqs = ({ events }: Listening): number[] => events.map(({ seq }) => seq);
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, place) => place + 1);
 
-async function until(condition: () => boolean, timeoutMs = 15_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it never came to that');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+/** Waits until a listener has been brought so many events. */
+function untilBrought(count: number, { events }: Listening): Promise<void> {
+  return until(
+    () => `${count} events; there are ${events.length}`,
+    () => events.length >= count,
+  );
 }
 
 describe('listening to a task', () => {
@@ -82,7 +83,7 @@ describe('listening to a task', () => {
     await happen(taskId);
     await happen(taskId, 'erased');
 
-    await until(() => listening.events.length === 3);
+    await untilBrought(3, listening);
     listening.stop();
 
     assert.deepEqual(
@@ -102,7 +103,7 @@ describe('listening to a task', () => {
     const listening = listen(taskId, 2);
     await happen(taskId);
 
-    await until(() => listening.events.length === 1);
+    await untilBrought(1, listening);
     listening.stop();
 
     assert.deepEqual(seqs(listening), [3]);
@@ -111,12 +112,12 @@ describe('listening to a task', () => {
   it('brings several listeners the same, and one that stopped nothing more', async () => {
     const taskId = await newTask();
     const [first, second, gone] = [listen(taskId), listen(taskId), listen(taskId)];
-    await until(() => gone.events.length === 1);
+    await untilBrought(1, gone);
     gone.stop();
     gone.stop();
     await happen(taskId);
 
-    await until(() => first.events.length === 2 && second.events.length === 2);
+    await Promise.all([untilBrought(2, first), untilBrought(2, second)]);
     first.stop();
     second.stop();
 
@@ -137,13 +138,13 @@ describe('listening to a task', () => {
     await written.reached;
     for (let time = 0; time < 3; time++) {
       await happen(late);
-      await until(() => ofLate.events.length === time + 1);
+      await untilBrought(time + 1, ofLate);
     }
     assert.deepEqual(seqs(ofEarly), []);
     mayCommit.reach();
     await held;
 
-    await until(() => ofEarly.events.length === 1);
+    await untilBrought(1, ofEarly);
     ofEarly.stop();
     ofLate.stop();
 
@@ -168,7 +169,9 @@ describe('listening to a task', () => {
       }),
     );
 
-    await until(() => listeners.every(({ listening }) => listening.events.at(-1)?.seq === EVENTS + 1));
+    const isAtItsEnd = ({ listening }: (typeof listeners)[number]): boolean =>
+      listening.events.at(-1)?.seq === EVENTS + 1;
+    await until('every listener has the last event', () => listeners.every(isAtItsEnd));
 
     for (const { from, listening } of listeners) {
       listening.stop();
@@ -188,7 +191,7 @@ describe('listening to a task', () => {
     });
     const listening = listen(taskId);
 
-    await until(() => listening.events.length >= 2_501);
+    await untilBrought(2_501, listening);
     listening.stop();
 
     assert.deepEqual(seqs(listening), upTo(2_501));
@@ -212,17 +215,17 @@ describe('the feed itself', () => {
     const taskId = await newTask();
 
     const listening = [listen(taskId, 0, idle), listen(taskId, 0, busy)];
-    await until(() => asked.idle >= 2);
+    await until('the idle one asks', () => asked.idle >= 2);
     listening[0]?.stop();
     const askedBefore = asked.idle;
     const busyBefore = asked.busy;
-    await until(() => asked.busy >= busyBefore + 4);
+    await until('the busy one goes on asking', () => asked.busy >= busyBefore + 4);
     assert.equal(asked.idle, askedBefore);
 
     // Whoever listens again gets what happened meanwhile.
     await happen(taskId);
     const again = listen(taskId, 1, idle);
-    await until(() => again.events.length === 1);
+    await untilBrought(1, again);
     idle.close();
     busy.close();
     await Promise.all([idleDatabase.close(), busyDatabase.close()]);
@@ -234,25 +237,25 @@ describe('the feed itself', () => {
     const own = createEventFeed({ database, logger: silentLogger() });
     const taskId = await newTask();
     const listening = listen(taskId, 0, own);
-    await until(() => listening.events.length === 1);
+    await untilBrought(1, listening);
 
     proxy.cut();
     await happen(taskId);
     await happen(taskId);
-    await until(() => proxy.refused > 0);
+    await until('the feed meets the cut', () => proxy.refused > 0);
     // One that comes while it is away, and whom a poll has failed to bring up to date.
     const other = await newTask();
     const late = listen(other, 0, own);
     const refused = proxy.refused;
-    await until(() => proxy.refused > refused);
+    await until('the feed meets the cut again', () => proxy.refused > refused);
     assert.deepEqual([seqs(listening), seqs(late)], [[1], []]);
     proxy.mend();
 
-    await until(() => late.events.length === 1);
+    await untilBrought(1, late);
 
-    await until(() => listening.events.length === 3);
+    await untilBrought(3, listening);
     await happen(taskId);
-    await until(() => listening.events.length === 4);
+    await untilBrought(4, listening);
     assert.deepEqual(seqs(listening), [1, 2, 3, 4]);
     own.close();
     await database.close();
@@ -265,7 +268,7 @@ describe('the feed itself', () => {
     const listening = [listen(taskId, 0, own), listen(taskId, 0, own)];
     own.close();
     const late = listen(taskId, 0, own);
-    await until(() => late.ends > 0);
+    await until('the late one is told of the end', () => late.ends > 0);
 
     assert.deepEqual(
       [...listening, late].map(({ ends }) => ends),

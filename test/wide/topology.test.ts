@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
@@ -16,10 +15,9 @@ import { DYNAMIC_CONFIG, startTopology } from '../deploy/native-topology.ts';
 import type { Topology } from '../deploy/native-topology.ts';
 import { obtainTemporalPrograms, whyNoTemporalPrograms } from '../deploy/temporal-programs.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { until } from '../support/until.ts';
 
 const [, VERSION] = composeImage('temporal');
-/** Visibility is eventual. */
-const LIST_TIMEOUT_MS = 30_000;
 
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 const reason = whyNoTemporalPrograms(VERSION) || (hasPsql ? false : 'psql is not on the PATH');
@@ -81,14 +79,14 @@ describe('the topology of docker-compose.yml', { skip: reason }, () => {
     assert.deepEqual(verified, { holds: true, violations: [] });
   });
 
-  async function listWorkflows(query: string): Promise<string[]> {
+  /** The workflows that a query lists, once there is one: visibility is eventual. */
+  async function listWorkflows(query: string): Promise<readonly string[]> {
     const client = new Client({ connection, namespace: topology.namespace });
-    const deadline = Date.now() + LIST_TIMEOUT_MS;
-    for (;;) {
-      const found: string[] = [];
+    const found: string[] = [];
+    await until(`${query} lists a workflow`, async () => {
       for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
-      if (found.length > 0 || Date.now() > deadline) return found;
-      await delay(200);
-    }
+      return found.length > 0;
+    });
+    return found;
   }
 });

@@ -17,6 +17,7 @@ import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/contracts.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
+import { until } from '../support/until.ts';
 
 // Most of what is scripted here fails on purpose, and the worker warns of each.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -221,14 +222,11 @@ export class LabTask {
   }
 
   /** Waits until the history has an event that satisfies the condition. */
-  async untilEvent(condition: (event: HistoryEvent) => boolean): Promise<void> {
-    const deadline = Date.now() + 20_000;
-    for (;;) {
+  untilEvent(condition: (event: HistoryEvent) => boolean): Promise<void> {
+    return until('the history has the event', async () => {
       const { events } = await this.handle.fetchHistory();
-      if (events?.some(condition)) return;
-      if (Date.now() > deadline) throw new Error('the history never had that event');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+      return events?.some(condition) === true;
+    });
   }
 }
 

@@ -2,6 +2,7 @@
 import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
 import { readOperatorCosts } from '../../billing/operator-costs.ts';
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
+import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import { presentOperatorCosts } from '../../wire/admin.ts';
 import { presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
@@ -67,9 +68,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation) {
           .option('from', { type: 'string', describe: 'first UTC day, 2026-11-01; default: 30 days' })
           .option('to', { type: 'string', describe: 'last UTC day; default: today' }),
       onInstallation(async ({ from, to }, { database }) => {
-        const query = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-        const days = usageQueryOf(query, Date.now());
-        if ('problem' in days) throw new AdminError(`--${days.problem}`);
+        const days = readUsageQuery({ from, to });
         return presentOperatorCosts(days, await readOperatorCosts(database, days));
       }),
     )
@@ -87,17 +86,28 @@ export function usageCommand(command: Group, onInstallation: OnInstallation) {
         .option('to', { type: 'string', describe: 'last UTC day; default: today' })
         .option('group-by', { ...listOf(USAGE_GROUPS), describe: 'default: day' }),
     onInstallation(async ({ account, from, to, groupBy }, { database }) => {
-      const query = usageQueryOf(
-        {
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to }),
-          ...(groupBy === undefined ? {} : { groupBy: [...groupBy] }),
-        },
-        Date.now(),
-      );
-      if ('problem' in query) throw new AdminError(`--${query.problem}`);
+      const query = readUsageQuery({ from, to, groupBy });
       const accountId = await onlyAccount(database, account);
       return { account: accountId, ...presentUsage(query, await readUsage(database, accountId, query)) };
     }),
   );
+}
+
+/** The days asked for, and the groups. @throws {AdminError} no such days. */
+function readUsageQuery(options: {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly groupBy?: readonly UsageGroup[] | undefined;
+}): UsageQuery {
+  const { from, to, groupBy } = options;
+  const query = usageQueryOf(
+    {
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+      ...(groupBy === undefined ? {} : { groupBy: [...groupBy] }),
+    },
+    Date.now(),
+  );
+  if ('problem' in query) throw new AdminError(`--${query.problem}`);
+  return query;
 }

@@ -25,6 +25,17 @@ const IDS_EXAMPLE = {
 export function storageRoutes(http: HttpContext): readonly Route[] {
   const remove = async (accountId: string, outputIds: readonly string[]): Promise<StorageDecision> =>
     deleteOutputs(http.database, { accountId, outputIds, now: http.now() });
+  const removing = (spec: Pick<Route, 'method' | 'path' | 'operationId' | 'summary' | 'description'>): Route =>
+    defineRoute({
+      ...spec,
+      tag: 'Stored outputs',
+      access: 'storage:write',
+      body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
+      answer: { kind: 'data', schema: StorageDecisionSchema },
+      async handle({ caller, body }) {
+        return presentDecision(await remove(caller.accountId, body));
+      },
+    });
 
   return [
     defineRoute({
@@ -71,33 +82,19 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
         return presentDecision(decision);
       },
     }),
-    defineRoute({
+    removing({
       method: 'DELETE',
       path: '/v1/storages',
       operationId: 'deleteStoredOutputs',
-      tag: 'Stored outputs',
       summary: 'Delete outputs',
       description:
         'They are gone for readers when this answers, URLs that were handed out included; the bytes follow within minutes. The task keeps its row.',
-      access: 'storage:write',
-      body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
-      answer: { kind: 'data', schema: StorageDecisionSchema },
-      async handle({ caller, body }) {
-        return presentDecision(await remove(caller.accountId, body));
-      },
     }),
-    defineRoute({
+    removing({
       method: 'POST',
       path: '/v1/storages/delete',
       operationId: 'deleteStoredOutputsByPost',
-      tag: 'Stored outputs',
       summary: 'Delete outputs, for clients whose DELETE has no body',
-      access: 'storage:write',
-      body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
-      answer: { kind: 'data', schema: StorageDecisionSchema },
-      async handle({ caller, body }) {
-        return presentDecision(await remove(caller.accountId, body));
-      },
     }),
     defineRoute({
       method: 'DELETE',
