@@ -74,7 +74,7 @@ async function begin(context: ActivityContext, taskId: TaskId, maxAttempts: numb
   return context.database.transaction(async (transaction) => {
     const pending = await beginAttempt(transaction, taskId, maxAttempts);
     if (pending === undefined) {
-      await markExhausted(transaction, taskId);
+      await markExhausted(transaction, taskId, maxAttempts);
       return undefined;
     }
     const task = await readTask(transaction, taskId);

@@ -2,22 +2,42 @@
  * The delivery of one task's callback (contract §6). The activity's retry policy is the schedule: each failed attempt
  * says itself when the next one is due.
  */
-import { ApplicationFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { ApplicationFailure, defineSignal, isCancellation, proxyActivities, setHandler } from '@temporalio/workflow';
+import { DELIVER_AGAIN_SIGNAL } from '../src/domain/workflow-ids.ts';
 import { CALLBACK_OPTIONS } from './activity-options.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from './contracts.ts';
 
+const deliverAgain = defineSignal(DELIVER_AGAIN_SIGNAL);
 const { sendCallback } = proxyActivities<Pick<Activities, 'sendCallback'>>(CALLBACK_OPTIONS);
 
 /**
- * Delivers a callback.
+ * Delivers a callback, and again where that is asked for meanwhile: a redelivery may be wanted while the run before it,
+ * whose outcome is written already, has not heard of its end yet. Whether there is anything to send stands in the record.
  *
  * @throws {ApplicationFailure} `CallbackExhausted`: every attempt of the schedule failed. The task is not touched.
  */
 export async function deliverCallback(input: DeliverCallbackInput): Promise<DeliveryResult> {
+  let isWanted = false;
+  setHandler(deliverAgain, () => {
+    isWanted = true;
+  });
+  let outcome = await deliver(input);
+  while (isWanted) {
+    isWanted = false;
+    const again = await deliver(input);
+    if (again.state !== 'nothing_to_send') outcome = again;
+  }
+  if (outcome.state === 'exhausted') {
+    throw ApplicationFailure.nonRetryable('every attempt failed', 'CallbackExhausted');
+  }
+  return outcome;
+}
+
+async function deliver(input: DeliverCallbackInput): Promise<DeliveryResult | { readonly state: 'exhausted' }> {
   try {
     return await sendCallback(input);
   } catch (error) {
     if (isCancellation(error)) throw error;
-    throw ApplicationFailure.nonRetryable('every attempt failed', 'CallbackExhausted');
+    return { state: 'exhausted' };
   }
 }

@@ -55,7 +55,6 @@ export async function beginAttempt(
   return row;
 }
 
-/** An attempt of a delivery before this one changes this one only where it reached the receiver. */
 /** An erased task keeps its callback's address only as long as it is being delivered (tasks/erase.ts). */
 const IS_ERASED = `(SELECT t.erased_at IS NOT NULL FROM tasks t WHERE t.id = callbacks.task_id)`;
 
@@ -104,12 +103,17 @@ const exhaustStatement: Statement = {
   name: 'exhaust_callback',
   text: `UPDATE callbacks
             SET state = 'exhausted', next_attempt_at = NULL, url = CASE WHEN ${IS_ERASED} THEN '' ELSE url END
-          WHERE task_id = $1 AND state = 'pending'`,
+          WHERE task_id = $1 AND state = 'pending' AND attempts - attempts_before >= $2`,
 };
 
-/** The schedule was used up by attempts whose workers died. */
-export async function markExhausted(database: Queryable, taskId: TaskId): Promise<void> {
-  await database.query(exhaustStatement, [taskId]);
+/**
+ * Ends a delivery whose schedule was used up by attempts whose workers died; one that was begun anew in this very moment
+ * has its attempts before it.
+ *
+ * @param maxAttempts as many as the schedule has.
+ */
+export async function markExhausted(database: Queryable, taskId: TaskId, maxAttempts: number): Promise<void> {
+  await database.query(exhaustStatement, [taskId, maxAttempts]);
 }
 
 const restartStatement: Statement = {

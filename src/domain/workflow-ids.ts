@@ -18,6 +18,9 @@ export function callbackWorkflowId(taskId: TaskId): string {
   return `callback-${taskId}`;
 }
 
+/** The signal by which a delivery that runs is asked to look once more before it ends. */
+export const DELIVER_AGAIN_SIGNAL = 'deliverAgain';
+
 /** The workflow that tells a provider to stop, for a task whose own workflow is gone. */
 export function stopWorkflowId(taskId: TaskId): string {
   return `stop-${taskId}`;

@@ -5,16 +5,19 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { WorkflowCondition } from '../domain/task-status.ts';
-import { TASK_QUEUES, callbackWorkflowId, promotionWorkflowId, stopWorkflowId } from '../domain/workflow-ids.ts';
+import {
+  DELIVER_AGAIN_SIGNAL,
+  TASK_QUEUES,
+  callbackWorkflowId,
+  promotionWorkflowId,
+  stopWorkflowId,
+} from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** Below the outbox's lease (tasks/outbox.ts), so that a claim does not come due while it is being delivered. */
 const START_TIMEOUT_MS = 10_000;
 /** A reader's repair does not wait longer; `unknown` is an answer too. */
 const DESCRIBE_TIMEOUT_MS = 3_000;
-
-/** A delivery that is still open after this is one that goes on by itself: its state is pending. */
-const CLOSING_MS = 2_000;
 
 /** What a task's workflow is started with. The first part is its argument; see workflows/contracts.ts. */
 export interface TaskStart {
@@ -30,7 +33,7 @@ export interface TaskStart {
 export interface WorkflowGateway {
   /** Starts a task's workflow; one that was started before is no error. */
   startTask(task: TaskStart): Promise<void>;
-  /** Starts the delivery of a task's callback; one that runs already is no error. */
+  /** Starts the delivery of a task's callback; one that runs already looks once more when it is done. */
   startCallback(taskId: TaskId, accountId: string): Promise<void>;
   /** Starts telling a provider to stop; one that runs already is no error. */
   startStop(taskId: TaskId, accountId: string): Promise<void>;
@@ -45,12 +48,6 @@ export interface WorkflowGateway {
 export function createWorkflowGateway(client: Client): WorkflowGateway {
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
-
-  /** Whether a workflow runs and has an activity that is to be tried, now or later. */
-  const isAtWork = (workflowId: string): Promise<boolean> =>
-    bounded(DESCRIBE_TIMEOUT_MS, () => client.workflow.getHandle(workflowId).describe())
-      .then(({ raw }) => (raw.pendingActivities ?? []).length > 0)
-      .catch(() => false);
 
   /** Starts one of the workflows that do a single thing: it may run again when it is over. */
   const startShort = (
@@ -98,29 +95,23 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
       );
     },
     async startCallback(taskId, accountId) {
-      const workflowId = callbackWorkflowId(taskId);
-      const start = (): Promise<unknown> =>
-        bounded(START_TIMEOUT_MS, () =>
-          client.workflow.start('deliverCallback', {
-            workflowId,
-            taskQueue: TASK_QUEUES.callbacks,
-            // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
-            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-            args: [{ taskId }],
-            searchAttributes: { AccountId: [accountId] },
-            staticSummary: `callback of ${taskId}`,
-            priority: { fairnessKey: accountId },
-          }),
-        );
+      const options = {
+        workflowId: callbackWorkflowId(taskId),
+        taskQueue: TASK_QUEUES.callbacks,
+        // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        args: [{ taskId }],
+        searchAttributes: { AccountId: [accountId] },
+        staticSummary: `callback of ${taskId}`,
+        priority: { fairnessKey: accountId },
+      } as const;
       try {
-        await start();
+        await bounded(START_TIMEOUT_MS, () => client.workflow.start('deliverCallback', options));
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        // Most often it is still at work, and goes on by itself.
-        if (await isAtWork(workflowId)) return;
-        // A redelivery was asked for while the run before it, whose outcome is written already, is just closing.
-        await bounded(CLOSING_MS, () => client.workflow.getHandle(workflowId).result()).catch(() => undefined);
-        await ignoringDuplicates(start);
+        // It looks once more before it ends. Where it ends in this very moment, another run begins.
+        const again = { ...options, signal: DELIVER_AGAIN_SIGNAL };
+        await bounded(START_TIMEOUT_MS, () => client.workflow.signalWithStart('deliverCallback', again));
       }
     },
     startStop: (taskId, accountId) =>

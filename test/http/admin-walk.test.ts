@@ -80,4 +80,5 @@ walk({
   refuseCallers,
   // It needs no database.
   unreachable: ['adminGetOpenApi 503 SERVICE_UNAVAILABLE'],
+  settle: async () => {},
 });

@@ -143,4 +143,5 @@ walk({
   refusals: REFUSALS,
   refuseCallers,
   unreachable: [],
+  settle: () => world.served.http.keyUse.flush(),
 });

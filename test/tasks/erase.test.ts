@@ -91,7 +91,7 @@ describe('erasing a task', () => {
       const [pending] = await room.rows<{ url: string }>('SELECT url FROM callbacks WHERE task_id = $1', taskId);
       assert.match(pending?.url ?? '', /canary/);
 
-      if (end === 'exhausted') await markExhausted(room.database, taskId);
+      if (end === 'exhausted') await markExhausted(room.database, taskId, 0);
       else {
         const attempt = await beginAttempt(room.database, taskId, 3);
         assert.ok(attempt);

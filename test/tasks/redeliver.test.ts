@@ -103,6 +103,17 @@ describe('a redelivery', () => {
     assert.deepEqual([pending?.attempt, pending?.scheduled], [2, 2]);
   });
 
+  it('is not ended by a look of the delivery before it that found nothing to send', async () => {
+    const taskId = await deliveredTask();
+    assert.equal(await beginAttempt(room.database, taskId, SCHEDULE_LENGTH), undefined);
+    assert.equal(await redeliverCallback(room.database, caller.accountId, taskId), true);
+
+    await markExhausted(room.database, taskId, SCHEDULE_LENGTH);
+
+    assert.equal((await readTask(room.database, taskId)).callback?.state, 'pending');
+    assert.equal((await beginAttempt(room.database, taskId, SCHEDULE_LENGTH))?.scheduled, 1);
+  });
+
   it('is one where sixteen ask at once', async () => {
     const taskId = await deliveredTask();
 
@@ -118,8 +129,8 @@ describe('a redelivery', () => {
   it('is not ended by an attempt of the delivery before it, whose worker was taken for dead', async () => {
     const taskId = await newTask();
     await end(taskId);
-    await beginAttempt(room.database, taskId, SCHEDULE_LENGTH);
-    await markExhausted(room.database, taskId);
+    await beginAttempt(room.database, taskId, 1);
+    await markExhausted(room.database, taskId, 1);
     await redeliverCallback(room.database, caller.accountId, taskId);
 
     await finishAttempt(room.database, taskId, 1, { errorClass: 'timeout' }, 'exhausted', undefined);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { DELIVER_AGAIN_SIGNAL } from '../../src/domain/workflow-ids.ts';
 import { Milestone, openLab, workUntilCancelled } from './workflow-lab.ts';
 import type { WorkflowLab } from './workflow-lab.ts';
 
@@ -51,6 +52,34 @@ describe('deliverCallback', () => {
     assert.equal(failure.type, 'CallbackExhausted');
     assert.equal(delivery.calls.length, 1);
   });
+
+  for (const { first, second, outcome } of [
+    { first: 'delivered', second: 'stopped', outcome: 'stopped' },
+    { first: 'delivered', second: 'nothing_to_send', outcome: 'delivered' },
+    { first: 'exhausted', second: 'delivered', outcome: 'delivered' },
+  ] as const) {
+    it(`looks once more when it is asked to during the last attempt: ${first}, then ${second}`, async () => {
+      const started = new Milestone();
+      const asked = new Milestone();
+      let looks = 0;
+      const delivery = await lab.startCallback({
+        sendCallback: async () => {
+          looks += 1;
+          if (looks === 2) return { state: second };
+          started.reach();
+          await asked.reached;
+          if (first === 'delivered') return { state: first };
+          throw ApplicationFailure.nonRetryable('used up', 'CallbackExhausted');
+        },
+      });
+      await started.reached;
+      await delivery.handle.signal(DELIVER_AGAIN_SIGNAL);
+      asked.reach();
+
+      assert.deepEqual(await delivery.result(), { state: outcome });
+      assert.equal(looks, 2);
+    });
+  }
 
   it('ends as cancelled when an operator cancels it', async () => {
     const started = new Milestone();
