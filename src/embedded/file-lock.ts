@@ -1,6 +1,7 @@
 /**
  * Locks between processes of one machine: a file that names its holder. A holder that died holds nothing.
  */
+import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemCode } from './embedded-error.ts';
@@ -19,7 +20,8 @@ export interface FileLock {
 /** @returns the lock, or the pid of the living process that has it. */
 export async function tryLock(file: string): Promise<FileLock | { readonly heldBy: number }> {
   const ours: Holder = { pid: process.pid, startToken: (await readProcess(process.pid))?.startToken ?? '' };
-  const draft = `${file}.${process.pid}`;
+  // Several of one process may try at the same moment.
+  const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify(ours), { mode: 0o600 });
   try {
     for (;;) {
@@ -77,7 +79,7 @@ async function readHolder(file: string): Promise<Holder | undefined> {
 
 /** Two may find the same stale lock: what is moved away must be the stale one, not the other's new one. */
 async function removeStale(file: string, stale: Holder | undefined): Promise<void> {
-  const aside = `${file}.stale.${process.pid}`;
+  const aside = `${file}.stale.${randomUUID()}`;
   try {
     await rename(file, aside);
   } catch {
