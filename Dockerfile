@@ -3,6 +3,8 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+# Codecs come with the packages; nothing else is downloaded.
+ENV SKIP_FFMPEG=true
 RUN npm ci --include=dev
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts

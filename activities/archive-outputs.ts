@@ -2,20 +2,22 @@
  * Brings every produced file into the object store and finds out what it really is (architecture, "Archiving really
  * copies"). The type is read from the bytes, never believed; nothing is readable before the settlement names it.
  */
+import type { Readable } from 'node:stream';
 import { ApplicationFailure } from '@temporalio/common';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { ObjectTooLargeError } from '../src/files/object-store.ts';
 import { UnsupportedMediaError, inspectMedia } from '../src/media/inspect.ts';
 import type { ArchivedOutput } from '../src/outputs/outputs.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { beginArchiving, readGeneration } from '../src/tasks/work.ts';
-import type { GeneratedFile } from '../src/tasks/work.ts';
+import type { GeneratedFile, WorkingTask } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
+import { archiveFrames } from './archive-frames.ts';
 import type { ActivityContext } from './context.ts';
 import { passing, permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeat.ts';
 import { attemptKey } from './stage-files.ts';
+import { routesOf } from './task-route.ts';
 
 /** A film of an hour at a good rate is below 2 GiB; what is larger is a mistake or an attack. */
 const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
@@ -30,44 +32,52 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
     if (task.status === 'handling' && task.isCancelRequested) throw permanent('cancelled');
     const generation = await readGeneration(context.database, task.id);
     if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
-    const { files } = generation;
+    const { files, place } = generation;
     return withHeartbeats(task.archivingDeadlineAt, async (signal) => {
       const outputs: ArchivedOutput[] = [];
       for (const [position, file] of files.entries()) {
-        const output = await archiveUnlessMissing(context, task.id, position, file, signal);
+        const output = await archiveUnlessMissing(context, { task, place, position, file }, signal);
         if (output !== undefined) outputs.push(output);
       }
       if (outputs.length === 0) throw permanent('no_output');
-      return { kind: 'archived', outputs };
+      // What was asked for comes first (contract §3).
+      const frames: ArchivedOutput[] = [];
+      for (const film of outputs.filter(({ type }) => type === 'video')) {
+        frames.push(...(await archiveFrames(context, task.id, film, files.length + frames.length, signal)));
+      }
+      return { kind: 'archived', outputs: [...outputs, ...frames] };
     });
   };
+}
+
+/** One file of a task's generation, and where it is in everything. */
+interface Source {
+  readonly task: WorkingTask;
+  /** Of the upstream that made it. */
+  readonly place: number;
+  readonly position: number;
+  readonly file: GeneratedFile;
 }
 
 /** Contract §3: of a provider that delivers only part of what it lists, that part is kept. @returns undefined: no such file. */
 async function archiveUnlessMissing(
   context: ActivityContext,
-  taskId: TaskId,
-  position: number,
-  file: GeneratedFile,
+  source: Source,
   signal: AbortSignal,
 ): Promise<ArchivedOutput | undefined> {
   try {
-    return await archive(context, taskId, position, file, signal);
+    return await archive(context, source, signal);
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'no_output') throw error;
-    context.logger.warn({ taskId, position }, 'a provider listed a file that it does not deliver');
+    const { task, position } = source;
+    context.logger.warn({ taskId: task.id, position }, 'a provider listed a file that it does not deliver');
     return undefined;
   }
 }
 
-async function archive(
-  context: ActivityContext,
-  taskId: TaskId,
-  position: number,
-  file: GeneratedFile,
-  signal: AbortSignal,
-): Promise<ArchivedOutput> {
-  const stored = 'key' in file ? file : await fetchInto(context, taskId, position, file.url, signal);
+async function archive(context: ActivityContext, source: Source, signal: AbortSignal): Promise<ArchivedOutput> {
+  const { file } = source;
+  const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
   try {
     const facts = await inspectMedia(context.store, stored.key, stored.sizeBytes);
     return {
@@ -88,19 +98,13 @@ async function archive(
 
 async function fetchInto(
   context: ActivityContext,
-  taskId: TaskId,
-  position: number,
+  source: Source,
   url: string,
   signal: AbortSignal,
 ): Promise<{ readonly key: string; readonly sizeBytes: number; readonly sha256: string }> {
-  const key = attemptKey(taskId, 'archived', position);
+  const key = attemptKey(source.task.id, 'archived', source.position);
   try {
-    const download = await context.egress.download(url, {
-      timeoutMs: DOWNLOAD_TIMEOUT_MS,
-      maxBytes: MAX_OUTPUT_BYTES,
-      signal,
-    });
-    const put = await context.store.put(key, download.body, {
+    const put = await context.store.put(key, await openFile(context, source, url, signal), {
       mimeType: 'application/octet-stream',
       maxBytes: MAX_OUTPUT_BYTES,
       signal,
@@ -109,11 +113,31 @@ async function fetchInto(
   } catch (error) {
     if (error instanceof ObjectTooLargeError) throw permanent('no_output');
     if (!(error instanceof EgressError)) throw error;
-    // The provider named a file that it does not serve, or one beyond all measure: asking again brings nothing better.
-    const isFinal = error.kind === 'too_large' || (error.kind === 'status' && !isPassingStatus(error.status));
-    if (isFinal) throw permanent('no_output');
-    throw passing('provider_unavailable');
+    throw isFinal(error) ? permanent('no_output') : passing('provider_unavailable');
   }
+}
+
+/** From the upstream itself, where it serves the file on its own origin; from anywhere else by the guarded client. */
+async function openFile(
+  context: ActivityContext,
+  { task, place }: Source,
+  url: string,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const bounds = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes: MAX_OUTPUT_BYTES, signal };
+  const route = (await routesOf(context, task)).find((each) => each.place === place);
+  const own = await route?.provider.download?.(route.request, url, bounds);
+  if (own?.from === 'upstream') return own.body;
+  const { body } = await context.egress.download(own?.url ?? url, bounds);
+  return body;
+}
+
+/**
+ * Whether asking again brings nothing better: the provider named a file that it does not serve, one beyond all measure,
+ * or an address that we never go to, be it by a redirect.
+ */
+function isFinal({ kind, status, isBarred }: EgressError): boolean {
+  return isBarred || kind === 'too_large' || (kind === 'status' && !isPassingStatus(status));
 }
 
 /** A server that is busy or broken for the moment: the archiving stage has time to ask again. */

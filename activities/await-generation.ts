@@ -1,53 +1,131 @@
 /**
  * Waits for a provider's job by asking for it, until it is over or the task's deadline passes. A worker that dies is
- * replaced by another that asks for the same job.
+ * replaced by another that asks for the same job. A hook of the provider only brings the next question forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
 import { isTerminal } from '../src/domain/task-status.ts';
 import { ProviderUnreachable } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../src/providers/provider.ts';
+import type { JobState } from '../src/providers/provider.ts';
+import { createProgressRecord } from '../src/tasks/progress.ts';
 import { readGeneration, readWorkingTask, recordFiles } from '../src/tasks/work.ts';
+import type { WorkingTask } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeat.ts';
+import { leaveUpstream } from './leave-upstream.ts';
+import { createPollPace } from './poll-pace.ts';
 import { stageFiles } from './stage-files.ts';
-import { routeOf } from './task-route.ts';
-
-/** A job is asked for soon at first, then ever more seldom: most are short, and a long one costs few requests. */
-const FIRST_POLL_MS = 500;
-const SLOWEST_POLL_MS = 5_000;
-const POLL_BACKOFF = 1.3;
+import { routeAt } from './task-route.ts';
+import type { TaskRoute } from './task-route.ts';
 
 export function createAwaitGeneration(context: ActivityContext): Activities['awaitGeneration'] {
   return async (input: MediaTaskInput) => {
     const task = await readWorkingTask(context.database, input.taskId);
     if (isTerminal(task.status)) return { kind: 'over' };
     const generation = await readGeneration(context.database, task.id);
-    if (generation?.state === 'produced') return { kind: 'produced' };
-    if (generation?.state !== 'submitted') throw permanent('outcome_unknown');
-    const { provider, request, upstreamName } = await routeOf(context, task);
-
-    return withHeartbeats(task.deadlineAt, async (signal) => {
-      for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * POLL_BACKOFF, SLOWEST_POLL_MS)) {
-        let pollAfterMs: number | undefined;
-        try {
-          const state = await provider.poll(request, generation.jobId, { signal });
-          if (state.kind === 'done') {
-            if (state.files.length === 0) throw permanent('no_output');
-            const files = await stageFiles(context, task.id, state.files, signal);
-            await recordFiles(context.database, task.id, upstreamName, files);
-            return { kind: 'produced' };
-          }
-          pollAfterMs = state.pollAfterMs;
-        } catch (error) {
-          if (error instanceof ProviderFailure) throw permanent(error.reason);
-          if (!(error instanceof ProviderUnreachable)) throw error;
-          // The job goes on without us; ask again until the deadline.
-          context.logger.info({ taskId: task.id, upstream: upstreamName }, 'the provider did not answer for a job');
-        }
-        await sleep(Math.max(pollAfterMs ?? 0, wait), undefined, { signal });
+    if (generation === undefined || generation.state === 'intent') throw permanent('outcome_unknown');
+    const route = await routeAt(context, task, generation.place);
+    try {
+      if (generation.state === 'submitted') {
+        const { jobId } = generation;
+        await withHeartbeats(task.deadlineAt, (signal) => waitForJob(context, task, route, jobId, signal));
       }
-    });
+    } catch (error) {
+      if (error instanceof ApplicationFailure && error.nonRetryable === true)
+        await leaveUpstream(context, task.id, route);
+      throw error;
+    }
+    await leaveUpstream(context, task.id, route);
+    return { kind: 'produced' };
+  };
+}
+
+/** Asks until the job is done and its files are written down. */
+async function waitForJob(
+  context: ActivityContext,
+  task: WorkingTask,
+  route: TaskRoute,
+  jobId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const onProgress = createProgressRecord(context.database, task.id, (err) =>
+    context.logger.warn({ err, taskId: task.id }, 'the progress of a task could not be written'),
+  );
+  const pace = createPollPace();
+  const wait = createWait(context, task, route, signal);
+  for (;;) {
+    const answer = await ask(context, route, jobId, signal);
+    if (answer.kind === 'done') {
+      if (answer.files.length === 0) throw permanent('no_output');
+      const files = await stageFiles(context, task.id, answer.files, signal);
+      await recordFiles(context.database, task.id, route, files);
+      return;
+    }
+    if (answer.kind === 'running') {
+      pace.readable();
+      if (answer.progress !== undefined) onProgress(answer.progress);
+    } else {
+      context.logger.info(
+        { taskId: task.id, upstream: route.upstreamName, status: answer.status },
+        'the provider told nothing of a job',
+      );
+      if (answer.isUnreadable && pace.unreadable()) {
+        // What it goes on doing would be paid for by nobody who can read it.
+        await route.provider.cancel(route.request, jobId, { signal }).catch(() => undefined);
+        throw permanent('provider_error');
+      }
+    }
+    await wait(pace.next(answer.pollAfterMs, context.upstreams.hookFeed.isHeard(route.upstreamName)));
+  }
+}
+
+/** The job goes on without us: ask again until the deadline. */
+interface NoAnswer {
+  readonly kind: 'silent';
+  readonly status: number | undefined;
+  /** It said that all is well, in words that nobody understands. */
+  readonly isUnreadable: boolean;
+  readonly pollAfterMs: number | undefined;
+}
+
+async function ask(
+  context: ActivityContext,
+  route: TaskRoute,
+  jobId: string,
+  signal: AbortSignal,
+): Promise<(JobState & { readonly pollAfterMs?: number }) | NoAnswer> {
+  try {
+    return await route.provider.poll(route.request, jobId, { signal });
+  } catch (error) {
+    if (error instanceof ProviderFailure) throw permanent(error.reason);
+    if (!(error instanceof ProviderUnreachable)) throw error;
+    const { status, retryAfterMs } = error;
+    const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
+    if (isBusy && route.gated !== undefined && retryAfterMs !== undefined) {
+      await context.upstreams.gate.report(route.gated, { pauseMs: retryAfterMs });
+    }
+    const isUnreadable = status !== undefined && status >= 200 && status < 300;
+    return { kind: 'silent', status, isUnreadable, pollAfterMs: retryAfterMs };
+  }
+}
+
+/** Waits as long as is said, and as long as the upstream wants to be left alone; a hook shortens the first alone. */
+function createWait(
+  { upstreams }: ActivityContext,
+  task: WorkingTask,
+  { provider, request, upstreamName, gated }: TaskRoute,
+  signal: AbortSignal,
+): (waitMs: number) => Promise<void> {
+  const upstream = { name: upstreamName, baseUrl: request.upstream.baseUrl };
+  const mayCallBack = provider.callsBack === true && upstreams.hookUrls.urlFor(upstream, task.id) !== undefined;
+  let seen = 0;
+  return async (waitMs) => {
+    if (mayCallBack) seen = await upstreams.hookFeed.wait(task.id, seen, waitMs, signal);
+    else await sleep(waitMs, undefined, { signal });
+    const pausedMs = gated === undefined ? 0 : await upstreams.gate.pausedMs(gated);
+    if (pausedMs > 0) await sleep(pausedMs, undefined, { signal });
   };
 }

@@ -12,6 +12,7 @@ import type { ObjectStore } from '../src/files/object-store.ts';
 import type { UrlSigner } from '../src/files/signed-url.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
+import type { Upstreams } from '../src/upstreams/upstreams.ts';
 
 export interface ActivityContext {
   readonly config: Config;
@@ -22,6 +23,8 @@ export interface ActivityContext {
   readonly definitions: PinnedDefinitions;
   /** Every upstream protocol by its name. */
   readonly providers: ReadonlyMap<string, Provider>;
+  /** What is known of upstreams beside their protocols. */
+  readonly upstreams: Upstreams;
   readonly egress: Egress;
   readonly webhookKeys: WebhookKeys;
   /** Milliseconds since 1970: what is kept until when is judged by it. */

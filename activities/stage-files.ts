@@ -3,7 +3,6 @@
  * attempt, so that two attempts never write to one key; what no settlement names is swept later.
  */
 import { createReadStream } from 'node:fs';
-import { unlink } from 'node:fs/promises';
 import { Context } from '@temporalio/activity';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { ProducedFile } from '../src/providers/provider.ts';
@@ -39,7 +38,6 @@ export async function stageFiles(
       const body = file.from === 'bytes' ? file.bytes : createReadStream(file.path);
       return context.store.put(key, body, { mimeType: 'application/octet-stream', signal });
     });
-    if (file.from === 'file') await unlink(file.path);
     staged.push({ key, sizeBytes: put.sizeBytes, sha256: put.sha256 });
   }
   return staged;

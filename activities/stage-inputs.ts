@@ -1,9 +1,13 @@
 /**
  * Brings the media of a task's input to where its provider can take them: a reference to an object of ours becomes a
- * URL that opens it until the task's deadline, or, for a provider that fetches nothing itself, all media become bytes.
+ * URL that opens it until the task's deadline, or, for a provider that fetches nothing itself, all media become files.
  * Own objects come from the store and never over the network (contract §7 "Uploads").
  */
-import { Context } from '@temporalio/activity';
+import { createWriteStream } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import pRetry from 'p-retry';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { extensionFor } from '../src/files/media-types.ts';
 import { ObjectNotFoundError } from '../src/files/object-store.ts';
@@ -16,17 +20,22 @@ import { findInputObjects } from '../src/tasks/input-objects.ts';
 import type { InputObject } from '../src/tasks/input-objects.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
-import { passing, permanent } from './failures.ts';
+import { permanent } from './failures.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Of one file that is taken into memory. */
-const MAX_FILE_BYTES = 50_000_000;
-const DOWNLOAD_TIMEOUT_MS = 60_000;
+/** Of one file, by its kind. */
+const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
+/** What its type is told by. */
+const BEGINNING_BYTES = 1024 * 1024;
+const DOWNLOAD_TIMEOUT_MS = 120_000;
 /** A server that does not answer this often is told to the caller: it is his address. */
 const MAX_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 500;
 
 /**
  * What the provider is given of a task.
+ *
+ * @param scratch the folder of this attempt, for files.
  *
  * @throws {ApplicationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or not
  *   of a kind that its field takes.
@@ -35,18 +44,19 @@ export async function stageInputs(
   context: ActivityContext,
   task: WorkingTask,
   route: TaskRoute,
-  signal: AbortSignal,
+  { scratch, signal }: { readonly scratch: string; readonly signal: AbortSignal },
 ): Promise<GenerationRequest> {
   const { request, provider, definition } = route;
   const fields = mediaOf(definition.inputSchema, task.input);
   if (fields.length === 0) return request;
   const ids = fields.flatMap(({ value }) => referencedId(value) ?? []);
   const objects = await findInputObjects(context.database, ids);
-  if (provider.takesMediaAsBytes !== true) return { ...request, input: withUrls(context, task, fields, objects) };
+  if (provider.takesMediaAsFiles !== true) return { ...request, input: withUrls(context, task, fields, objects) };
 
   const media = new Map<string, InputFile>();
-  for (const field of fields) {
-    media.set(field.path.join('.'), await load(context, field, objects, signal));
+  for (const [place, field] of fields.entries()) {
+    const file = path.join(scratch, `input-${place}`);
+    media.set(field.path.join('.'), await load(context, field, objects, file, signal));
   }
   return { ...request, media };
 }
@@ -59,7 +69,7 @@ function withUrls(
   objects: ReadonlyMap<string, InputObject>,
 ): WorkingTask['input'] {
   const texts = new Map<readonly string[], string>();
-  for (const { path, value } of fields) {
+  for (const { path: place, value } of fields) {
     const object = referenced(value, objects);
     if (object === undefined) continue;
     const { url } = context.urlSigner.sign({
@@ -67,7 +77,7 @@ function withUrls(
       fileName: `${object.id}.${extensionFor(object.mimeType)}`,
       ...(task.deadlineSeconds === null ? {} : { expireAt: task.deadlineSeconds }),
     });
-    texts.set(path, url);
+    texts.set(place, url);
   }
   return withTexts(task.input, texts);
 }
@@ -81,57 +91,88 @@ function referenced(value: string, objects: ReadonlyMap<string, InputObject>): I
   return object;
 }
 
+/** Writes one file of the input into the scratch folder. */
 async function load(
   context: ActivityContext,
   field: MediaField,
   objects: ReadonlyMap<string, InputObject>,
+  file: string,
   signal: AbortSignal,
 ): Promise<InputFile> {
   const object = referenced(field.value, objects);
-  const bytes = await (object === undefined ? fetchBytes(context, field.value, signal) : readBytes(context, object));
+  const maxBytes = largestOf(field.accepts);
+  await (object === undefined
+    ? fetchFile(context, field.value, { file, maxBytes, signal })
+    : readObject(context, object, { file, maxBytes, signal }));
   try {
-    const { mimeType } = await inspectBytes(bytes);
+    const { mimeType } = await inspectBytes(await beginningOf(file));
     if (!isAccepted(mimeType, field.accepts)) throw permanent('input_invalid');
-    return { mimeType, bytes };
+    return { mimeType, path: file };
   } catch (error) {
     if (error instanceof UnsupportedMediaError) throw permanent('input_invalid');
     throw error;
   }
 }
 
-async function readBytes(context: ActivityContext, { objectKey, sizeBytes }: InputObject): Promise<Buffer> {
-  if (sizeBytes > MAX_FILE_BYTES) throw permanent('input_invalid');
+/** The bound of a field's files in bytes: the largest of the kinds that it takes. */
+function largestOf(accepts: readonly string[]): number {
+  const kinds = accepts.map((accepted) => accepted.split('/')[0] ?? '');
+  return Math.max(...kinds.map((kind) => MAX_BYTES[kind] ?? MAX_BYTES['image'] ?? 0));
+}
+
+interface Target {
+  readonly file: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+async function readObject(
+  context: ActivityContext,
+  { objectKey, sizeBytes }: InputObject,
+  { file, maxBytes, signal }: Target,
+): Promise<void> {
+  if (sizeBytes > maxBytes) throw permanent('input_invalid');
   try {
-    return await collect(await context.store.read(objectKey));
+    await pipeline(await context.store.read(objectKey), createWriteStream(file), { signal });
   } catch (error) {
     if (error instanceof ObjectNotFoundError) throw permanent('input_unreachable');
     throw error;
   }
 }
 
-async function fetchBytes(context: ActivityContext, url: string, signal: AbortSignal): Promise<Buffer> {
+async function fetchFile(context: ActivityContext, url: string, { file, maxBytes, signal }: Target): Promise<void> {
   // Only where the schema's pattern lets it in (tasks/input-media.ts).
   const base64 = /^data:[^,]*;base64,/i.exec(url);
-  if (base64 !== null) return Buffer.from(url.slice(base64[0].length), 'base64');
+  if (base64 !== null) return writeFile(file, Buffer.from(url.slice(base64[0].length), 'base64'));
+  const download = async (): Promise<void> => {
+    const { body } = await context.egress.download(url, { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes, signal });
+    await pipeline(body, createWriteStream(file), { signal });
+  };
   try {
-    const options = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes: MAX_FILE_BYTES, signal };
-    return await collect((await context.egress.download(url, options)).body);
+    await pRetry(download, {
+      retries: MAX_ATTEMPTS - 1,
+      minTimeout: FIRST_PAUSE_MS,
+      signal,
+      shouldRetry: ({ error }) => error instanceof EgressError && !isFinal(error),
+    });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
-    if (error.kind === 'too_large') throw permanent('input_invalid');
-    const isLast = isFinal(error) || Context.current().info.attempt >= MAX_ATTEMPTS;
-    throw isLast ? permanent('input_unreachable') : passing('input_unreachable');
+    throw permanent(error.kind === 'too_large' ? 'input_invalid' : 'input_unreachable');
+  }
+}
+
+async function beginningOf(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
   }
 }
 
 /** Asking again brings nothing else: refused, missing, no trusted certificate. */
-function isFinal({ kind, status = 0 }: EgressError): boolean {
-  if (kind === 'tls') return true;
+function isFinal({ kind, status = 0, isBarred }: EgressError): boolean {
+  if (isBarred || kind === 'tls' || kind === 'too_large') return true;
   return kind === 'status' && status < 500 && ![408, 425, 429].includes(status);
-}
-
-async function collect(body: AsyncIterable<unknown>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

@@ -1,32 +1,73 @@
 /**
- * From a task's row to who does its work: the pinned definition's route and the provider of its upstream.
+ * From a task's row to who does its work: the pinned definition's route and the providers of its upstreams.
  */
-import { upstreamOf } from '../src/catalogue/definition.ts';
+import { EMBEDDED_PROTOCOL, upstreamsOf } from '../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../src/catalogue/definition.ts';
-import type { GenerationRequest, Provider } from '../src/providers/provider.ts';
-import type { WorkingTask } from '../src/tasks/work.ts';
+import { withDefaults } from '../src/catalogue/input-defaults.ts';
+import type { GenerationRequest, Provider, UpstreamBinding } from '../src/providers/provider.ts';
+import type { UpstreamPlace, WorkingTask } from '../src/tasks/work.ts';
+import type { GatedUpstream } from '../src/upstreams/gate.ts';
 import type { ActivityContext } from './context.ts';
 import { permanent } from './failures.ts';
 
-export interface TaskRoute {
+/** One upstream that a task's route names. */
+export interface TaskRoute extends UpstreamPlace {
   readonly definition: ModelDefinition;
   readonly provider: Provider;
   readonly request: GenerationRequest;
-  /** How the upstream is called in records and logs: its protocol and, where it has one, its host. */
-  readonly upstreamName: string;
+  /** Undefined: an engine of our own, which has no limits but the pool's. */
+  readonly gated: GatedUpstream | undefined;
 }
 
-/** @throws {ApplicationFailure} `model_unavailable`: the protocol is not known to this release. */
-export async function routeOf(context: ActivityContext, task: WorkingTask): Promise<TaskRoute> {
+/**
+ * The upstreams of a task's route that this release knows, in the order in which they are asked.
+ *
+ * @throws {ApplicationFailure} `model_unavailable`: there are none.
+ */
+export async function routesOf(context: ActivityContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
   const definition = await context.definitions.read(task.definitionHash);
-  const upstream = upstreamOf(definition, task.route);
-  const provider = upstream === undefined ? undefined : context.providers.get(upstream.protocol);
-  if (upstream === undefined || provider === undefined) throw permanent('model_unavailable');
-  const host = upstream.baseUrl === undefined ? '' : `:${new URL(upstream.baseUrl).host}`;
-  return {
-    definition,
-    provider,
-    request: { taskId: task.id, upstream, input: task.input },
-    upstreamName: `${upstream.protocol}${host}`,
-  };
+  const routes = upstreamsOf(definition, task.route).flatMap((upstream, place) => {
+    const known = context.providers.get(upstream.protocol);
+    if (known === undefined) return [];
+    const provider = known.boundTo?.(upstream, definition.modality) ?? known;
+    const upstreamName = nameOf(upstream);
+    // One engine serves models whose defaults differ; an upstream has its own, and is sent what the caller said.
+    const isOurs = upstream.protocol === EMBEDDED_PROTOCOL;
+    const input = isOurs ? withDefaults(definition.inputSchema, task.input) : task.input;
+    return {
+      definition,
+      provider,
+      request: { taskId: task.id, upstream, input },
+      upstreamName,
+      place,
+      label: upstream.id ?? place + 1,
+      gated: isOurs
+        ? undefined
+        : { name: upstreamName, concurrency: upstream.concurrency ?? provider.usualConcurrency },
+    };
+  });
+  if (routes.length === 0) throw permanent('model_unavailable');
+  return routes;
+}
+
+/**
+ * The upstream that has a task's generation.
+ *
+ * @param place of it, as it was recorded.
+ * @throws {ApplicationFailure} `model_unavailable`: this release does not know its protocol.
+ */
+export async function routeAt(context: ActivityContext, task: WorkingTask, place: number): Promise<TaskRoute> {
+  const route = (await routesOf(context, task)).find((each) => each.place === place);
+  if (route === undefined) throw permanent('model_unavailable');
+  return route;
+}
+
+/**
+ * What records, logs and limits call an upstream: its id, else its protocol and, where it has one, its host. Of our own
+ * engines always the protocol: nobody bills their work (src/billing/operator-costs.ts).
+ */
+function nameOf({ id, protocol, baseUrl }: UpstreamBinding): string {
+  if (protocol === EMBEDDED_PROTOCOL) return protocol;
+  const host = baseUrl === undefined || !URL.canParse(baseUrl) ? '' : `:${new URL(baseUrl).host}`;
+  return id ?? `${protocol}${host}`;
 }

@@ -99,12 +99,19 @@ async function bench(args) {
   return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, file), ...rest]);
 }
 
+/** Shows what every embedded model makes. */
+async function gallery(args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'tools/gallery/run.ts'), ...args]);
+}
+
 const COMMANDS = {
   start: (args) => runRole('start', args),
   admin: (args) => runRole('admin', args),
   test,
   check,
   bench,
+  gallery,
   build: async () => {
     await prepare({ builds: true });
     return 0;

@@ -65,6 +65,8 @@ async function runNpm(root, action) {
   const [command, ...args] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   const child = spawn(command, [...args, ...action, '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
+    // The codec library is in its platform's package; its script would download a program that nobody here runs.
+    env: { ...process.env, SKIP_FFMPEG: 'true' },
     // What npm prints must not mix with the output of the command that follows.
     stdio: ['ignore', process.stderr, process.stderr],
   });

@@ -12,7 +12,9 @@ import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './engines/engine-pool.ts';
 import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
+import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
+import { createHttpProvider } from './providers/http/http-provider.ts';
 import { createOpenAiProvider } from './providers/openai/openai-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { createReplicateProvider } from './providers/replicate/replicate-provider.ts';
@@ -21,6 +23,7 @@ import type { Foundation } from './processes/foundation.ts';
 import type { Logger } from './telemetry/log.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
 import { createSecretSource } from './upstreams/secrets.ts';
+import { createUpstreams } from './upstreams/upstreams.ts';
 
 /** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` tell whether it can be. */
 export function createFoundation(config: Config, logger: Logger): Foundation {
@@ -71,10 +74,18 @@ export function createActivityContext(
     createOpenAiProvider(upstream),
     createReplicateProvider(upstream),
     createTasksProvider(upstream),
+    createCogProvider(upstream),
+    createHttpProvider(upstream),
   ];
   return {
     context: {
       ...foundation,
+      upstreams: createUpstreams({
+        database: foundation.database,
+        logger,
+        publicUrl: foundation.urlSigner.publicUrl,
+        signingKey: config.urls.signingKey,
+      }),
       providers: new Map(providers.map((provider) => [provider.protocol, provider])),
       describeTask: (taskId) => gateway.describeTask(taskId),
     },

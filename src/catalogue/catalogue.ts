@@ -4,6 +4,7 @@
  */
 import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
+import type { ModelFileError } from './model-files.ts';
 import { pricedFields } from './price.ts';
 import { compileCheck, compileCheckAll } from './schema-validation.ts';
 import type { Check, CheckAll } from './schema-validation.ts';
@@ -63,6 +64,14 @@ export class ContradictoryRouteError extends Error {
   }
 }
 
+/** What a process has loaded, and what it could not. */
+export interface CatalogueState {
+  /** Milliseconds since 1970: since when it is what it is. */
+  readonly since: number;
+  /** What is wrong with the model files as they are now; while there is such a thing, the catalogue stays as it was. */
+  readonly refused: { readonly since: number; readonly problems: readonly ModelFileError[] } | undefined;
+}
+
 export interface Catalogue {
   /** All of them, the retired ones too. */
   readonly models: readonly ModelDefinition[];
@@ -76,9 +85,13 @@ export interface Catalogue {
    * @throws {ModelUnavailableError} @throws {UnknownRouteError} @throws {ContradictoryRouteError}
    */
   resolve(name: string, route: string | undefined): ResolvedModel;
+  state(): CatalogueState;
 }
 
 type Entry = Pick<ResolvedModel, 'definition' | 'hash' | 'checkInput' | 'checkInputAll' | 'hasPrice'>;
+
+/** Compiling takes a moment, and most definitions stay what they are when the catalogue changes. */
+const ENTRIES = new WeakMap<ModelDefinition, Entry>();
 
 /**
  * @param now milliseconds since 1970: models retire by it.
@@ -88,13 +101,17 @@ export function createCatalogue(definitions: readonly ModelDefinition[], now: ()
   const entries = new Map<string, Entry>();
   for (const definition of definitions) {
     if (entries.has(definition.name)) throw new Error(`two models are called ${definition.name}`);
-    entries.set(definition.name, entryOf(definition));
+    let entry = ENTRIES.get(definition);
+    if (entry === undefined) ENTRIES.set(definition, (entry = entryOf(definition)));
+    entries.set(definition.name, entry);
   }
   const models = [...entries.values()].map((entry) => entry.definition);
+  const since = now();
   const isRetired = ({ retiresAt }: ModelDefinition): boolean => retiresAt !== undefined && retiresAt * 1000 <= now();
 
   return {
     models,
+    state: () => ({ since, refused: undefined }),
     available: () => models.filter((definition) => !isRetired(definition)),
     find: (name) => entries.get(splitName(name, entries).base)?.definition,
     resolve(name, route) {

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
+import { HttpBindingSchema } from './http-binding.ts';
 
 /** A unit may cost less than a micro: what is rounded is the sum. */
 const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
@@ -17,13 +18,26 @@ export type Modality = 'image' | 'video' | 'audio';
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
 
+/** The interfaces of protocol `openai`. */
+const UPSTREAM_APIS = ['images', 'images.edit', 'speech', 'videos'] as const;
+export type UpstreamApi = (typeof UPSTREAM_APIS)[number];
+
+/**
+ * Who works for a route. `id` is what callers read in a task's timeline and what limits are counted by; without one that
+ * is the protocol and the host. `concurrency` caps the jobs under way there at once, over all workers: it stands in each
+ * model that goes to the same upstream. `api` is for protocol `openai`, `http` for protocol `http`.
+ */
 const UpstreamSchema = Type.Object(
   {
+    id: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' })),
     protocol: Type.String({ minLength: 1, maxLength: 64 }),
     baseUrl: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' })),
     secret: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' })),
     model: Type.String({ minLength: 1, maxLength: 300 }),
     parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    api: Type.Optional(Type.Unsafe<UpstreamApi>({ type: 'string', enum: [...UPSTREAM_APIS] })),
+    http: Type.Optional(HttpBindingSchema),
   },
   { additionalProperties: false },
 );
@@ -140,12 +154,16 @@ export const DEFAULT_ROUTE = 'default';
 /** The protocol of what this program's own engines do; everything else is an upstream. */
 export const EMBEDDED_PROTOCOL = 'embedded';
 
-/** The upstream that works for a route; `null` is the default one. Undefined where the definition has no such route. */
-export function upstreamOf(
-  definition: ModelDefinition,
-  route: string | null,
-): ModelDefinition['routes'][string]['upstreams'][number] | undefined {
-  return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams[0];
+type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
+
+/** The upstreams of a route in the order in which they are asked; `null` is the default one. Empty: no such route. */
+export function upstreamsOf(definition: ModelDefinition, route: string | null): readonly Upstream[] {
+  return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams ?? [];
+}
+
+/** The upstream that a route asks first. Undefined where the definition has no such route. */
+export function upstreamOf(definition: ModelDefinition, route: string | null): Upstream | undefined {
+  return upstreamsOf(definition, route)[0];
 }
 
 /** How long the stages of a task may take, in whole seconds. */

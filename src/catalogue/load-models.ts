@@ -2,62 +2,106 @@
  * Reads model files and says, for a bad one, which file, which place in it and why. What is read is proven here, so that
  * nobody meets a model that has no price for an input it accepts.
  */
-import { readdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { priceProblem } from './price-proof.ts';
-import { worstCaseCost } from './price.ts';
 import { DEFAULT_ROUTE, ModelDefinitionSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
+import { withDefaults } from './input-defaults.ts';
+import { ModelFileError, readModelTexts } from './model-files.ts';
+import type { ModelTexts } from './model-files.ts';
+import { priceProblem } from './price-proof.ts';
+import { worstCaseCost } from './price.ts';
 import { compileCheck } from './schema-validation.ts';
+import { upstreamProblem } from './upstream-proof.ts';
 
-/** A model file that cannot be used. */
-export class ModelFileError extends Error {
-  override readonly name = 'ModelFileError';
-  readonly file: string;
-
-  constructor(file: string, problem: string, options: { cause?: unknown } = {}) {
-    super(`${file}: ${problem}`, options);
-    this.file = file;
-  }
-}
+export { ModelFileError } from './model-files.ts';
 
 const checkDefinition = compileCheck(ModelDefinitionSchema, 'invalid model file');
 
+/** What model files say. Where one of them is bad the definitions are not all there. */
+export interface ReadModels {
+  readonly definitions: readonly ModelDefinition[];
+  /** In the order of the files. */
+  readonly problems: readonly ModelFileError[];
+}
+
+/** Reads the texts of model files; the definition of a text that it has read before is the very same object. */
+export type ModelReader = (texts: ModelTexts) => ReadModels;
+
 /**
- * Reads every `*.json` of the folders, in the order of their names.
+ * Reads every model file of the folders, in the order of their names.
  *
  * @throws {ModelFileError} the first bad file.
  */
 export async function loadModels(folders: readonly string[]): Promise<readonly ModelDefinition[]> {
-  const files = new Map<string, { readonly file: string; readonly definition: ModelDefinition }>();
-  for (const folder of folders) {
-    const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort();
-    for (const name of names) {
-      const file = path.join(folder, name);
-      const definition = await loadModel(file);
-      const other = files.get(definition.name);
-      if (other !== undefined) throw new ModelFileError(file, `name: ${other.file} has ${definition.name} already`);
-      files.set(definition.name, { file, definition });
-    }
-  }
-  for (const { file, definition } of files.values()) {
-    const { replacement } = definition;
-    if (replacement === undefined) continue;
-    if (replacement === definition.name || !files.has(replacement)) {
-      throw new ModelFileError(file, `replacement: there is no other model called ${replacement}`);
-    }
-  }
-  return [...files.values()].map(({ definition }) => definition);
+  const { definitions, problems } = createModelReader()(await readModelTexts(folders));
+  if (problems[0] !== undefined) throw problems[0];
+  return definitions;
 }
 
-async function loadModel(file: string): Promise<ModelDefinition> {
-  const text = await readFile(file, 'utf8');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new ModelFileError(file, error instanceof Error ? error.message : 'not JSON', { cause: error });
+export function createModelReader(): ModelReader {
+  let known = new Map<string, { readonly text: string; readonly model: ModelDefinition | ModelFileError }>();
+  return (texts) => {
+    const before = known;
+    known = new Map();
+    const files = new Map<string, ModelDefinition>();
+    const problems: ModelFileError[] = [];
+    for (const [file, text] of texts) {
+      if (text instanceof ModelFileError) {
+        problems.push(text);
+        continue;
+      }
+      const earlier = before.get(file);
+      const model = earlier?.text === text ? earlier.model : readModel(file, text);
+      known.set(file, { text, model });
+      if (model instanceof ModelFileError) problems.push(model);
+      else files.set(file, model);
+    }
+    return { definitions: [...files.values()], problems: [...problems, ...problemsBetween(files)] };
+  };
+}
+
+/** What is wrong with files that are right by themselves. @param files by path. */
+function problemsBetween(files: ReadonlyMap<string, ModelDefinition>): readonly ModelFileError[] {
+  const byName = new Map<string, string>();
+  const problems: ModelFileError[] = [];
+  for (const [file, { name }] of files) {
+    const other = byName.get(name);
+    if (other === undefined) byName.set(name, file);
+    else problems.push(new ModelFileError(file, `name: ${other} has ${name} already`));
   }
+  for (const [file, { name, replacement }] of files) {
+    if (replacement === undefined || (replacement !== name && byName.has(replacement))) continue;
+    problems.push(new ModelFileError(file, `replacement: there is no other model called ${replacement}`));
+  }
+  return problems;
+}
+
+function readModel(file: string, text: string): ModelDefinition | ModelFileError {
+  try {
+    return provenModel(file, parse(file, text));
+  } catch (error) {
+    if (error instanceof ModelFileError) return error;
+    throw error;
+  }
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : 'not JSON';
+    throw new ModelFileError(file, `${placeIn(text, problem)}${problem}`, { cause: error });
+  }
+}
+
+/** Newer versions of Node tell the line themselves. */
+function placeIn(text: string, problem: string): string {
+  const position = / at position (\d+)$/.exec(problem)?.[1];
+  if (position === undefined) return '';
+  const lines = text.slice(0, Number(position)).split('\n');
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
+}
+
+function provenModel(file: string, parsed: unknown): ModelDefinition {
   const problem = checkDefinition(parsed);
   if (problem !== undefined) throw new ModelFileError(file, problem);
   const definition = parsed as ModelDefinition;
@@ -68,6 +112,8 @@ async function loadModel(file: string): Promise<ModelDefinition> {
   if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
     throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
   }
+  const unreachable = upstreamProblem(definition);
+  if (unreachable !== undefined) throw new ModelFileError(file, unreachable);
   checkSchema(file, definition);
   return definition;
 }
@@ -91,6 +137,8 @@ function checkSchema(file: string, definition: ModelDefinition): void {
   definition.examples.forEach((example, place) => {
     const problem = checkInput(example);
     if (problem !== undefined) throw new ModelFileError(file, `examples.${place}: ${problem}`);
+    const filled = checkInput(withDefaults(definition.inputSchema, example));
+    if (filled !== undefined) throw new ModelFileError(file, `inputSchema: a default is not allowed: ${filled}`);
     worstCaseCost(definition.pricing, example);
   });
 }

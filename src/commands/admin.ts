@@ -9,6 +9,7 @@ import { requireSingle } from './admin/arguments.ts';
 import { ledgerCommands, usageCommand } from './admin/books.ts';
 import { createRunner } from './admin/installation.ts';
 import { keyCommands } from './admin/keys.ts';
+import { modelCommands } from './admin/models.ts';
 import { adminTokenCommands, queuesCommand } from './admin/service.ts';
 import { outputCommands, taskCommands } from './admin/tasks.ts';
 import { webhookKeyCommands } from './admin/webhook-key.ts';
@@ -33,6 +34,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
     .command('webhook-key', 'the key that signs callbacks', (group) => webhookKeyCommands(group, run))
     .command('ledger', 'the books, and the proof that they add up', (group) => ledgerCommands(group, run))
     .command('usage', 'what was captured, by day, model and key', (command) => usageCommand(command, run))
+    .command('models', 'model files', (group) => modelCommands(group))
     .command('tasks', 'single tasks', (group) => taskCommands(group, run))
     .command('outputs', 'stored outputs', (group) => outputCommands(group, run))
     .command('queues', 'what waits and runs', (command) => queuesCommand(command, run))

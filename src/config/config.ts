@@ -1,6 +1,7 @@
 /**
  * The checked configuration: what every process is given instead of the environment. Grouped by the room that uses it.
  */
+import os from 'node:os';
 import { readFileSync } from 'node:fs';
 import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
@@ -28,6 +29,8 @@ export interface StoreConfig {
   readonly storeUrl: string;
   readonly s3: {
     readonly endpoint: string | undefined;
+    /** Where clients reach it; undefined: at `endpoint`. */
+    readonly publicEndpoint?: string | undefined;
     readonly region: string;
     readonly accessKeyId: string | undefined;
     readonly secretAccessKey: string | undefined;
@@ -41,7 +44,12 @@ export interface Config {
   /** Undefined: no admin listener. */
   readonly admin: AdminConfig | undefined;
   readonly store: StoreConfig;
-  readonly urls: { readonly signingKey: string; readonly lifetimeSeconds: number };
+  readonly urls: {
+    readonly signingKey: string;
+    readonly lifetimeSeconds: number;
+    /** How bytes reach clients (contract §3). */
+    readonly downloads: 'proxy' | 'direct';
+  };
   readonly encryptionKey: string;
   readonly outputRetentionDays: number;
   /** 0: inputs are kept. */
@@ -51,7 +59,11 @@ export interface Config {
   readonly modelsDir: string | undefined;
   readonly callbacks: { readonly offsetsSeconds: readonly number[]; readonly headerPrefix: string };
   readonly egress: { readonly allow: readonly string[]; readonly ports: readonly number[] };
-  readonly worker: { readonly queues: readonly QueueName[]; readonly engineThreads: number };
+  readonly worker: {
+    readonly queues: readonly QueueName[];
+    readonly engineThreads: number;
+    readonly scratchDir: string;
+  };
   readonly upstreamSecrets: Readonly<Record<string, string>>;
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
@@ -83,6 +95,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       storeUrl: read.text('STORE_URL'),
       s3: {
         endpoint: read.text('S3_ENDPOINT') || undefined,
+        publicEndpoint: read.text('S3_PUBLIC_ENDPOINT') || undefined,
         region: read.text('S3_REGION'),
         accessKeyId: read.text('S3_ACCESS_KEY_ID') || undefined,
         secretAccessKey: read.text('S3_SECRET_ACCESS_KEY') || undefined,
@@ -91,6 +104,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     urls: {
       signingKey: read.longSecret('URL_SIGNING_KEY'),
       lifetimeSeconds: read.integer('URL_LIFETIME_SECONDS'),
+      downloads: readDownloads(read),
     },
     encryptionKey: read.longSecret('ENCRYPTION_KEY'),
     outputRetentionDays: read.integer('OUTPUT_RETENTION_DAYS'),
@@ -99,13 +113,26 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     modelsDir: read.text('MODELS_DIR') || undefined,
     callbacks: { offsetsSeconds: readOffsets(read), headerPrefix: readHeaderPrefix(read) },
     egress: { allow: read.list('EGRESS_ALLOW'), ports: read.integers('EGRESS_PORTS') },
-    worker: { queues: readQueues(read), engineThreads: read.integer('ENGINE_THREADS') },
+    worker: {
+      queues: readQueues(read),
+      engineThreads: read.integer('ENGINE_THREADS'),
+      scratchDir: read.text('SCRATCH_DIR') || os.tmpdir(),
+    },
     upstreamSecrets: read.upstreamSecrets(),
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_SECONDS') * 1000,
     isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
   };
   read.throwIfBroken();
   return config;
+}
+
+/** A folder has no endpoint that could hand out its files. */
+function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
+  const downloads = read.text('DOWNLOADS') === 'direct' ? 'direct' : 'proxy';
+  if (downloads === 'direct' && !read.text('STORE_URL').startsWith('s3:')) {
+    read.report('DOWNLOADS: direct needs a STORE_URL of an S3 bucket');
+  }
+  return downloads;
 }
 
 /** Only what `migrate` and `admin` need of the configuration beside the database. */

@@ -73,9 +73,20 @@ export const VARIABLES = {
   TEMPORAL_TLS_KEY_FILE: { kind: 'text', fallback: '', help: 'Client key (PEM) for mutual TLS.' },
   STORE_URL: { kind: 'text', help: 'Where outputs are kept: file:///absolute/folder or s3://bucket/prefix.' },
   S3_ENDPOINT: { kind: 'text', fallback: '', help: 'Endpoint of an S3-compatible store; empty for AWS.' },
+  S3_PUBLIC_ENDPOINT: {
+    kind: 'text',
+    fallback: '',
+    help: 'Where clients reach the S3 server, for DOWNLOADS=direct; empty: at S3_ENDPOINT.',
+  },
   S3_REGION: { kind: 'text', fallback: 'us-east-1', help: 'Region of the bucket.' },
   S3_ACCESS_KEY_ID: { kind: 'secret', fallback: '', help: 'Access key; empty takes the usual AWS sources.' },
   S3_SECRET_ACCESS_KEY: { kind: 'secret', fallback: '', help: 'Secret of S3_ACCESS_KEY_ID.' },
+  DOWNLOADS: {
+    kind: 'choice',
+    fallback: 'proxy',
+    choices: ['proxy', 'direct'],
+    help: 'How bytes reach clients: through the api, or by a redirect to an address that the S3 store opens.',
+  },
   URL_SIGNING_KEY: { kind: 'secret', help: 'At least 32 characters; signs download URLs. The same in every process.' },
   ENCRYPTION_KEY: {
     kind: 'secret',
@@ -135,6 +146,11 @@ export const VARIABLES = {
     minimum: 1,
     maximum: 64,
     help: 'Threads of the embedded engines in a worker; also its generation slots.',
+  },
+  SCRATCH_DIR: {
+    kind: 'text',
+    fallback: '',
+    help: 'Where a worker keeps the files of what it is working on; default: the folder for temporary files.',
   },
   SHUTDOWN_GRACE_SECONDS: {
     kind: 'integer',

@@ -15,11 +15,18 @@ export class EgressError extends Error {
   readonly kind: EgressFailureKind;
   /** The HTTP status, where `kind` is `status`. */
   readonly status: number | undefined;
+  /** Whether asking again brings the same: the address may not be reached at all. For us, and never for clients. */
+  readonly isBarred: boolean;
 
-  constructor(kind: EgressFailureKind, message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(
+    kind: EgressFailureKind,
+    message: string,
+    options: { status?: number; isBarred?: boolean; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.kind = kind;
     this.status = options.status;
+    this.isBarred = options.isBarred === true;
   }
 }
 

@@ -110,7 +110,9 @@ export function classify(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof EgressError) return error;
   if (error instanceof HandshakeError) return new EgressError('tls', 'TLS could not be established', { cause: error });
   // No cause: outside, a blocked address looks like any other that does not answer.
-  if (error instanceof BlockedError) return new EgressError('unreachable', 'the address could not be reached');
+  if (error instanceof BlockedError) {
+    return new EgressError('unreachable', 'the address could not be reached', { isBarred: true });
+  }
   return new EgressError('unreachable', 'the address could not be reached', { cause: error });
 }
 

@@ -2,7 +2,7 @@
  * The names of the embedded engines, apart from the engines themselves, which load a drawing library.
  */
 
-const ENGINE_NAMES = ['scene', 'poster', 'swatch'] as const;
+const ENGINE_NAMES = ['scene', 'poster', 'edit', 'swatch', 'film', 'speech', 'song', 'sound'] as const;
 
 export type EngineName = (typeof ENGINE_NAMES)[number];
 

@@ -5,18 +5,23 @@
  * Jobs wait here and not in piscina: its own queue is only looked at when a thread finishes, so a job queued behind one
  * whose thread dies would wait for ever.
  */
+import { MessageChannel } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { packageModule } from '../config/package-root.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { isEngineName } from './engine-names.ts';
 import { UnusableInputError } from '../providers/unusable-input-error.ts';
-import type { EngineJob, EnginePool, RenderedFile, ThreadAnswer } from './engine.ts';
+import type { EngineJob, EnginePool, RenderOptions, RenderedFile, ThreadAnswer } from './engine.ts';
 
 /**
  * 256 MB of JavaScript heap a thread. Pixels live outside that heap; what is inside is shapes and code, some 30 MB at
  * the largest size, and the loader that compiles our source. The limit only turns a runaway into one failed job.
  */
 const THREAD_HEAP_MB = 256;
+
+/** How long a thread has to end the processes that it started, before it is terminated. */
+const STOP_WITHIN_MS = 500;
 
 /** What a caller gets when the signal fires, as from every other abortable call of the platform. */
 function abortError(signal: AbortSignal): DOMException {
@@ -71,7 +76,7 @@ class Gate {
  */
 export function createEnginePool(options: { threads: number; logger: Logger; threadModule?: string }): EnginePool {
   const { threads, logger, threadModule = packageModule('src/engines/thread.ts') } = options;
-  const piscina = new Piscina<EngineJob, ThreadAnswer>({
+  const piscina = new Piscina<{ job: EngineJob; progressPort: MessagePort }, ThreadAnswer>({
     filename: threadModule,
     minThreads: 0,
     maxThreads: threads,
@@ -95,13 +100,30 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
     for (const controller of running) controller.abort(err);
   });
 
-  async function renderInThread(job: EngineJob, signal: AbortSignal): Promise<readonly RenderedFile[]> {
+  async function renderInThread(
+    job: EngineJob,
+    { signal, onProgress }: RenderOptions,
+  ): Promise<readonly RenderedFile[]> {
     const controller = new AbortController();
-    const stop = (): void => controller.abort(signal.reason);
+    const { port1, port2 } = new MessageChannel();
+    const terminate = (): void => controller.abort(signal.reason);
+    port1.on('message', (message: number | 'stopped') => {
+      if (message === 'stopped') terminate();
+      else onProgress?.(message);
+    });
+    let timer: NodeJS.Timeout | undefined;
+    // The thread ends its children first, where it is not too busy to hear of it.
+    const stop = (): void => {
+      port1.postMessage('stop');
+      timer = setTimeout(terminate, STOP_WITHIN_MS);
+    };
     signal.addEventListener('abort', stop, { once: true });
     running.add(controller);
     try {
-      const answer = await piscina.run(job, { signal: controller.signal });
+      const answer = await piscina.run(
+        { job, progressPort: port2 },
+        { signal: controller.signal, transferList: [port2] },
+      );
       if (answer.kind === 'unusable_input') throw new UnusableInputError(answer.problem);
       return answer.files;
     } catch (err) {
@@ -111,6 +133,8 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
         ? err
         : new Error('the engine thread failed', { cause: err });
     } finally {
+      clearTimeout(timer);
+      port1.close();
       running.delete(controller);
       signal.removeEventListener('abort', stop);
     }
@@ -119,12 +143,12 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
   return {
     threads,
     has: isEngineName,
-    async render(job, signal) {
+    async render(job, { signal, onProgress }) {
       const either = AbortSignal.any([signal, closing.signal]);
       await gate.enter(either);
       try {
         if (either.aborted) throw abortError(either);
-        return await renderInThread(job, either);
+        return await renderInThread(job, { signal: either, ...(onProgress === undefined ? {} : { onProgress }) });
       } finally {
         gate.leave();
       }

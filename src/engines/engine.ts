@@ -1,37 +1,66 @@
 /**
- * What an embedded engine is: a name, and a pure function from a validated input to files, run in a thread of the
- * engine pool so that it never blocks the heartbeats of a worker. The same input gives the same bytes.
+ * What an embedded engine is: a name, and a function from a validated input, a seed and the input's files to new files,
+ * run in a thread of the engine pool so that it never blocks the heartbeats of a worker. The same work gives the same
+ * pictures and sounds.
  */
+export { UndecodableMediaError } from '../media/undecodable-media-error.ts';
 
 /** The validated input of a task, as the caller sent it (spec §2.5). */
 export type EngineInput = Readonly<Record<string, unknown>>;
 
-/** The files that an input brings along, by their place in it: `image_url`, `image_urls.0`. */
-export type EngineMedia = ReadonlyMap<string, { readonly mimeType: string; readonly bytes: Uint8Array }>;
+/** One file that an input brings along: a stranger's, to be read by `src/media/decode.ts` and nothing else. */
+export interface EngineFile {
+  /** Read from the bytes. */
+  readonly mimeType: string;
+  readonly path: string;
+}
 
-/** What a thread of the pool is given. Structured-clonable. */
+/** The files that an input brings along, by their place in it: `image_url`, `image_urls.0`. */
+export type EngineMedia = ReadonlyMap<string, EngineFile>;
+
+/** What the pool is given. Structured-clonable. */
 export interface EngineJob {
   /** The engine's name: the `model` of an upstream binding whose protocol is `embedded`. */
   readonly engine: string;
   readonly input: EngineInput;
-  /** Seed where the input names none: derived from the task id, so that a repeated attempt gives the same bytes. */
+  /** Seed where the input names none: derived from the task id, so that a repeated attempt gives the same files. */
   readonly fallbackSeed: number;
-  readonly media?: EngineMedia;
+  readonly media: EngineMedia;
+  /** A folder of this job alone, empty at first, for what the engine writes; whoever asked removes it. */
+  readonly scratch: string;
 }
+
+/** What one run of an engine works on. */
+export interface EngineWork {
+  readonly input: EngineInput;
+  /** 0 to 2147483647; the input's own `seed` where the model has that field, else one from the task id. */
+  readonly seed: number;
+  readonly media: EngineMedia;
+  readonly scratch: string;
+  /** Tells how much is done, 0 to 1; may be called as often as one likes. */
+  readonly progress: (fraction: number) => void;
+}
+
+/** One rendered file: its bytes, or a file in the scratch folder. */
+export type RenderedFile = { readonly bytes: Uint8Array } | { readonly path: string };
+
+/**
+ * An embedded engine. Runs in a thread of the pool.
+ *
+ * @throws {UndecodableMediaError} a file cannot be used. @throws {UnusableInputError} nothing can be made of the input.
+ */
+export type Engine = (work: EngineWork) => Promise<readonly RenderedFile[]>;
 
 /** What a thread answers: errors lose their class on the way, so what a caller can act on is told as a value. */
 export type ThreadAnswer =
   | { readonly kind: 'rendered'; readonly files: readonly RenderedFile[] }
   | { readonly kind: 'unusable_input'; readonly problem: string };
 
-/** What an engine throws where a file of the input cannot be decoded, or is too large when it is. */
-export class UndecodableMediaError extends Error {
-  override readonly name = 'UndecodableMediaError';
-}
-
-/** One rendered file. */
-export interface RenderedFile {
-  readonly bytes: Uint8Array;
+/** What else a job may be given. */
+export interface RenderOptions {
+  readonly signal: AbortSignal;
+  /** Is told how much is done, 0 to 1, a few times a second at most. */
+  readonly onProgress?: (fraction: number) => void;
 }
 
 /** A bounded number of threads that render. */
@@ -42,17 +71,9 @@ export interface EnginePool {
   /**
    * Renders one job; waits for a free thread first.
    *
-   * @throws {UnusableInputError} a file that the input brings cannot be used.
+   * @throws {UnusableInputError} a file that the input brings cannot be used, or nothing can be made of the input.
    * @throws {DOMException} `AbortError` when the signal fires; the thread's work is discarded and the thread replaced.
    */
-  render(job: EngineJob, signal: AbortSignal): Promise<readonly RenderedFile[]>;
+  render(job: EngineJob, options: RenderOptions): Promise<readonly RenderedFile[]>;
   close(): Promise<void>;
 }
-
-/**
- * An embedded engine: a pure function of its input and a seed. Runs in a thread of the pool.
- *
- * @param media the files that the input brings along; none for most.
- * @param seed 0 to 2147483647; the input's own `seed` where the model has that field, else one from the task id.
- */
-export type Engine = (input: EngineInput, seed: number, media?: EngineMedia) => Promise<readonly RenderedFile[]>;

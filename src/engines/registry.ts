@@ -5,14 +5,24 @@
  */
 import type { Engine } from './engine.ts';
 import type { EngineName } from './engine-names.ts';
+import { renderFilm } from './film/film.ts';
+import { renderEdit } from './image/edit/edit.ts';
 import { renderPoster } from './image/poster.ts';
 import { renderScene } from './image/scene.ts';
 import { renderSwatch } from './image/swatch.ts';
+import { renderSong } from './song/song.ts';
+import { renderSound } from './sound/sound.ts';
+import { renderSpeech } from './speech/speech.ts';
 
 const BY_NAME: Record<EngineName, Engine> = {
   scene: renderScene,
   poster: renderPoster,
+  edit: renderEdit,
   swatch: renderSwatch,
+  film: renderFilm,
+  speech: renderSpeech,
+  song: renderSong,
+  sound: renderSound,
 };
 
 export const ENGINES: ReadonlyMap<string, Engine> = new Map(Object.entries(BY_NAME));

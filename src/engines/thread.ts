@@ -1,9 +1,15 @@
 /**
  * Entry of one thread of the engine pool: takes a job, finds its engine, renders. Found by path from `engine-pool.ts`.
  */
+import type { MessagePort } from 'node:worker_threads';
+import { endMediaChildren } from '../media/media-child.ts';
 import { ENGINES, UnknownEngineError } from './registry.ts';
+import { UnusableInputError } from '../providers/unusable-input-error.ts';
 import { UndecodableMediaError } from './engine.ts';
 import type { EngineJob, ThreadAnswer } from './engine.ts';
+
+/** More often than this nobody looks: milliseconds. */
+const PROGRESS_EVERY_MS = 250;
 
 /** The seed that the caller named, else the one derived from the task. */
 function seedOf(job: EngineJob): number {
@@ -11,14 +17,34 @@ function seedOf(job: EngineJob): number {
   return typeof seed === 'number' && Number.isSafeInteger(seed) && seed >= 0 ? seed : job.fallbackSeed;
 }
 
-/** Renders one job; piscina calls it with what `EnginePool.render` was given. */
-export default async function renderJob(job: EngineJob): Promise<ThreadAnswer> {
+/** Renders one job; piscina calls it with what `EnginePool.render` was given, and a port that takes the progress. */
+export default async function renderJob({
+  job,
+  progressPort,
+}: {
+  readonly job: EngineJob;
+  readonly progressPort: MessagePort;
+}): Promise<ThreadAnswer> {
   const engine = ENGINES.get(job.engine);
   if (engine === undefined) throw new UnknownEngineError(job.engine);
+  let toldAt = 0;
+  const progress = (fraction: number): void => {
+    const now = Date.now();
+    if (now - toldAt < PROGRESS_EVERY_MS) return;
+    toldAt = now;
+    progressPort.postMessage(Math.min(Math.max(fraction, 0), 1));
+  };
+  // Whoever asks terminates this thread as soon as it is told.
+  progressPort.once('message', () => {
+    void endMediaChildren().finally(() => progressPort.postMessage('stopped'));
+  });
   try {
-    return { kind: 'rendered', files: await engine(job.input, seedOf(job), job.media) };
+    const { input, media, scratch } = job;
+    return { kind: 'rendered', files: await engine({ input, seed: seedOf(job), media, scratch, progress }) };
   } catch (error) {
-    if (!(error instanceof UndecodableMediaError)) throw error;
+    if (!(error instanceof UndecodableMediaError || error instanceof UnusableInputError)) throw error;
     return { kind: 'unusable_input', problem: error.message };
+  } finally {
+    progressPort.close();
   }
 }

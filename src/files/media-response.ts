@@ -105,7 +105,8 @@ function withinSize(header: string, sizeBytes: number): string {
   return suffix !== undefined && Number(suffix) > sizeBytes ? `bytes=-${sizeBytes}` : header;
 }
 
-function disposition({ mimeType, fileName }: MediaRequest): string {
+/** What a download is called, and whether a browser may show it. */
+export function disposition({ mimeType, fileName }: Pick<MediaRequest, 'mimeType' | 'fileName'>): string {
   const kind = mediaTypeOf(mimeType) ? 'inline' : 'attachment';
   return `${kind}; filename="${fileName.replace(/[^A-Za-z0-9._-]/g, '_')}"`;
 }

@@ -22,6 +22,16 @@ export interface PutResult {
   readonly sha256: string;
 }
 
+/** How an object is to be fetched from the store itself. */
+export interface DirectRead {
+  readonly method: 'GET' | 'HEAD';
+  /** How long the address opens, in seconds: at most 7 days. */
+  readonly seconds: number;
+  readonly mimeType: string;
+  /** The `Content-Disposition` of the answer. */
+  readonly disposition: string;
+}
+
 /**
  * Keys are relative paths of `[A-Za-z0-9._-]` segments joined by `/`, at most 512 characters, no empty, `.` or `..`
  * segment; anything else throws `TypeError`.
@@ -46,6 +56,11 @@ export interface ObjectStore {
    * @throws {ObjectNotFoundError}
    */
   read(key: string, range?: ByteRange): Promise<Readable>;
+  /**
+   * An address at the store's public endpoint that opens an object for whoever has it; asks nobody, so the object may
+   * be missing. Absent where the store has no endpoint of its own.
+   */
+  presign?(key: string, read: DirectRead): Promise<string>;
   /** Deletes an object; one that is not there is no error. */
   delete(key: string): Promise<void>;
   /** All objects whose key begins with a prefix, in no particular order. */

@@ -20,11 +20,13 @@ import {
   paginateListObjectsV2,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { assertByteRange, beyondTheEnd } from './byte-range.ts';
 import { IncomingBody, assertWithin, measure } from './incoming-body.ts';
 import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key.ts';
 import { ObjectNotFoundError } from './object-store.ts';
-import type { ByteRange, ObjectStore, PutResult, StoredObject } from './object-store.ts';
+import type { ByteRange, DirectRead, ObjectStore, PutResult, StoredObject } from './object-store.ts';
 import { StoreUnavailableError } from './store-unavailable-error.ts';
 import type { StoreOperation } from './store-unavailable-error.ts';
 
@@ -34,6 +36,8 @@ export interface S3StoreOptions {
   readonly prefix: string;
   /** Base address of an S3-compatible server; absent for AWS. */
   readonly endpoint?: string | undefined;
+  /** Where clients reach that server, for downloads that go straight to it; absent: at `endpoint`. */
+  readonly publicEndpoint?: string | undefined;
   readonly region: string;
   /** With `secretAccessKey`; absent takes the usual AWS sources. */
   readonly accessKeyId?: string | undefined;
@@ -63,12 +67,14 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
 
 class S3Store implements ObjectStore {
   readonly #client: S3Client;
+  /** Signs addresses, and never connects. */
+  readonly #presigner: S3Client;
   readonly #bucket: string;
   readonly #base: string;
   #hasAbortedAbandoned = false;
 
   constructor(options: S3StoreOptions) {
-    this.#client = new S3Client({
+    const configuration: S3ClientConfig = {
       region: options.region,
       forcePathStyle: options.forcePathStyle ?? options.endpoint !== undefined,
       ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
@@ -80,7 +86,12 @@ class S3Store implements ObjectStore {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SILENCE_TIMEOUT_MS },
-    });
+    };
+    this.#client = new S3Client(configuration);
+    this.#presigner =
+      options.publicEndpoint === undefined
+        ? this.#client
+        : new S3Client({ ...configuration, endpoint: options.publicEndpoint });
     this.#bucket = options.bucket;
     this.#base = options.prefix === '' ? '' : `${options.prefix}/`;
   }
@@ -148,6 +159,13 @@ class S3Store implements ObjectStore {
     }
   }
 
+  async presign(key: string, { method, seconds, mimeType, disposition }: DirectRead): Promise<string> {
+    assertObjectKey(key);
+    const target = { ...this.#target(key), ResponseContentType: mimeType, ResponseContentDisposition: disposition };
+    const command = method === 'HEAD' ? new HeadObjectCommand(target) : new GetObjectCommand(target);
+    return getSignedUrl(this.#presigner, command, { expiresIn: seconds });
+  }
+
   async delete(key: string): Promise<void> {
     assertObjectKey(key);
     try {
@@ -195,6 +213,7 @@ class S3Store implements ObjectStore {
 
   async close(): Promise<void> {
     this.#client.destroy();
+    this.#presigner.destroy();
   }
 
   #target(key: string): { Bucket: string; Key: string } {

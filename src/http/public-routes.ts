@@ -8,6 +8,7 @@ import { accountRoutes } from './routes/account.ts';
 import { estimateRoutes } from './routes/estimate.ts';
 import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { hookRoutes } from './routes/hooks.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { modelRoutes } from './routes/models.ts';
@@ -35,6 +36,7 @@ export function publicRoutes(http: HttpContext): readonly Route[] {
     ...keyRoutes(http),
     ...webhookKeyRoutes(http),
     ...mediaRoutes(http),
+    ...hookRoutes(http),
     ...healthRoutes(http),
   ];
   return [...routes, ...referenceRoutes(http, routes)];

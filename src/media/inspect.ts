@@ -1,14 +1,15 @@
 /**
- * What a stored file really is, from its own first bytes: a provider's word for it counts for nothing. On the way of
- * every task, so it reads 16 kB and decodes nothing.
+ * What a stored file really is, from its own bytes: a provider's word for it counts for nothing. On the way of every
+ * task, so it reads 16 kB of a picture, what is needed of a container's tables, and decodes nothing.
  */
 import { fileTypeFromBuffer } from 'file-type/core';
 import { mediaTypeOf } from '../files/media-types.ts';
 import type { MediaKind } from '../files/media-types.ts';
 import type { ObjectStore } from '../files/object-store.ts';
+import { containerFacts } from './container-facts.ts';
 import { imageSize } from './image-size.ts';
 
-/** What is known of a media file. Images always have a size; durations are in seconds. */
+/** What is known of a media file. Images always have a size; films and sounds what their containers tell. */
 export interface MediaFacts {
   /** Lower case, without parameters. */
   readonly mimeType: string;
@@ -45,6 +46,8 @@ const OUR_NAMES: Readonly<Record<string, string>> = {
   'video/x-m4v': 'video/mp4',
 };
 
+const MP4_SOUND = { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' } as const;
+
 /** MPEG layers I and II: nobody delivers them, and the byte order mark of a UTF-16 text looks like one. */
 const NOT_TRUSTED = new Set(['mp1', 'mp2']);
 
@@ -56,13 +59,32 @@ const NOT_TRUSTED = new Set(['mp1', 'mp2']);
  */
 export async function inspectMedia(store: ObjectStore, key: string, sizeBytes: number): Promise<MediaFacts> {
   if (sizeBytes === 0) throw new UnsupportedMediaError();
-  const facts = await lookAt(await readBeginning(store, key, FIRST_LOOK_BYTES));
-  if (!(facts instanceof UnsupportedMediaError)) return facts;
+  const beginning = await readBeginning(store, key, FIRST_LOOK_BYTES);
+  const facts = await lookAt(beginning);
+  if (!(facts instanceof UnsupportedMediaError)) {
+    return facts.kind === 'image' ? facts : withContainerFacts(facts, store, { key, sizeBytes, beginning });
+  }
   if (sizeBytes <= FIRST_LOOK_BYTES) throw facts;
   return await inspectBytes(await readBeginning(store, key, SECOND_LOOK_BYTES));
 }
 
-/** The same for bytes in memory: a whole file, or its beginning. @throws {UnsupportedMediaError} */
+async function withContainerFacts(
+  facts: MediaFacts,
+  store: ObjectStore,
+  file: { readonly key: string; readonly sizeBytes: number; readonly beginning: Buffer },
+): Promise<MediaFacts> {
+  const { isSoundOnly, ...told } = await containerFacts(store, file);
+  // Many write the general brand on an MP4 of sound alone.
+  const isMp4Sound = isSoundOnly && facts.mimeType === 'video/mp4';
+  return { ...facts, ...(isMp4Sound ? MP4_SOUND : {}), ...told };
+}
+
+/**
+ * The same for bytes in memory: a whole file, or its beginning. Durations, and the sizes of films, are not looked for: a
+ * beginning does not hold them.
+ *
+ * @throws {UnsupportedMediaError}
+ */
 export async function inspectBytes(bytes: Uint8Array): Promise<MediaFacts> {
   const facts = await lookAt(bytes);
   if (facts instanceof UnsupportedMediaError) throw facts;

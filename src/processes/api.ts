@@ -9,8 +9,7 @@ import { listen } from '../http/server.ts';
 import { connectTemporal, temporalClient } from '../temporal/connection.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
-import { createCatalogue } from '../catalogue/catalogue.ts';
-import { loadModels } from '../catalogue/load-models.ts';
+import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
 import { packageFile } from '../config/package-root.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskDetail } from '../tasks/read.ts';
@@ -38,8 +37,7 @@ const RECONNECT_MS = 1_000;
 export async function startApi(foundation: Foundation): Promise<RunningApi> {
   const { config, database, logger, definitions } = foundation;
   const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
-  const catalogue = createCatalogue(await loadModels(folders), foundation.now);
-  await definitions.pin(catalogue.models);
+  const catalogue = await openLiveCatalogue({ folders, definitions, logger, now: foundation.now });
 
   let isDraining = false;
   let launcher: Launcher | undefined;
@@ -78,6 +76,7 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
       connecting.abort();
       http.feed.close();
       await Promise.all([server.close(config.shutdownGraceMs), adminServer?.close(config.shutdownGraceMs)]);
+      await catalogue.close();
       await http.keyUse.flush();
       await launcher?.close();
       await (await connected)?.connection.close();

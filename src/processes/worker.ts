@@ -6,6 +6,7 @@ import { Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import type { ActivityContext } from '../../activities/context.ts';
+import { removeStaleScratch } from '../../activities/scratch.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
@@ -34,7 +35,9 @@ export interface WorkerDependencies {
 
 /** Starts the workers of the configured queues. */
 export async function startWorker(dependencies: WorkerDependencies): Promise<RunningWorker> {
-  const { config } = dependencies.activityContext;
+  const { config, logger } = dependencies.activityContext;
+  const stale = await removeStaleScratch(config.worker.scratchDir);
+  if (stale > 0) logger.info({ folders: stale }, 'removed what killed workers had left behind');
   const workers: Worker[] = [];
   for (const queue of config.worker.queues) {
     workers.push(await Worker.create(optionsFor(queue, dependencies)));

@@ -7,6 +7,7 @@
  * The base addresses come from the operator's model definitions, so they may be private; addresses that a provider
  * names (results) are fetched elsewhere, by the guarded client.
  */
+import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
@@ -16,24 +17,31 @@ const MAX_RETRY_AFTER_MS = 600_000;
 
 /** What is sent, and within which bounds. */
 export interface ExchangeRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent instead, as it is; its type stands in the headers. A stream is destroyed where it is not sent to its end. */
+  readonly content?: { readonly body: Buffer | Readable; readonly byteLength: number };
   readonly signal: AbortSignal;
   /** For the whole exchange, connecting included; undefined leaves it to the signal. */
   readonly timeoutMs: number | undefined;
   readonly maxBytes: number;
   /** Whether to open a connection for this exchange alone: a pooled one may turn out dead only after we wrote to it. */
   readonly onFreshConnection: boolean;
+  /** Set where success brings a file and not JSON: then `file` is what came. */
+  readonly bringsFile?: boolean;
 }
 
 /** What came back. A body that is no JSON, too long or cut off leaves `json` undefined and says why in `bodyFault`. */
 export interface ExchangeAnswer {
   readonly status: number;
+  /** What `Retry-After` says; at most 10 min. */
   readonly retryAfterMs: number | undefined;
   readonly json: unknown;
+  /** The body of a success that was to bring a file, if it is one: texts and JSON are none. */
+  readonly file?: Buffer;
   readonly bodyFault?: string;
 }
 
@@ -69,11 +77,16 @@ export function createHttpExchange(): HttpExchange {
 
 function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
-    let wasSent = false;
+    const content = request.content?.body;
+    let isBegun = false;
+    // What a server has not got to its end it cannot have accepted.
+    let isRead = !(content instanceof Readable);
+    if (content instanceof Readable) content.once('end', () => (isRead = true));
     let isOver = false;
     let controller: Dispatcher.DispatchController | undefined;
     let status: number | undefined;
     let retryAfterMs: number | undefined;
+    let isFile = false;
     const chunks: Buffer[] = [];
     let receivedBytes = 0;
 
@@ -82,9 +95,14 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       isOver = true;
       clearTimeout(timer);
       request.signal.removeEventListener('abort', onAbort);
-      if (fault !== undefined) controller?.abort(new Error(fault));
-      if (status === undefined) reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
-      else resolve({ status, retryAfterMs, ...(fault === undefined ? parse(chunks) : unread(fault)) });
+      if (fault !== undefined) {
+        controller?.abort(new Error(fault));
+        if (content instanceof Readable) content.destroy();
+      }
+      if (status === undefined) reject(new ExchangeLost(isBegun && isRead, fault ?? 'NO_STATUS'));
+      else if (fault !== undefined) resolve({ status, retryAfterMs, ...unread(fault) });
+      else if (isFile) resolve({ status, retryAfterMs, json: undefined, file: Buffer.concat(chunks) });
+      else resolve({ status, retryAfterMs, ...parse(chunks) });
     };
     const onAbort = (): void => finish('ABORTED');
     const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => finish('TIMEOUT'), request.timeoutMs);
@@ -95,20 +113,27 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       origin: request.url.origin,
       path: request.url.pathname + request.url.search,
       method: request.method,
-      headers: { ...request.headers, accept: 'application/json', 'accept-encoding': 'identity' },
-      body: request.body === undefined ? null : JSON.stringify(request.body),
+      headers: {
+        ...request.headers,
+        accept: request.bringsFile === true ? '*/*' : 'application/json',
+        'accept-encoding': 'identity',
+        ...(request.content === undefined ? {} : { 'content-length': String(request.content.byteLength) }),
+      },
+      body: content ?? (request.body === undefined ? null : JSON.stringify(request.body)),
     };
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         // Aborting here keeps the first byte from being written: an exchange given up while connecting sent nothing.
         if (isOver) return started.abort(new Error('ABORTED'));
         controller = started;
-        wasSent = true;
+        isBegun = true;
       },
       onResponseStart(_controller, statusCode, headers) {
         if (statusCode < 200) return;
         status = statusCode;
+        isFile = request.bringsFile === true && statusCode < 300 && !isText(headers['content-type']);
         retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now(), MAX_RETRY_AFTER_MS);
+        if (Number(headers['content-length'] ?? 0) > request.maxBytes) return finish('BODY_TOO_LARGE');
       },
       onResponseData(_controller, chunk) {
         receivedBytes += chunk.length;
@@ -124,6 +149,11 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       finish(codeOf(error));
     }
   });
+}
+
+/** Where success is a file, a text or JSON is something else that a gateway or an error handler says. */
+function isText(contentType: string | readonly string[] | undefined): boolean {
+  return /^\s*(text\/|application\/(problem\+)?json)/i.test(String(contentType ?? ''));
 }
 
 function parse(chunks: readonly Buffer[]): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {

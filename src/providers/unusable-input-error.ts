@@ -3,7 +3,7 @@
  * thrown where the engines are and understood where the provider is.
  */
 
-/** A file of the input cannot be used: it cannot be decoded, or is too large when it is. */
+/** Nothing can be made of the input: a file cannot be decoded, or is too large when it is; a text has nothing to say. */
 export class UnusableInputError extends Error {
   override readonly name = 'UnusableInputError';
 }

@@ -40,6 +40,8 @@ export interface TaskDetail {
   readonly errorReason: FailureReason | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
+  /** Percent, while it is being handled and where that is known. */
+  readonly progress: number | null;
   readonly completedAt: number | null;
   readonly definitionHash: string;
   /** Seconds since the row last changed, by the database's clock. */
@@ -70,6 +72,7 @@ export const TASK_DETAIL_COLUMNS = `t.id, t.account_id AS "accountId", t.key_id 
   t.error_reason AS "errorReason", t.definition_hash AS "definitionHash",
   floor(extract(epoch FROM t.created_at))::float8 AS "createdAt",
   floor(extract(epoch FROM t.started_at))::float8 AS "startedAt",
+  CASE WHEN t.status = 'handling' THEN t.progress END AS progress,
   floor(extract(epoch FROM t.completed_at))::float8 AS "completedAt",
   extract(epoch FROM now() - t.updated_at)::float8 AS "idleSeconds",
   extract(epoch FROM now() - t.created_at)::float8 AS "ageSeconds",

@@ -15,6 +15,7 @@ export type TaskEventType =
   | 'started'
   | 'cancel_requested'
   | 'provider_refused'
+  | 'provider_unanswered'
   | 'submitted'
   | 'produced'
   | 'archiving'

@@ -7,6 +7,7 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { addEvent, withFreeSeq } from './timeline.ts';
+import type { TaskEventType } from './timeline.ts';
 
 /** What an activity needs of the task it works on. */
 export interface WorkingTask {
@@ -116,15 +117,26 @@ export type GeneratedFile =
   | { readonly key: string; readonly sizeBytes: number; readonly sha256: string }
   | { readonly url: string };
 
-/** What is recorded of a task's one generation. */
-export type Generation =
+/** Which of its route's upstreams has a task. */
+export interface UpstreamPlace {
+  /** What records and limits call it (activities/task-route.ts). */
+  readonly upstreamName: string;
+  /** Its place in the route's list, from 0. */
+  readonly place: number;
+  /** What callers call it in a timeline: the name that the model gives it, else its place from 1. Never a host. */
+  readonly label: string | number;
+}
+
+/** What is recorded of a task's one generation: the upstream that has it, by its place, and how far it got. */
+export type Generation = { readonly place: number } & (
   | { readonly state: 'intent' }
   | { readonly state: 'submitted'; readonly jobId: string }
-  | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] };
+  | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] }
+);
 
 const selectGeneration: Statement = {
   name: 'select_generation',
-  text: 'SELECT state, job_id AS "jobId", files FROM generations WHERE task_id = $1',
+  text: 'SELECT state, place, job_id AS "jobId", files FROM generations WHERE task_id = $1',
 };
 
 /** The recorded generation of a task, if it got that far. */
@@ -135,8 +147,8 @@ export async function readGeneration(database: Queryable, taskId: TaskId): Promi
 
 const insertIntent: Statement = {
   name: 'insert_generation_intent',
-  text: `INSERT INTO generations (task_id, upstream, state) VALUES ($1, $2, 'intent') ON CONFLICT (task_id) DO NOTHING
-         RETURNING task_id`,
+  text: `INSERT INTO generations (task_id, upstream, place, state) VALUES ($1, $2, $3, 'intent')
+         ON CONFLICT (task_id) DO NOTHING RETURNING task_id`,
 };
 const deleteIntent: Statement = {
   name: 'delete_generation_intent',
@@ -144,12 +156,12 @@ const deleteIntent: Statement = {
 };
 
 /**
- * Records that a submit which cannot be repeated is about to be sent.
+ * Records that a submit is about to be sent which cannot be repeated, or not elsewhere.
  *
- * @returns false where one was recorded before: it may have been sent, and is never sent again.
+ * @returns false where one was recorded before: it may have been sent, and is never sent to another upstream.
  */
-export async function declareIntent(database: Database, taskId: TaskId, upstream: string): Promise<boolean> {
-  const rows = await database.query(insertIntent, [taskId, upstream]);
+export async function declareIntent(database: Database, taskId: TaskId, upstream: UpstreamPlace): Promise<boolean> {
+  const rows = await database.query(insertIntent, [taskId, upstream.upstreamName, upstream.place]);
   return rows.length === 1;
 }
 
@@ -168,27 +180,64 @@ export async function touchTask(transaction: Queryable, taskId: TaskId): Promise
   await transaction.query(touchStatement, [taskId]);
 }
 
-/** Adds the refusal to the task's timeline. */
-export async function recordRefusal(database: Database, taskId: TaskId, reason: FailureReason): Promise<void> {
+const countAttempts: Statement = {
+  name: 'count_provider_attempts',
+  text: 'SELECT count(*)::integer AS attempts FROM task_events WHERE task_id = $1 AND type = $2',
+};
+
+/** A timeline tells of as many unanswered submits as this; a repeatable one can go on for hours. */
+const MAX_UNANSWERED_TOLD = 10;
+
+/**
+ * Adds to the task's timeline that an upstream took nothing.
+ *
+ * @returns how many refusals there are by now.
+ */
+export async function recordRefusal(
+  database: Database,
+  taskId: TaskId,
+  { label }: UpstreamPlace,
+  reason: FailureReason,
+): Promise<number> {
+  return database.transaction(async (transaction) => {
+    await touchTask(transaction, taskId);
+    await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
+    return attemptsSoFar(transaction, taskId, 'provider_refused');
+  });
+}
+
+/** Adds to the task's timeline that nobody knows whether an upstream took the work. */
+export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPlace): Promise<void> {
   await database.transaction(async (transaction) => {
     await touchTask(transaction, taskId);
-    await addEvent(transaction, taskId, 'provider_refused', { reason });
+    const told = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
+    if (told < MAX_UNANSWERED_TOLD) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
   });
+}
+
+async function attemptsSoFar(transaction: Queryable, taskId: TaskId, type: TaskEventType): Promise<number> {
+  const [row] = await transaction.query<{ attempts: number }>(countAttempts, [taskId, type]);
+  return row?.attempts ?? 0;
 }
 
 const upsertJob: Statement = {
   name: 'record_generation_job',
-  text: `INSERT INTO generations (task_id, upstream, state, job_id) VALUES ($1, $2, 'submitted', $3)
+  text: `INSERT INTO generations (task_id, upstream, place, state, job_id) VALUES ($1, $2, $4, 'submitted', $3)
          ON CONFLICT (task_id) DO UPDATE SET state = 'submitted', job_id = excluded.job_id, updated_at = now()
           WHERE generations.state = 'intent'`,
 };
 
 /** Records the provider's job id, before anyone waits for it. */
-export async function recordJob(database: Database, taskId: TaskId, upstream: string, jobId: string): Promise<void> {
+export async function recordJob(
+  database: Database,
+  taskId: TaskId,
+  { upstreamName, place, label }: UpstreamPlace,
+  jobId: string,
+): Promise<void> {
   await database.transaction(async (transaction) => {
     await touchTask(transaction, taskId);
-    await transaction.query(upsertJob, [taskId, upstream, jobId]);
-    await addEvent(transaction, taskId, 'submitted');
+    await transaction.query(upsertJob, [taskId, upstreamName, jobId, place]);
+    await addEvent(transaction, taskId, 'submitted', { upstream: label });
   });
 }
 
@@ -198,7 +247,8 @@ const upsertFiles: Statement = {
   text: `WITH task AS MATERIALIZED (
            SELECT id, completed_at IS NULL AS is_open FROM tasks WHERE id = $1 FOR NO KEY UPDATE),
          stored AS (
-           INSERT INTO generations (task_id, upstream, state, files) SELECT id, $2, 'produced', $3::jsonb FROM task
+           INSERT INTO generations (task_id, upstream, place, state, files)
+           SELECT id, $2, $4::smallint, 'produced', $3::jsonb FROM task
            ON CONFLICT (task_id) DO UPDATE SET state = 'produced', files = excluded.files, updated_at = now()
             WHERE generations.state <> 'produced'
            RETURNING task_id)
@@ -214,8 +264,8 @@ const upsertFiles: Statement = {
 export async function recordFiles(
   database: Database,
   taskId: TaskId,
-  upstream: string,
+  { upstreamName, place }: UpstreamPlace,
   files: readonly GeneratedFile[],
 ): Promise<void> {
-  await withFreeSeq(() => database.query(upsertFiles, [taskId, upstream, JSON.stringify(files)]));
+  await withFreeSeq(() => database.query(upsertFiles, [taskId, upstreamName, JSON.stringify(files), place]));
 }

@@ -45,7 +45,13 @@ export const TaskSchema = Type.Object(
     created: UnixSeconds,
     started: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until handling began.' }),
     completed: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until terminal.' }),
-    progress: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Where it is known.' })),
+    progress: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: 'How much is done, in tenths, while it is being handled and where that is known.',
+      }),
+    ),
     storage: Tier,
     keyId: Type.String({ description: 'The key that created the task.' }),
     metadata: Type.Optional(
@@ -134,6 +140,7 @@ export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): W
     status: task.status,
     created: task.createdAt,
     started: task.startedAt ?? 0,
+    ...(task.progress === null ? {} : { progress: task.progress / 100 }),
     completed: task.completedAt ?? 0,
     storage: task.storage,
     keyId: task.keyId,

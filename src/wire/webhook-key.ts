@@ -103,6 +103,7 @@ export function exampleTask(taskId: TaskId, caller: { accountId: string; keyId: 
     errorReason: null,
     createdAt: seconds - 10,
     startedAt: seconds - 9,
+    progress: null,
     completedAt: seconds,
     definitionHash: '',
     idleSeconds: 0,

@@ -19,8 +19,9 @@ describe('the operator’s own cost', () => {
   async function end(reason: FailureReason, was: 'nowhere' | 'announced' | 'taken', upstream: string): Promise<void> {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
-    if (was === 'announced') await declareIntent(room.database, taskId, upstream);
-    if (was === 'taken') await recordJob(room.database, taskId, upstream, 'job');
+    const at = { upstreamName: upstream, place: 0, label: 1 };
+    if (was === 'announced') await declareIntent(room.database, taskId, at);
+    if (was === 'taken') await recordJob(room.database, taskId, at, 'job');
     for (let times = 0; times < 2; times++) {
       await settleTask(room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
     }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
-import { ModelFileError, loadModels } from '../../src/catalogue/load-models.ts';
+import { ModelFileError, createModelReader, loadModels } from '../../src/catalogue/load-models.ts';
+import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import { worstCaseCost } from '../../src/catalogue/price.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { definition } from './definitions.ts';
@@ -30,6 +31,8 @@ describe('the models that come with the program', () => {
     }
   });
 });
+
+const FLAT = { unit: 'task', usd: '0.01' } as const;
 
 describe("an operator's model file", () => {
   let folder: string;
@@ -137,6 +140,54 @@ describe("an operator's model file", () => {
     const models = await loadModels([folder, packageFile('models')]);
 
     assert.equal(models.find(({ name }) => name === 'acme/pictures')?.replacement, replacement);
+  });
+
+  it('is refused where a default is no value that its schema takes', async () => {
+    const { inputSchema } = definition();
+    const properties = { prompt: { type: 'string' }, seed: { type: 'integer', minimum: 0, default: -1 } };
+
+    assert.match(
+      await messageOf(JSON.stringify(definition({ inputSchema: { ...inputSchema, properties }, pricing: FLAT }))),
+      /^inputSchema: a default is not allowed: invalid input: seed: minimum: got -1, want 0$/,
+    );
+  });
+
+  it('is refused with the line and the column where it is no JSON', async () => {
+    assert.match(await messageOf('{\n  "name": "a",\n  "modality" "image"\n}'), /line 3,? column 14/);
+  });
+
+  it('may begin with a byte order mark', async () => {
+    await writeFile(path.join(folder, 'a.json'), `\uFEFF${JSON.stringify(definition())}`);
+
+    assert.equal((await loadModels([folder])).length, 1);
+  });
+
+  it('is refused where it is no file, or none that is there', async () => {
+    await mkdir(path.join(folder, 'a.json'));
+    await assert.rejects(loadModels([folder]), { name: 'ModelFileError', message: /a\.json: not a file$/ });
+
+    const missing = path.join(folder, 'missing');
+    await assert.rejects(loadModels([missing]), {
+      name: 'ModelFileError',
+      message: `${missing}: there is no such file or folder`,
+    });
+  });
+
+  it('is told with all others that are bad', async () => {
+    await writeFile(path.join(folder, 'a.json'), '{');
+    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
+    await writeFile(path.join(folder, 'c.json'), JSON.stringify(definition()));
+
+    const { problems } = createModelReader()(await readModelTexts([folder]));
+
+    assert.deepEqual(
+      problems.map(({ file, problem }) => [path.basename(file), problem.split(':')[0]]),
+      [
+        ['a.json', problems[0]?.problem.split(':')[0]],
+        ['c.json', 'name'],
+        ['b.json', 'replacement'],
+      ],
+    );
   });
 
   it('is refused where a name in it is a member of every object', async () => {

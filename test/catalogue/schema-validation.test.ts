@@ -141,6 +141,32 @@ describe('all violations of a schema', () => {
   });
 });
 
+describe('a schema', () => {
+  it('may be compiled again and again, with another meaning under the same names', () => {
+    for (const maximum of [1, 2, 3]) {
+      const schema = {
+        $id: 'https://example.com/input',
+        type: 'object',
+        properties: { n: { $ref: '#/$defs/n' }, m: { $ref: 'n.json' } },
+        $defs: { n: { type: 'integer', maximum }, m: { $id: 'n.json', type: 'integer', maximum } },
+      };
+      const { $id, ...nameless } = { ...schema, properties: { n: schema.properties.n } };
+      assert.ok($id !== '');
+      for (const check of [compileCheck(schema, 'invalid input'), compileCheck(nameless, 'invalid input')]) {
+        assert.equal(check({ n: maximum }), undefined);
+        assert.match(check({ n: maximum + 1 }) ?? '', /^invalid input: n: maximum/);
+      }
+      assert.match(compileCheck(schema, 'invalid input')({ m: maximum + 1 }) ?? '', /^invalid input: m: maximum/);
+    }
+  });
+
+  it('that could not be compiled leaves nothing behind', () => {
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/missing' } } };
+    assert.throws(() => compileCheck(schema, 'invalid input'), /can't resolve reference/);
+    assert.throws(() => compileCheck(schema, 'invalid input'), /can't resolve reference/);
+  });
+});
+
 describe('a schema that cannot be compiled', () => {
   it('is refused by strict mode rather than half enforced', () => {
     assert.throws(

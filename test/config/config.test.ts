@@ -84,11 +84,13 @@ describe('the configuration', () => {
       TEMPORAL_TLS_CA_FILE: FILE,
       STORE_URL: 's3://bucket/prefix',
       S3_ENDPOINT: 'https://s3.example.com',
+      S3_PUBLIC_ENDPOINT: 'https://files.example.com',
       S3_REGION: 'eu-central-1',
       S3_ACCESS_KEY_ID: 'id',
       S3_SECRET_ACCESS_KEY: 'secret',
       OUTPUT_RETENTION_DAYS: '30',
       URL_LIFETIME_SECONDS: '600',
+      DOWNLOADS: 'direct',
       MODELS_DIR: '/models',
       CALLBACK_OFFSETS_SECONDS: '0,5',
       CALLBACK_HEADER_PREFIX: 'X-Acme',
@@ -96,6 +98,7 @@ describe('the configuration', () => {
       EGRESS_PORTS: '443,8443',
       WORKER_QUEUES: 'callbacks,media,callbacks',
       ENGINE_THREADS: '4',
+      SCRATCH_DIR: '/scratch',
       SHUTDOWN_GRACE_SECONDS: '9',
       DARKROOM_EMBEDDED: 'true',
       UPSTREAM_ACME_KEY: 'acme key',
@@ -110,18 +113,28 @@ describe('the configuration', () => {
     assert.deepEqual(config.http.tls, { certificateFile: '/tls/cert', keyFile: '/tls/key' });
     assert.deepEqual(config.store, {
       storeUrl: 's3://bucket/prefix',
-      s3: { endpoint: 'https://s3.example.com', region: 'eu-central-1', accessKeyId: 'id', secretAccessKey: 'secret' },
+      s3: {
+        endpoint: 'https://s3.example.com',
+        publicEndpoint: 'https://files.example.com',
+        region: 'eu-central-1',
+        accessKeyId: 'id',
+        secretAccessKey: 'secret',
+      },
     });
-    assert.deepEqual(config.urls, { signingKey: LEAST.URL_SIGNING_KEY, lifetimeSeconds: 600 });
+    assert.deepEqual(config.urls, { signingKey: LEAST.URL_SIGNING_KEY, lifetimeSeconds: 600, downloads: 'direct' });
     assert.equal(config.encryptionKey, LEAST.ENCRYPTION_KEY);
     assert.equal(config.outputRetentionDays, 30);
     assert.equal(config.modelsDir, '/models');
     assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme' });
     assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], ports: [443, 8443] });
-    assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4 });
+    assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4, scratchDir: '/scratch' });
     assert.equal(config.shutdownGraceMs, 9_000);
     assert.equal(config.isEmbedded, true);
     assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
+  });
+
+  it('refuses to send clients to a store that has no endpoint', () => {
+    assert.deepEqual(problemsOf({ DOWNLOADS: 'direct' }), ['DOWNLOADS: direct needs a STORE_URL of an S3 bucket']);
   });
 
   it('refuses half of a pair, an unknown queue, and a schedule or header that cannot be used', () => {

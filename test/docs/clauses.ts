@@ -303,15 +303,10 @@ export const CONTRACT: readonly string[] = [
 
 /** What the contract promises and later parts bring: media of all kinds, text, operations, the dashboard. */
 export const LEFT_TO_LATER_PARTS: readonly string[] = [
-  '§0 /hooks',
   '§0 /metrics',
   '§0 /mcp /session dashboard',
   '§1 401 permission_denied',
   '§1 413 text endpoints',
-  '§3 progress',
-  '§3 durationSeconds',
-  '§3 output types',
-  '§3 DOWNLOADS=direct',
   '§7 scope text:write',
   '§7 scope dashboard',
   '§7 identity of text',

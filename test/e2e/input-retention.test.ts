@@ -10,6 +10,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
+import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import type { ExpireResult } from '../../workflows/contracts.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
@@ -51,6 +52,7 @@ describe('the input of a task', () => {
           ...served.http,
           config: { ...served.http.config, inputRetentionDays },
           providers: new Map(),
+          upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
         }),
       });

@@ -23,11 +23,21 @@ const AT_ONCE = 8;
 describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   let outside: DarkroomWithUpstreams;
   before(async () => {
-    outside = await startDarkroomWithUpstreams();
+    outside = await startDarkroomWithUpstreams({}, [], {
+      // What asks to be left alone is left alone by all: such tests have upstreams of their own.
+      'openai-refusing': [{ protocol: 'openai', id: 'openai-refusing' }],
+      'replicate-refusing': [{ protocol: 'replicate', id: 'replicate-refusing' }],
+      'tasks-refusing': [{ protocol: 'tasks', id: 'tasks-refusing' }],
+      'openai-closed': [{ protocol: 'openai', id: 'openai-closed' }],
+    });
   });
   after(() => outside.stop());
 
-  async function start(protocol: UpstreamProtocol, behaviour: string, more: object = {}): Promise<Started> {
+  async function start(
+    protocol: UpstreamProtocol | `${UpstreamProtocol}-${string}`,
+    behaviour: string,
+    more: object = {},
+  ): Promise<Started> {
     const account = await outside.darkroom.createAccount();
     const marker = `marker-${randomUUID()}`;
     const taskId = await outside.create(account, {
@@ -39,7 +49,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   }
 
   /** Runs a task to its end. */
-  async function run(protocol: UpstreamProtocol, behaviour: string, more?: object): Promise<Finished> {
+  async function run(protocol: Parameters<typeof start>[0], behaviour: string, more?: object): Promise<Finished> {
     const { account, marker, taskId } = await start(protocol, behaviour, more);
     const task = await account.client.untilTerminal(taskId);
     await outside.assertSettled(account);
@@ -52,7 +62,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   // First, so that the others pass while it waits from retry to retry.
   it('fails as provider_unavailable when the provider keeps refusing, and was given nothing to do', async () => {
-    const { task, log } = await run('openai', '[refuse 429]');
+    const { task, log } = await run('openai-closed', '[refuse 429]');
 
     assert.equal(task.status, 'fail');
     assert.equal(task.error?.code, 'TASK_FAILED');
@@ -101,7 +111,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     it(`${protocol}: submits again, once, when the provider took nothing at first`, async () => {
-      const { task, log } = await run(protocol, '[refuse-first 1]');
+      const { task, log } = await run(`${protocol}-refusing`, '[refuse-first 1]');
 
       assert.equal(task.status, 'success', JSON.stringify(task));
       assert.deepEqual(kindsOf(log).slice(0, 2), ['refused', 'submit']);

@@ -22,6 +22,7 @@ import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import type { ExpireResult, MeterResult, SweepInput, SweepResult } from '../../workflows/contracts.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { listStored, serveWithClock, storeOutput } from '../http/stored-outputs.ts';
@@ -59,6 +60,7 @@ describe('what is stored', () => {
       activities: createActivities({
         ...served.http,
         providers: new Map(),
+        upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
         describeTask: (taskId) => gateway.describeTask(taskId),
       }),
     });

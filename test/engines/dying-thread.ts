@@ -1,11 +1,19 @@
 /**
  * A thread for the tests of the pool that dies in the way that the job's engine name says: by exiting, by using up its
- * heap, or by an exception that nobody catches. Any other name lives and brings the thread's number.
+ * heap, or by an exception that nobody catches; others tell of their work or refuse it. Any other name lives and brings the
+ * thread's number.
  */
 import { threadId } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import type { EngineJob, ThreadAnswer } from '../../src/engines/engine.ts';
 
-export default async function liveOrDie({ engine }: EngineJob): Promise<ThreadAnswer> {
+export default async function liveOrDie({
+  job: { engine, input, scratch },
+  progressPort,
+}: {
+  readonly job: EngineJob;
+  readonly progressPort: MessagePort;
+}): Promise<ThreadAnswer> {
   if (engine === 'exit') process.exit(3);
   if (engine === 'memory') {
     const kept: number[][] = [];
@@ -17,6 +25,15 @@ export default async function liveOrDie({ engine }: EngineJob): Promise<ThreadAn
         throw new Error('nobody catches this');
       });
     });
+  }
+  if (engine === 'refuse') return { kind: 'unusable_input', problem: 'image_urls.0: not a picture' };
+  if (engine === 'tell') {
+    // Each is heard before the next: the pool listens only while the job runs.
+    for (const [heard, fraction] of [0.25, 0.5].entries()) {
+      progressPort.postMessage(fraction, []);
+      Atomics.wait(input['heard'] as Int32Array, 0, heard, 90_000);
+    }
+    return { kind: 'rendered', files: [{ path: `${scratch}/file` }] };
   }
   return { kind: 'rendered', files: [{ bytes: Uint8Array.of(threadId) }] };
 }

@@ -8,24 +8,29 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { createEnginePool } from '../../src/engines/engine-pool.ts';
-import type { EngineJob, EnginePool } from '../../src/engines/engine.ts';
+import type { EngineJob, EnginePool, RenderedFile } from '../../src/engines/engine.ts';
+import { UnusableInputError } from '../../src/providers/unusable-input-error.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 const logger = silentLogger();
 const DYING_THREAD = path.join(PACKAGE_ROOT, 'test/engines/dying-thread.ts');
 
 function job(input: Record<string, unknown>, engine = 'swatch', fallbackSeed = 7): EngineJob {
-  return { engine, input, fallbackSeed };
+  return { engine, input, fallbackSeed, media: new Map(), scratch: '/nowhere' };
 }
 
-function never(): AbortSignal {
-  return new AbortController().signal;
+function never(): { readonly signal: AbortSignal } {
+  return { signal: new AbortController().signal };
+}
+
+function bytesOf(file: RenderedFile | undefined): Uint8Array {
+  assert.ok(file !== undefined && 'bytes' in file);
+  return file.bytes;
 }
 
 async function digest(pool: EnginePool, what: EngineJob): Promise<string> {
   const [file] = await pool.render(what, never());
-  assert.ok(file);
-  return createHash('sha256').update(file.bytes).digest('hex');
+  return createHash('sha256').update(bytesOf(file)).digest('hex');
 }
 
 describe('the engine pool', () => {
@@ -39,7 +44,7 @@ describe('the engine pool', () => {
     const files = await pool.render(job({ prompt: 'teal' }), never());
 
     assert.equal(files.length, 1);
-    assert.deepEqual([...(files[0]?.bytes.subarray(1, 4) ?? [])], [...Buffer.from('PNG')]);
+    assert.deepEqual([...bytesOf(files[0]).subarray(1, 4)], [...Buffer.from('PNG')]);
   });
 
   it('gives the same bytes in another pool, for both image engines', async () => {
@@ -78,11 +83,11 @@ describe('the engine pool', () => {
   });
 
   it('rejects with AbortError when the signal has fired already, is fired while waiting, or while rendering', async () => {
-    await assert.rejects(pool.render(job({ prompt: 'x' }), AbortSignal.abort()), { name: 'AbortError' });
+    await assert.rejects(pool.render(job({ prompt: 'x' }), { signal: AbortSignal.abort() }), { name: 'AbortError' });
 
     const [running, waiting] = [new AbortController(), new AbortController()];
-    const first = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), running.signal);
-    const second = pool.render(job({ prompt: 'x' }), waiting.signal);
+    const first = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), running);
+    const second = pool.render(job({ prompt: 'x' }), waiting);
     const third = pool.render(job({ prompt: 'x' }), never());
     waiting.abort();
     await assert.rejects(second, { name: 'AbortError' });
@@ -99,10 +104,44 @@ describe('an engine pool with threads of another kind', () => {
     const pool = createEnginePool({ threads: 2, logger, threadModule: DYING_THREAD });
     try {
       const all = await Promise.all(Array.from({ length: 12 }, () => pool.render(job({}, 'which'), never())));
-      const threads = new Set(all.map(([file]) => file?.bytes[0]));
+      const threads = new Set(all.map(([file]) => bytesOf(file)[0]));
 
       assert.ok(threads.size >= 1 && threads.size <= 2, `${threads.size} threads`);
       assert.ok(!threads.has(0), 'thread 0 is the main one');
+    } finally {
+      await pool.close();
+    }
+  });
+});
+
+describe('an engine pool whose threads tell', () => {
+  it('passes on how much is done, and where a file is that was written to the scratch folder', async () => {
+    const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
+    try {
+      const told: number[] = [];
+      const heard = new Int32Array(new SharedArrayBuffer(4));
+      const onProgress = (fraction: number): void => {
+        Atomics.store(heard, 0, told.push(fraction));
+        Atomics.notify(heard, 0);
+      };
+      const work = { ...job({ heard }, 'tell'), scratch: '/some/folder' };
+      const files = await pool.render(work, { ...never(), onProgress });
+
+      assert.deepEqual(files, [{ path: '/some/folder/file' }]);
+      assert.deepEqual(told, [0.25, 0.5]);
+    } finally {
+      await pool.close();
+    }
+  });
+
+  it('rejects with the problem when a file of the input cannot be used', async () => {
+    const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
+    try {
+      await assert.rejects(pool.render(job({}, 'refuse'), never()), (error) => {
+        assert.ok(error instanceof UnusableInputError);
+        assert.match(error.message, /image_urls\.0: not a picture/);
+        return true;
+      });
     } finally {
       await pool.close();
     }

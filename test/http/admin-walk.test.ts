@@ -78,7 +78,7 @@ walk({
   moreAnswers: {},
   refusals: {},
   refuseCallers,
-  // It needs no database.
-  unreachable: ['adminGetOpenApi 503 SERVICE_UNAVAILABLE'],
+  // They need no database.
+  unreachable: ['adminGetOpenApi 503 SERVICE_UNAVAILABLE', 'adminGetCatalogue 503 SERVICE_UNAVAILABLE'],
   settle: async () => {},
 });

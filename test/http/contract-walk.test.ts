@@ -101,6 +101,11 @@ const REFUSALS: WalkedListener['refusals'] = {
   'downloadMedia 403 URL_EXPIRED': async () => mediaParts(longAgo.sign(noOutput).url),
   'downloadMedia 403 FORBIDDEN': async () => mediaParts(strangers.sign(noOutput).url),
   'downloadMedia 404 NOT_FOUND': async () => mediaParts(served.http.urlSigner.sign(noOutput).url),
+  'receiveProviderHook 404 NOT_FOUND': async () => ({ params: { upstream: 'replicate', token: 'none' }, body: {} }),
+  'receiveProviderHook 413 PAYLOAD_TOO_LARGE': async () => ({
+    ...(await requestOf(routeOf('receiveProviderHook'), world, account)),
+    body: Buffer.alloc(256_001),
+  }),
   'getModel 404 NOT_FOUND': async () => ({ params: { modelName: 'acme/none' } }),
   'getReferenceFile 404 NOT_FOUND': async () => ({ params: { file: 'package.json' } }),
 };
@@ -142,6 +147,7 @@ walk({
   moreAnswers: MORE_ANSWERS,
   refusals: REFUSALS,
   refuseCallers,
-  unreachable: [],
+  // It takes another store; http/direct-downloads shows it.
+  unreachable: ['downloadMedia 307'],
   settle: () => world.served.http.keyUse.flush(),
 });

@@ -85,6 +85,7 @@ describe('the paths of the public listener', () => {
       '/docs',
       '/docs/{file}',
       '/healthz',
+      '/hooks/{upstream}/{token}',
       '/media/{token}/{name}',
       '/openapi.json',
       '/readyz',

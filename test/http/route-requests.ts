@@ -4,10 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import sharp from 'sharp';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { Route } from '../../src/http/route.ts';
+import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
+import { SIGNING_KEY } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
 export interface Parts {
@@ -119,6 +122,13 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   downloadMedia: async (world, account) => {
     const [token = '', name = ''] = new URL((await newOutput(world, account)).url).pathname.split('/').slice(2);
     return { params: { token, name } };
+  },
+  receiveProviderHook: async ({ served: { url } }, account) => {
+    const urls = createHookUrls({ publicUrl: url, signingKey: SIGNING_KEY });
+    const hookUrl = urls.urlFor({ name: 'replicate', baseUrl: url }, (await newTask(account)) as TaskId);
+    assert.ok(hookUrl);
+    const [upstream = '', token = ''] = new URL(hookUrl).pathname.split('/').slice(2);
+    return { params: { upstream, token }, body: { status: 'succeeded' } };
   },
   getHealth: nothing,
   getReadiness: nothing,

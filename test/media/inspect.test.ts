@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -8,7 +8,9 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { createDiskStore } from '../../src/files/disk-store.ts';
 import type { ByteRange, ObjectStore } from '../../src/files/object-store.ts';
+import { writeSound } from '../../src/media/encode.ts';
 import { UnsupportedMediaError, inspectBytes, inspectMedia } from '../../src/media/inspect.ts';
+import { tone, writeFilm } from './samples.ts';
 
 const FORMATS = [
   { format: 'png', extension: 'png' },
@@ -128,6 +130,129 @@ describe('inspecting media', () => {
     for (const [bytes, mimeType, kind, extension] of samples) {
       assert.deepEqual(await inspectBytes(Buffer.concat([bytes, Buffer.alloc(64)])), { mimeType, kind, extension });
     }
+  });
+
+  describe('of films and sounds', () => {
+    const SECONDS = 1.25;
+    const MP3 = { mimeType: 'audio/mpeg', kind: 'audio', extension: 'mp3' };
+    const tones = [tone(440, 48_000, SECONDS)];
+
+    function watched(ranges: ByteRange[]): ObjectStore {
+      return Object.assign(Object.create(store) as ObjectStore, {
+        read: (key: string, range: ByteRange) => {
+          ranges.push(range);
+          return store.read(key, range);
+        },
+      });
+    }
+
+    it('tells the duration of every kind of sound, without what its codec added', async () => {
+      for (const [format, mimeType, extension] of [
+        ['wav', 'audio/wav', 'wav'],
+        ['flac', 'audio/flac', 'flac'],
+        ['mp3', 'audio/mpeg', 'mp3'],
+        ['opus', 'audio/ogg', 'ogg'],
+        ['aac', 'audio/mp4', 'm4a'],
+      ] as const) {
+        const file = path.join(folder, `sound.${format}`);
+        const sound = { path: file, format, inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+        await writeSound({ ...sound, samples: tones });
+
+        const facts = await inspectStored(await readFile(file));
+
+        assert.deepEqual(facts, { mimeType, kind: 'audio', extension, durationSeconds: SECONDS });
+      }
+    });
+
+    it('tells duration and size of a film, turned as a player turns it, from its tables alone', async () => {
+      const file = path.join(folder, 'film.mp4');
+      await writeFilm({ path: file, width: 96, height: 64, fps: 24, frames: 30 });
+      const bytes = await readFile(file);
+      const facts = { mimeType: 'video/mp4', kind: 'video', extension: 'mp4', durationSeconds: 30 / 24 };
+      assert.deepEqual(await inspectStored(bytes), { ...facts, width: 96, height: 64 });
+
+      // A quarter turn in the display matrix, and the tables behind 3 MB of frames.
+      const matrix = bytes.indexOf('tkhd') + 4 + 40;
+      for (const [index, value] of [0, 1, 0, -1, 0].entries()) bytes.writeInt32BE(value * 65_536, matrix + index * 4);
+      const [moov, mdat] = [bytes.indexOf('moov') - 4, bytes.indexOf('mdat') - 4];
+      const padding = Buffer.concat([Buffer.from([0, 0x30, 0, 0]), Buffer.from('free'), Buffer.alloc(0x30_0000 - 8)]);
+      const tablesLast = Buffer.concat([bytes.subarray(0, moov), padding, bytes.subarray(moov, mdat)]);
+      await store.put('late', tablesLast, { mimeType: 'video/mp4' });
+      const ranges: ByteRange[] = [];
+      const turned = await inspectMedia(watched(ranges), 'late', tablesLast.length);
+      assert.deepEqual(turned, { ...facts, width: 64, height: 96 });
+      const read = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0);
+      assert.ok(ranges.length <= 6 && read < 500_000, `${ranges.length} reads of ${read} bytes`);
+    });
+
+    it('calls an MP4 of sound alone a sound', async () => {
+      const file = path.join(folder, 'general.m4a');
+      await writeSound({
+        path: file,
+        format: 'aac',
+        inputRate: 48_000,
+        sampleRate: 48_000,
+        channels: 1,
+        samples: tones,
+      });
+      const bytes = await readFile(file);
+      bytes.write('isom', 8);
+
+      const { mimeType, kind, extension } = await inspectStored(bytes);
+
+      assert.deepEqual({ mimeType, kind, extension }, { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' });
+    });
+
+    it('guesses the duration of a long MP3 that does not tell it, from its bit rate', async () => {
+      // 12 MB of frames and no header that counts them.
+      const frame = Buffer.alloc(417);
+      frame.writeUInt32BE(0xff_fb_90_64);
+      const { facts, bytesRead } = await inspectRepeated(frame, 'audio/mpeg');
+
+      assert.deepEqual({ ...facts, durationSeconds: 0 }, { ...MP3, durationSeconds: 0 });
+      assert.ok(Math.abs((facts.durationSeconds ?? 0) / ((30_000 * 1152) / 44_100) - 1) < 0.01);
+      assert.ok(bytesRead < 500_000, `${bytesRead} bytes`);
+    });
+
+    it('gives up on what takes too much reading, and tells its type all the same', async () => {
+      // Bare AAC frames, each of which tells where the next begins and nothing more.
+      const frame = Buffer.alloc(400);
+      frame.set([0xff, 0xf1, 0x50, 0x80, 400 >> 3, 0x1f, 0xfc]);
+      const { facts, reads, bytesRead } = await inspectRepeated(frame, 'audio/aac');
+
+      assert.deepEqual(facts, { mimeType: 'audio/aac', kind: 'audio', extension: 'aac' });
+      assert.ok(reads <= 65 && bytesRead <= 9 * 1024 * 1024, `${reads} reads of ${bytesRead} bytes`);
+    });
+
+    async function inspectRepeated(frame: Buffer, mimeType: string) {
+      const bytes = Buffer.concat(Array.from({ length: 30_000 }, () => frame));
+      await store.put('repeated', bytes, { mimeType });
+      const ranges: ByteRange[] = [];
+      const facts = await inspectMedia(watched(ranges), 'repeated', bytes.length);
+      const bytesRead = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0);
+      return { facts, reads: ranges.length, bytesRead };
+    }
+
+    it('tells what it can of broken ones, and never fails', async () => {
+      const file = path.join(folder, 'broken.mp4');
+      await writeFilm({ path: file, width: 64, height: 64, fps: 12, frames: 3 });
+      const film = await readFile(file);
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(film.length),
+          fc.uint8Array({ maxLength: 40 }),
+          fc.nat(film.length),
+          async (length, damage, at) => {
+            const broken = Buffer.from(film.subarray(0, Math.max(length, 32)));
+            broken.set(damage.subarray(0, Math.max(broken.length - 32 - at, 0)), Math.min(32 + at, broken.length));
+            const { mimeType, durationSeconds } = await inspectStored(broken);
+            assert.match(mimeType, /^(video|audio)\/mp4$/);
+            assert.ok(durationSeconds === undefined || durationSeconds > 0);
+          },
+        ),
+        { numRuns: 60 },
+      );
+    });
   });
 
   it('calls an animated PNG a PNG', async () => {

@@ -9,6 +9,7 @@ import { createEmbeddedProvider } from '../../src/providers/embedded/embedded-pr
 import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
 import type { GenerationRequest, Provider } from '../../src/providers/provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { submitCall } from './submit-call.ts';
 
 function request(changes: Partial<GenerationRequest> = {}): GenerationRequest {
   return {
@@ -22,7 +23,7 @@ function request(changes: Partial<GenerationRequest> = {}): GenerationRequest {
 describe('the embedded provider', () => {
   let pool: EnginePool;
   let provider: Provider;
-  const call = { signal: new AbortController().signal };
+  const call = submitCall();
   before(() => {
     pool = createEnginePool({ threads: 1, logger: silentLogger() });
     provider = createEmbeddedProvider(pool);
@@ -63,7 +64,9 @@ describe('the embedded provider', () => {
   });
 
   it('rejects with AbortError when the call is aborted', async () => {
-    await assert.rejects(provider.submit(request(), { signal: AbortSignal.abort() }), { name: 'AbortError' });
+    await assert.rejects(provider.submit(request(), submitCall({ signal: AbortSignal.abort() })), {
+      name: 'AbortError',
+    });
   });
 
   it('has no jobs to ask for or to cancel', async () => {

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { createHttpExchange, ExchangeLost } from '../../src/providers/http-exchange.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/providers/http-exchange.ts';
@@ -93,6 +94,53 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
 
     assert.ok(lost instanceof ExchangeLost);
     assert.equal(lost.wasSent, true);
+  });
+
+  it('gives a file where one is to come, and its status alone where a text comes in its place', async () => {
+    const sound = await ask((_request, response) => response.setHeader('content-type', 'audio/wav').end('RIFF'), {
+      bringsFile: true,
+    });
+    assert.deepEqual([sound.file?.toString(), sound.json], ['RIFF', undefined]);
+
+    const page = await ask((_request, response) => response.setHeader('content-type', 'text/html').end('<p>'), {
+      bringsFile: true,
+    });
+    assert.deepEqual([page.file, page.bodyFault], [undefined, 'NOT_JSON']);
+  });
+
+  it('reads nothing of a body that is said to be above the bound', async () => {
+    const answer = await ask((_request, response) => {
+      response.writeHead(429, { 'retry-after': '9', 'content-length': 3e12 }).write('{');
+    });
+
+    assert.deepEqual([answer.status, answer.retryAfterMs, answer.bodyFault], [429, 9_000, 'BODY_TOO_LARGE']);
+  });
+
+  it('sends a stream with its length, byte for byte', async () => {
+    const bytes = Buffer.alloc(300_000, 7);
+    const chunks = [bytes.subarray(0, 100_000), bytes.subarray(100_000)];
+    const answer = await ask(
+      (request, response) => {
+        let received = 0;
+        request.on('data', (chunk: Buffer) => (received += chunk.length));
+        request.on('end', () => response.end(JSON.stringify([request.headers['content-length'], received])));
+      },
+      { content: { body: Readable.from(chunks, { objectMode: false }), byteLength: bytes.length } },
+    );
+
+    assert.deepEqual(answer.json, ['300000', 300_000]);
+  });
+
+  it('says that nothing was accepted when the connection ends before the body has', async () => {
+    const endless = new Readable({ read: () => undefined });
+    endless.push('a beginning');
+    const lost = await ask((request) => request.once('data', () => request.socket.destroy()), {
+      content: { body: endless, byteLength: 1_000 },
+    }).catch((error: unknown) => error);
+
+    assert.ok(lost instanceof ExchangeLost);
+    assert.equal(lost.wasSent, false);
+    assert.equal(endless.destroyed, true);
   });
 
   it('says that nothing was sent when the signal was already aborted, or a header cannot be written', async () => {

@@ -4,10 +4,11 @@ import { it } from 'node:test';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { GenerationRequest } from '../../src/providers/provider.ts';
-import type { ContractBench } from './provider-contract.ts';
+import type { ContractBench } from './contract-bench.ts';
+import { submitCall } from './submit-call.ts';
 import { freePort } from './unreachable-places.ts';
 
-const call = { signal: new AbortController().signal };
+const call = submitCall();
 
 /** The cases of adapters whose submit brings a job. */
 export function describeJobs(bench: ContractBench): void {
@@ -72,6 +73,15 @@ export function describeJobs(bench: ContractBench): void {
       assert.ok((await caught(ask())) instanceof ProviderUnreachable);
     }
     assert.equal((await provider.poll(work, jobId, call)).kind, 'done');
+  });
+
+  it('takes a poll that is a page, or whose fields are of other types, for no answer', async () => {
+    for (const prompt of ['paged [html-poll]', 'strange [odd-poll]']) {
+      const work = request(prompt);
+      const jobId = await submitJob(work);
+
+      assert.ok((await caught(provider.poll(work, jobId, call))) instanceof ProviderUnreachable, prompt);
+    }
   });
 
   it('fails when the provider does not know the job', async () => {

@@ -1,11 +1,32 @@
-/** The adapter of protocol `openai`. */
+/** The adapter of protocol `openai`: each of its interfaces. */
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
 import { createOpenAiProvider } from '../../src/providers/openai/openai-provider.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
+import { ProviderFailure } from '../../src/providers/provider.ts';
+import type { InputFile } from '../../src/providers/provider.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createSecretSource } from '../../src/upstreams/secrets.ts';
+import { drawSound } from '../support/test-provider/sound.ts';
 import { describeProviderContract } from './provider-contract.ts';
+import { submitCall } from './submit-call.ts';
 
-const call = { signal: new AbortController().signal };
+const call = submitCall();
+const folder = mkdtempSync(path.join(os.tmpdir(), 'openai-media-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A file of an input; nobody looks into it. */
+function file(name: string, mimeType: string, bytes: number): InputFile {
+  const filePath = path.join(folder, name);
+  writeFileSync(filePath, Buffer.alloc(bytes, 7));
+  return { mimeType, path: filePath };
+}
+
+const first = file('first', 'image/png', 100_000);
+const second = file('second', 'image/jpeg', 200_000);
 
 describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isSynchronous: true }, (bench) => {
   it('passes on the address of a picture when the model answers with addresses', async () => {
@@ -23,7 +44,121 @@ describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isS
     assert.ok(error instanceof ProviderUnknown);
   });
 
-  it('says that its submit must not be repeated', () => {
-    assert.equal(bench.provider.isSubmitRepeatable, false);
+  it('calls for an edit when the input has pictures, and not for their addresses', async () => {
+    const request = bench.request('edited');
+    const input = { ...request.input, image_urls: ['upload:1', 'upload:2'], mask_url: 'upload:3', n: 2 };
+    const media = new Map([
+      ['image_urls.0', first],
+      ['image_urls.1', second],
+      ['mask_url', first],
+    ]);
+
+    await bench.provider.submit({ ...request, input, media }, call);
+
+    const [submit] = await bench.linesOf('edited');
+    assert.deepEqual(submit?.received, [
+      'image[] image/png 100000',
+      'image[] image/jpeg 200000',
+      'mask image/png 100000',
+    ]);
+    assert.deepEqual(submit.fields, { prompt: request.input['prompt'], n: '2', model: 'test/picture' });
+  });
+});
+
+describeProviderContract({
+  protocol: 'openai',
+  create: createOpenAiProvider,
+  isSynchronous: true,
+  binding: { api: 'images.edit' },
+  inputOf: (prompt) => ({ prompt, image: 'upload:1' }),
+  media: () => new Map([['image', first]]),
+});
+
+describeProviderContract(
+  {
+    protocol: 'openai',
+    create: createOpenAiProvider,
+    isSynchronous: true,
+    modality: 'audio',
+    binding: { api: 'speech' },
+    inputOf: (text) => ({ text, voice: 'alloy' }),
+    fileOf: drawSound,
+  },
+  (bench) => {
+    it("says text and format in the provider's words, and the other fields as they are", async () => {
+      const request = bench.request('spoken');
+      const input = { ...request.input, format: 'wav', sample_rate: 8000 };
+
+      await bench.provider.submit({ ...request, input }, call);
+
+      const [submit] = await bench.linesOf('spoken');
+      assert.deepEqual(submit?.fields, {
+        input: request.input['text'],
+        voice: 'alloy',
+        response_format: 'wav',
+        sample_rate: 8000,
+        model: 'test/picture',
+      });
+    });
+  },
+);
+
+describeProviderContract(
+  {
+    protocol: 'openai',
+    create: createOpenAiProvider,
+    isSynchronous: false,
+    modality: 'video',
+    binding: { api: 'videos' },
+    inputOf: (prompt) => ({ prompt, duration: 4 }),
+    alwaysNamesFile: true,
+  },
+  (bench) => {
+    it('sends the length in seconds, the size, and the first picture as the reference', async () => {
+      const request = bench.request('from a picture', { parameters: { size: '1280x720' } });
+      const input = { ...request.input, image_urls: ['upload:1', 'upload:2'] };
+      const media = new Map([
+        ['image_urls.0', second],
+        ['image_urls.1', first],
+      ]);
+
+      await bench.provider.submit({ ...request, input, media }, call);
+
+      const [submit] = await bench.linesOf('from a picture');
+      assert.deepEqual(submit?.received, ['input_reference image/jpeg 200000']);
+      assert.deepEqual(submit.fields, {
+        prompt: request.input['prompt'],
+        size: '1280x720',
+        seconds: '4',
+        model: 'test/picture',
+      });
+    });
+
+    it('passes on the progress as a part of one', async () => {
+      const request = bench.request('half way [slow 600000]');
+      const submission = await bench.provider.submit(request, call);
+      assert.ok(submission.kind === 'job');
+
+      assert.deepEqual(await bench.provider.poll(request, submission.jobId, call), { kind: 'running', progress: 0.5 });
+    });
+
+    it('is not cut off by a cancellation while it hands the work over', () => {
+      assert.equal(bench.provider.worksWhileSubmitting, false);
+    });
+  },
+);
+
+describe('the openai adapter without an interface in its binding', () => {
+  const provider = createOpenAiProvider({ secrets: createSecretSource({}), logger: silentLogger() });
+  const binding = { protocol: 'openai', model: 'any' };
+
+  it('takes the one for what the model makes', async () => {
+    assert.equal(provider.boundTo?.(binding, 'video').worksWhileSubmitting, false);
+    for (const modality of ['image', 'audio'] as const) {
+      const bound = provider.boundTo?.(binding, modality);
+      assert.equal(bound?.worksWhileSubmitting, true);
+      const request = { taskId: 'tk-svc-00000000000000000000000001', upstream: binding, input: {} } as const;
+      await assert.rejects(bound.poll(request, 'job', call), (error) => error instanceof ProviderFailure);
+    }
   });
 });

@@ -6,126 +6,28 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { pino } from 'pino';
-import { newTaskId } from '../../src/domain/ids.ts';
+import { EgressError } from '../../src/egress/egress-error.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
-import type { GenerationRequest, ProducedFile, Provider, UpstreamBinding } from '../../src/providers/provider.ts';
-import type { HttpProviderDeps } from '../../src/providers/upstream-calls.ts';
-import { createSecretSource } from '../../src/upstreams/secrets.ts';
-import type { LogLine } from '../support/test-provider/log.ts';
-import { drawPicture } from '../support/test-provider/picture.ts';
-import { startTestProvider } from '../support/test-provider/process.ts';
-import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '../support/until.ts';
+import type { UpstreamBinding } from '../../src/providers/provider.ts';
+import { createContractRig, MARK } from './contract-bench.ts';
+import type { ContractBench, ContractSubject } from './contract-bench.ts';
 import { describeJobs } from './job-contract.ts';
+import { submitCall } from './submit-call.ts';
 import { freePort, withSilentServer } from './unreachable-places.ts';
 
-/** One adapter, and what its protocol can and cannot do. */
-export interface ContractSubject {
-  readonly protocol: 'openai' | 'replicate' | 'tasks';
-  readonly create: (deps: HttpProviderDeps) => Provider;
-  /** Whether submitting brings the files, so that there is no job to ask about. */
-  readonly isSynchronous: boolean;
-}
-
-/** What a test works with; the adapter's own tests use it too. */
-export interface ContractBench {
-  readonly provider: Provider;
-  /** The same adapter, with a time-out of one second. */
-  readonly impatient: Provider;
-  request(prompt: string, upstream?: Partial<UpstreamBinding>): GenerationRequest;
-  /** The lines about one prompt. */
-  linesOf(prompt: string): Promise<readonly LogLine[]>;
-  /** Runs something that must fail, and gives the error, searched for what must not be in it. */
-  caught(work: Promise<unknown>): Promise<unknown>;
-  /** Waits until the provider logged something of a prompt. */
-  untilLogged(prompt: string, kind: LogLine['kind']): Promise<void>;
-}
-
-const KEY = 'key-that-must-stay-secret';
-const MARK = 'words of a private prompt';
-const PROVIDER_TEXTS = ['nobody may pass on', 'not to be passed on', 'CUDA out of memory'];
-/** Something waits for ever only if the code is wrong; this ends the wait. */
-const PATIENCE = { timeout: 180_000 };
-
-const never = new AbortController().signal;
-const call = { signal: never };
+const call = submitCall();
 
 /** Runs the suite for one adapter; `more` adds the tests that only its protocol needs. */
 export function describeProviderContract(subject: ContractSubject, more?: (bench: ContractBench) => void): void {
-  describe(`the ${subject.protocol} adapter`, PATIENCE, () => {
-    let far: TestProvider;
-    let logged: string[] = [];
-    const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
-    const secrets = createSecretSource({ MAIN: KEY, REVOKED: 'revoked-key' });
-    const bench: ContractBench = {
-      provider: subject.create({ secrets, logger }),
-      impatient: subject.create({ secrets, logger, timeoutMs: 1_000 }),
-      request: (prompt, upstream = {}) => ({
-        taskId: newTaskId(),
-        upstream: {
-          protocol: subject.protocol,
-          baseUrl: `${far.url}/${subject.protocol}/v1`,
-          secret: 'main',
-          model: 'test/picture',
-          ...upstream,
-        },
-        input: { prompt: `${prompt}, ${MARK}` },
-      }),
-      async linesOf(prompt) {
-        return (await far.readLog()).filter((line) => line.prompt?.startsWith(`${prompt}, `));
-      },
-      async caught(work) {
-        const error = await work.then(
-          () => assert.fail('it should have failed'),
-          (reason: unknown) => reason,
-        );
-        const text = inspect(error, { depth: 10 });
-        for (const secret of [KEY, MARK, ...PROVIDER_TEXTS, new URL(far.url).host]) {
-          assert.ok(!text.includes(secret), `an error holds "${secret}": ${text}`);
-        }
-        return error;
-      },
-      untilLogged: (prompt, kind) =>
-        until(`the provider logs ${kind}`, async () =>
-          (await bench.linesOf(prompt)).some((line) => line.kind === kind),
-        ),
-    };
+  describe(titleOf(subject), { timeout: 300_000 }, () => {
+    const rig = createContractRig(subject);
+    const { bench, far, generate, refused, countOf, bytesOf, inputOf, fileOf } = rig;
     const { provider, request, caught, linesOf } = bench;
 
-    const countOf = async (prompt: string, kind: LogLine['kind']): Promise<number> =>
-      (await linesOf(prompt)).filter((line) => line.kind === kind).length;
-
-    /** Submits and waits for the end, as the activities do. */
-    const generate = async (work: GenerationRequest): Promise<readonly ProducedFile[]> => {
-      const submission = await provider.submit(work, call);
-      if (submission.kind === 'done') return submission.files;
-      let files: readonly ProducedFile[] = [];
-      await until('the job is done', async () => {
-        const state = await provider.poll(work, submission.jobId, call);
-        if (state.kind === 'done') ({ files } = state);
-        return state.kind === 'done';
-      });
-      return files;
-    };
-
-    const refused = async (work: GenerationRequest): Promise<ProviderRefusal> => {
-      const error = await caught(generate(work));
-      assert.ok(error instanceof ProviderRefusal, `not a refusal: ${inspect(error)}`);
-      return error;
-    };
-
-    before(async () => {
-      far = await startTestProvider();
-    });
-    afterEach(() => {
-      for (const line of logged) {
-        for (const secret of [KEY, MARK, ...PROVIDER_TEXTS]) assert.ok(!line.includes(secret), `logged: ${line}`);
-      }
-      logged = [];
-    });
-    after(() => far.stop());
+    before(() => rig.start());
+    afterEach(() => rig.checkLog());
+    after(() => rig.stop());
 
     it('delivers the picture of the prompt, for one submit', async () => {
       const work = request('a red house');
@@ -133,12 +35,12 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       const files = await generate(work);
 
       assert.equal(files.length, 1);
-      assert.deepEqual(await bytesOf(files[0]), await drawPicture(`a red house, ${MARK}`));
+      assert.deepEqual(await bytesOf(work, files[0]), await fileOf(`a red house, ${MARK}`));
       assert.equal(await countOf('a red house', 'submit'), 1);
     });
 
     it("sends the upstream's parameters over the caller's fields", async () => {
-      const work = request('what the caller said', { parameters: { prompt: `what the operator said, ${MARK}` } });
+      const work = request('what the caller said', { parameters: inputOf(`what the operator said, ${MARK}`) });
 
       await generate(work);
 
@@ -190,11 +92,59 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('does not know what became of the work when the answer is a page, or 500, 408, 409', async () => {
-      for (const prompt of ['odd [html]', 'odd [500]', 'odd [refuse 500]', 'odd [refuse 408]', 'odd [refuse 409]']) {
+      const unclear = [408, 409].filter((status) => subject.refusesWith?.includes(status) !== true);
+      const refusals = unclear.map((status) => `odd [refuse ${status}]`);
+      for (const prompt of ['odd [html]', 'odd [500]', 'odd [refuse 500]', ...refusals]) {
         const error = await caught(generate(request(prompt)));
 
         assert.ok(error instanceof ProviderUnknown, `${prompt}: ${inspect(error)}`);
       }
+    });
+
+    it('does not know what became of the work when the answer is larger than any', async () => {
+      const error = await caught(generate(request('much [huge answer]')));
+
+      assert.ok(error instanceof ProviderUnknown);
+      assert.equal(error.code, 'BODY_TOO_LARGE');
+    });
+
+    it('takes an answer whose fields are of other types for no result', async () => {
+      const error = await caught(generate(request('strange [odd types]')));
+
+      const isClear = error instanceof ProviderFailure && error.reason === 'no_output';
+      assert.ok(error instanceof ProviderUnknown || isClear, inspect(error));
+    });
+
+    it('declares whether its submit may be repeated, and repeats it under the id of the task', async () => {
+      assert.equal(provider.isSubmitRepeatable, subject.isRepeatable === true);
+      if (!provider.isSubmitRepeatable) return;
+      const work = request('again and again [drop]');
+      assert.ok((await caught(provider.submit(work, call))) instanceof ProviderUnknown);
+      await caught(provider.submit(work, call).then(() => Promise.reject(new Error('it came back'))));
+
+      const lines = (await linesOf('again and again [drop]')).filter(({ kind }) => ['submit', 'replay'].includes(kind));
+      assert.ok(lines.length >= 2);
+      assert.deepEqual(new Set(lines.map(({ idempotencyKey }) => idempotencyKey)), new Set([work.taskId]));
+    });
+
+    it('passes on where it can be called back, if it says so', async () => {
+      if (provider.callsBack !== true) return;
+      const hookUrl = `http://127.0.0.1:${await freePort()}/hooks/here?and=there`;
+
+      await provider.submit(request('called back'), submitCall({ hookUrl }));
+
+      await bench.untilLogged('called back', 'hook');
+    });
+
+    it('says that a file is not there when the upstream names it and does not have it', async () => {
+      const work = request('missing [404 file]');
+      const [file] = await generate(work);
+      if (file?.from !== 'url' || provider.download === undefined) return;
+
+      const error = await caught(provider.download(work, file.url, { ...call, timeoutMs: 60_000, maxBytes: 1_000 }));
+
+      assert.ok(error instanceof EgressError);
+      assert.equal(error.status, 404);
     });
 
     it('does not know what became of the work when the answer takes too long', async () => {
@@ -216,7 +166,10 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     it('knows that nothing was sent when it is stopped while connecting', async () => {
       await withSilentServer(async (port, connected) => {
         const stop = new AbortController();
-        const work = provider.submit(request('slow door', { baseUrl: `https://127.0.0.1:${port}/v1` }), stop);
+        const work = provider.submit(
+          request('slow door', { baseUrl: `https://127.0.0.1:${port}/v1` }),
+          submitCall({ signal: stop.signal }),
+        );
         await connected;
         stop.abort(new Error('stopped'));
 
@@ -229,7 +182,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
 
     it('stops at once, with the reason of the signal, when it is stopped while waiting for the answer', async () => {
       const stop = new AbortController();
-      const work = provider.submit(request('endless [delay-submit 600000]'), stop);
+      const work = provider.submit(request('endless [delay-submit 600000]'), submitCall({ signal: stop.signal }));
       await bench.untilLogged('endless [delay-submit 600000]', 'submit');
       const reason = new Error('stopped');
       stop.abort(reason);
@@ -238,26 +191,27 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('refuses for good, and tells the operator, when a credential is missing or revoked or a model unknown', async () => {
-      const before = (await far.readLog()).filter((line) => line.kind === 'submit').length;
+      const before = (await far().readLog()).filter((line) => line.kind === 'submit').length;
       const cases: Partial<UpstreamBinding>[] = [
         { secret: 'nowhere' },
         { secret: 'revoked' },
-        { model: 'missing-model' },
+        ...(subject.ignoresModel === true ? [] : [{ model: 'missing-model' }]),
         { baseUrl: 'not an address' },
-        { baseUrl: `${far.url}/nothing-here/v1` },
+        { baseUrl: `${far().url}/nothing-here/v1` },
       ];
       for (const upstream of cases) {
-        logged = [];
+        rig.checkLog();
         const refusal = await refused(request('whoever', upstream));
 
         assert.equal(refusal.reason, 'model_unavailable', inspect(upstream));
         assert.equal(refusal.retryAfterMs, undefined);
-        assert.equal(logged.filter((line) => (JSON.parse(line) as { level: number }).level >= 50).length, 1);
+        assert.equal(rig.errorsLogged(), 1);
       }
-      assert.equal((await far.readLog()).filter((line) => line.kind === 'submit').length, before);
+      assert.equal((await far().readLog()).filter((line) => line.kind === 'submit').length, before);
     });
 
     it('fails with no_output when the provider is done and brought nothing', async () => {
+      if (subject.alwaysNamesFile === true) return;
       const error = await caught(generate(request('void [no output]')));
 
       assert.ok(error instanceof ProviderFailure);
@@ -275,10 +229,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
   });
 }
 
-async function bytesOf(file: ProducedFile | undefined): Promise<Buffer> {
-  assert.ok(file !== undefined && file.from !== 'file');
-  if (file.from === 'bytes') return Buffer.from(file.bytes);
-  const response = await fetch(file.url);
-  assert.equal(response.status, 200);
-  return Buffer.from(await response.arrayBuffer());
+function titleOf({ protocol, binding }: ContractSubject): string {
+  if (binding?.http !== undefined) return `the http adapter, described for ${protocol}`;
+  return binding?.api === undefined ? `the ${protocol} adapter` : `the ${protocol} adapter (${binding.api})`;
 }

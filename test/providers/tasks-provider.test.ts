@@ -5,45 +5,49 @@ import { createTasksProvider } from '../../src/providers/tasks/tasks-provider.ts
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../../src/providers/provider.ts';
 import { describeProviderContract } from './provider-contract.ts';
+import { submitCall } from './submit-call.ts';
 
-const call = { signal: new AbortController().signal };
+const call = submitCall();
 
-describeProviderContract({ protocol: 'tasks', create: createTasksProvider, isSynchronous: false }, (bench) => {
-  const { provider, request, caught, linesOf } = bench;
+describeProviderContract(
+  { protocol: 'tasks', create: createTasksProvider, isSynchronous: false, isRepeatable: true },
+  (bench) => {
+    const { provider, request, caught, linesOf } = bench;
 
-  it('gets the job of the first submit when a lost submit is repeated', async () => {
-    const work = request('again [drop]');
-    assert.ok((await caught(provider.submit(work, call))) instanceof ProviderUnknown);
+    it('gets the job of the first submit when a lost submit is repeated', async () => {
+      const work = request('again [drop]');
+      assert.ok((await caught(provider.submit(work, call))) instanceof ProviderUnknown);
 
-    const submission = await provider.submit(work, call);
+      const submission = await provider.submit(work, call);
 
-    const submits = (await linesOf('again [drop]')).filter((line) => line.kind === 'submit');
-    assert.deepEqual(
-      submits.map((line) => [line.jobId, line.idempotencyKey]),
-      [[submission.kind === 'job' ? submission.jobId : '', work.taskId]],
-    );
-    assert.equal(provider.isSubmitRepeatable, true);
-  });
-
-  it('ends with an unknown outcome when its key was used for another body', async () => {
-    const work = request('first words');
-    await provider.submit(work, call);
-
-    const error = await caught(provider.submit({ ...work, input: { prompt: 'other words' } }, call));
-
-    assert.ok(error instanceof ProviderFailure);
-    assert.equal(error.reason, 'outcome_unknown');
-  });
-
-  it('passes on progress and when to ask again', async () => {
-    const work = request('half way [slow 600000]');
-    const submission = await provider.submit(work, call);
-    assert.ok(submission.kind === 'job');
-
-    assert.deepEqual(await provider.poll(work, submission.jobId, call), {
-      kind: 'running',
-      progress: 0.5,
-      pollAfterMs: 1000,
+      const submits = (await linesOf('again [drop]')).filter((line) => line.kind === 'submit');
+      assert.deepEqual(
+        submits.map((line) => [line.jobId, line.idempotencyKey]),
+        [[submission.kind === 'job' ? submission.jobId : '', work.taskId]],
+      );
+      assert.equal(provider.isSubmitRepeatable, true);
     });
-  });
-});
+
+    it('ends with an unknown outcome when its key was used for another body', async () => {
+      const work = request('first words');
+      await provider.submit(work, call);
+
+      const error = await caught(provider.submit({ ...work, input: { prompt: 'other words' } }, call));
+
+      assert.ok(error instanceof ProviderFailure);
+      assert.equal(error.reason, 'outcome_unknown');
+    });
+
+    it('passes on progress and when to ask again', async () => {
+      const work = request('half way [slow 600000]');
+      const submission = await provider.submit(work, call);
+      assert.ok(submission.kind === 'job');
+
+      assert.deepEqual(await provider.poll(work, submission.jobId, call), {
+        kind: 'running',
+        progress: 0.5,
+        pollAfterMs: 1000,
+      });
+    });
+  },
+);

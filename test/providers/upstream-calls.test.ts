@@ -11,6 +11,7 @@ import { ProviderRefusal } from '../../src/providers/provider.ts';
 import { createReplicateProvider } from '../../src/providers/replicate/replicate-provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
+import { submitCall } from './submit-call.ts';
 
 const provider = createReplicateProvider({ secrets: createSecretSource({}), logger: silentLogger() });
 
@@ -24,7 +25,7 @@ async function submit(answer: RequestListener, times = 1): Promise<unknown> {
     let outcome: unknown;
     for (let time = 0; time < times; time++) {
       outcome = await provider
-        .submit({ taskId: newTaskId(), upstream, input: {} }, { signal: new AbortController().signal })
+        .submit({ taskId: newTaskId(), upstream, input: {} }, submitCall())
         .catch((error: unknown) => error);
     }
     return outcome;

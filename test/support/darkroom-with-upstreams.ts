@@ -11,6 +11,7 @@ import type { ReceivedCallback } from './callback-receiver.ts';
 import { startDarkroom } from './darkroom.ts';
 import type { Darkroom, TestAccount } from './darkroom.ts';
 import { writeModelFiles } from './model-files.ts';
+import type { TestUpstream } from './model-files.ts';
 import { startTestProvider } from './test-provider/process.ts';
 import type { LogLine } from './test-provider/log.ts';
 import type { TestProvider } from './test-provider/process.ts';
@@ -94,13 +95,15 @@ export class DarkroomWithUpstreams {
  * Starts all of it; whoever calls stops it.
  *
  * @param alsoAllowed more entries of EGRESS_ALLOW.
+ * @param models more models than one for each protocol (model-files.ts).
  */
 export async function startDarkroomWithUpstreams(
   environment: Readonly<Record<string, string>> = {},
   alsoAllowed: readonly string[] = [],
+  models: Readonly<Record<string, readonly TestUpstream[]>> = {},
 ): Promise<DarkroomWithUpstreams> {
   const [provider, receiver] = await Promise.all([startTestProvider(), startCallbackReceiver()]);
-  const modelsDir = await writeModelFiles(provider.url);
+  const modelsDir = await writeModelFiles(provider.url, models);
   try {
     const darkroom = await startDarkroom({
       environment: {

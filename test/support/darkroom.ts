@@ -159,6 +159,11 @@ export class Darkroom {
     });
   }
 
+  /** Where the worker keeps the files of what it is working on. */
+  get scratchFolder(): string {
+    return path.join(this.#folder, 'scratch');
+  }
+
   /** The folder of the object store. */
   get storeFolder(): string {
     return path.join(this.#folder, 'store');
@@ -202,6 +207,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     STORE_URL: `file://${path.join(folder, 'store')}`,
     URL_SIGNING_KEY: randomBytes(24).toString('hex'),
     ENCRYPTION_KEY: randomBytes(24).toString('hex'),
+    SCRATCH_DIR: path.join(folder, 'scratch'),
     LOG_LEVEL: 'info',
     SHUTDOWN_GRACE_SECONDS: '3',
     ...options.environment,

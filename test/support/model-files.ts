@@ -16,19 +16,36 @@ const SECRET = 'test';
 /** The price of every model, held when a task is accepted: decimal USD. */
 export const MODEL_PRICE = '0.03';
 
-/** Writes the files. @returns the folder, which whoever called removes. */
-export async function writeModelFiles(providerUrl: string): Promise<string> {
+/** One upstream of a model; what is absent is as the usual one of its protocol has it. */
+export type TestUpstream = { readonly protocol: UpstreamProtocol } & Readonly<Record<string, unknown>>;
+
+/**
+ * Writes the files.
+ *
+ * @param more models beside the usual ones: the upstreams of each by what follows `test/` in its name.
+ * @returns the folder, which whoever called removes.
+ */
+export async function writeModelFiles(
+  providerUrl: string,
+  more: Readonly<Record<string, readonly TestUpstream[]>> = {},
+): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
-  for (const protocol of UPSTREAM_PROTOCOLS) {
+  const usual = Object.fromEntries(UPSTREAM_PROTOCOLS.map((protocol) => [protocol, [{ protocol }]]));
+  for (const [name, upstreams] of Object.entries({ ...usual, ...more })) {
     const definition = {
-      name: `test/${protocol}`,
+      name: `test/${name}`,
       modality: 'image',
       ownedBy: 'test',
       created: 1_763_683_200,
-      description: `the test provider, by ${protocol}`,
+      description: `the test provider, by ${name}`,
       routes: {
         default: {
-          upstreams: [{ protocol, baseUrl: `${providerUrl}/${protocol}/v1`, secret: SECRET, model: 'owner/model' }],
+          upstreams: upstreams.map((upstream) => ({
+            baseUrl: `${providerUrl}/${upstream.protocol}/v1`,
+            secret: SECRET,
+            model: 'owner/model',
+            ...upstream,
+          })),
         },
       },
       inputSchema: {
@@ -42,7 +59,7 @@ export async function writeModelFiles(providerUrl: string): Promise<string> {
       typicalSeconds: 2,
       examples: [{ prompt: 'anything' }],
     };
-    await writeFile(path.join(folder, `${protocol}.json`), JSON.stringify(definition));
+    await writeFile(path.join(folder, `${name}.json`), JSON.stringify(definition));
   }
   return folder;
 }

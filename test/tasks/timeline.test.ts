@@ -10,7 +10,14 @@ import { TaskNotFoundError } from '../../src/tasks/read.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { TIMELINE_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/timeline.ts';
 import type { TaskEvent } from '../../src/tasks/timeline.ts';
-import { beginArchiving, beginHandling, recordFiles, recordJob, recordRefusal } from '../../src/tasks/work.ts';
+import {
+  beginArchiving,
+  beginHandling,
+  recordFiles,
+  recordJob,
+  recordNoAnswer,
+  recordRefusal,
+} from '../../src/tasks/work.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -40,6 +47,10 @@ async function eventsOf(taskId: TaskId): Promise<readonly TaskEvent[]> {
   return (await readTimeline(room.database, taskId, caller.accountId, 0)).events;
 }
 
+/** Two upstreams of a route: callers know them by their places, or by the names that the model gives them. */
+const FIRST = { upstreamName: 'tasks:upstream', place: 0, label: 1 };
+const SPARE = { upstreamName: 'spare', place: 1, label: 'spare' };
+
 function told(events: readonly TaskEvent[]): unknown[] {
   return events.map(({ type, detail }) => (detail === null ? type : [type, detail]));
 }
@@ -48,9 +59,10 @@ describe('the timeline of a task', () => {
   it('tells its way to success, each step once', async () => {
     const taskId = await launched();
     await beginHandling(room.database, taskId, 60);
-    await recordRefusal(room.database, taskId, 'provider_unavailable');
-    await recordJob(room.database, taskId, 'tasks:upstream', 'job-1');
-    await recordFiles(room.database, taskId, 'tasks:upstream', [STORED]);
+    await recordRefusal(room.database, taskId, FIRST, 'provider_unavailable');
+    await recordNoAnswer(room.database, taskId, SPARE);
+    await recordJob(room.database, taskId, SPARE, 'job-1');
+    await recordFiles(room.database, taskId, SPARE, [STORED]);
     await beginArchiving(room.database, taskId, 60);
     await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
 
@@ -60,8 +72,9 @@ describe('the timeline of a task', () => {
     assert.deepEqual(told(part.events), [
       'accepted',
       'started',
-      ['provider_refused', { reason: 'provider_unavailable' }],
-      'submitted',
+      ['provider_refused', { upstream: 1, reason: 'provider_unavailable' }],
+      ['provider_unanswered', { upstream: 'spare' }],
+      ['submitted', { upstream: 'spare' }],
       ['produced', { count: 1 }],
       'archiving',
       ['archived', { count: 1 }],
@@ -69,9 +82,9 @@ describe('the timeline of a task', () => {
     ]);
     assert.deepEqual(
       part.events.map(({ seq }) => seq),
-      [1, 2, 3, 4, 5, 6, 7, 8],
+      [1, 2, 3, 4, 5, 6, 7, 8, 9],
     );
-    assert.equal(part.lastSeq, 8);
+    assert.equal(part.lastSeq, 9);
     for (const { at } of part.events) assert.ok(Number.isInteger(at) && Math.abs(at - Date.now() / 1000) < 60);
   });
 
@@ -79,7 +92,7 @@ describe('the timeline of a task', () => {
     const taskId = await launched();
     for (let run = 0; run < 2; run++) {
       await beginHandling(room.database, taskId, 60);
-      await recordFiles(room.database, taskId, 'embedded', [STORED]);
+      await recordFiles(room.database, taskId, FIRST, [STORED]);
       await beginArchiving(room.database, taskId, 60);
       await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
     }
@@ -95,7 +108,7 @@ describe('the timeline of a task', () => {
     await beginHandling(room.database, taskId, 60);
     await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });
 
-    await recordFiles(room.database, taskId, 'embedded', [STORED]);
+    await recordFiles(room.database, taskId, FIRST, [STORED]);
 
     assert.deepEqual(told(await eventsOf(taskId)), [
       'accepted',
@@ -111,7 +124,7 @@ describe('the timeline of a task', () => {
     await beginHandling(room.database, taskId, 60);
 
     room.forgetStatements();
-    await recordFiles(room.database, taskId, 'embedded', [STORED]);
+    await recordFiles(room.database, taskId, FIRST, [STORED]);
     assert.deepEqual(room.statements, ['record_generation_files']);
 
     await beginArchiving(room.database, taskId, 60);
@@ -129,8 +142,8 @@ describe('the timeline of a task', () => {
       await Promise.all([
         beginHandling(room.database, taskId, 60),
         cancelTask(room.database, caller.accountId, taskId, 7),
-        recordFiles(room.database, taskId, 'embedded', [STORED]),
-        recordRefusal(room.database, taskId, 'provider_error'),
+        recordFiles(room.database, taskId, FIRST, [STORED]),
+        recordRefusal(room.database, taskId, FIRST, 'provider_error'),
         room.database.transaction(async (transaction) => {
           await lockTask(transaction, taskId);
           await addEvent(transaction, taskId, 'output_promoted');

@@ -1,60 +1,14 @@
-/**
- * Schemathesis, which makes requests from an OpenAPI document: good ones, bad ones and sequences of them. Installed from
- * PyPI once, into an environment of its own in the user's cache folder; nothing of ours depends on it but the wide tests.
- */
-import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { promisify } from 'node:util';
+/** Schemathesis, which makes requests from an OpenAPI document: good ones, bad ones and sequences of them. */
+import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
-const VERSION = '4.32.5';
-const LEAST_PYTHON = [3, 10] as const;
-const INSTALL_TIMEOUT_MS = 10 * 60_000;
-/** How newer versions are called where the plain name is an older one. */
-const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
+const SCHEMATHESIS = { name: 'schemathesis', version: '4.32.5' };
 
 /** Why it cannot run here, for the `skip` of a test; false where it can. */
 export function whyNoSchemathesis(): string | false {
-  if (existsSync(pythonOf(cachedFolder())) || findPython() !== undefined) return false;
-  return `no Schemathesis: put Python ${LEAST_PYTHON.join('.')} or newer on the PATH, and version ${VERSION} is installed from PyPI`;
+  return whyNoPackage(SCHEMATHESIS);
 }
 
 /** @returns the Python that has it: `<python> -m schemathesis.cli run …`. */
-export async function obtainSchemathesis(): Promise<string> {
-  const folder = cachedFolder();
-  const python = pythonOf(folder);
-  if (existsSync(python)) return python;
-  await mkdir(path.dirname(folder), { recursive: true });
-  const building = await mkdtemp(`${folder}-building-`);
-  try {
-    process.stderr.write(`Installing Schemathesis ${VERSION} from PyPI, once; this takes a minute or so.\n`);
-    const run = promisify(execFile);
-    await run(findPython() ?? 'python3', ['-m', 'venv', building], { timeout: INSTALL_TIMEOUT_MS });
-    const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`];
-    await run(pythonOf(building), install, { timeout: INSTALL_TIMEOUT_MS });
-    // In one step: another run may be doing the same. `python -m` works wherever the environment is moved.
-    await rename(building, folder).catch((error: unknown) => {
-      if (!existsSync(python)) throw error;
-    });
-  } finally {
-    await rm(building, { recursive: true, force: true });
-  }
-  return python;
-}
-
-function cachedFolder(): string {
-  const base = process.env['XDG_CACHE_HOME'];
-  const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
-  return path.join(cache, 'darkroom', `schemathesis-${VERSION}`);
-}
-
-function pythonOf(environment: string): string {
-  return path.join(environment, 'bin', 'python');
-}
-
-function findPython(): string | undefined {
-  const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${LEAST_PYTHON.join(', ')}))`;
-  return PYTHONS.find((python) => spawnSync(python, ['-c', check]).status === 0);
+export function obtainSchemathesis(): Promise<string> {
+  return obtainPackage(SCHEMATHESIS);
 }

@@ -30,6 +30,7 @@ function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
     errorReason: null,
     createdAt: 1_700_000_000,
     startedAt: null,
+    progress: null,
     completedAt: null,
     definitionHash: 'hash',
     idleSeconds: 1,

@@ -6,7 +6,8 @@
 /** Red, green, blue, 0 to 255, not necessarily whole. */
 export type Colour = readonly [red: number, green: number, blue: number];
 
-type Lab = readonly [lightness: number, greenRed: number, blueYellow: number];
+/** Lightness 0 to 1, and two axes of colour, each about -0.4 to 0.4. */
+export type Lab = readonly [lightness: number, greenRed: number, blueYellow: number];
 
 /** Reads `#rrggbb`. */
 export function hex(text: string): Colour {
@@ -30,7 +31,8 @@ function fromLinear(value: number): number {
   return 255 * (share <= 0.0031308 ? 12.92 * share : 1.055 * share ** (1 / 2.4) - 0.055);
 }
 
-function toLab(colour: Colour): Lab {
+/** From sRGB to OKLab. */
+export function toLab(colour: Colour): Lab {
   const [red, green, blue] = [toLinear(colour[0]), toLinear(colour[1]), toLinear(colour[2])];
   const long = Math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue);
   const middle = Math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue);
@@ -42,7 +44,8 @@ function toLab(colour: Colour): Lab {
   ];
 }
 
-function fromLab([lightness, greenRed, blueYellow]: Lab): Colour {
+/** From OKLab to sRGB, clipped to what a screen shows. */
+export function fromLab([lightness, greenRed, blueYellow]: Lab): Colour {
   const long = (lightness + 0.3963377774 * greenRed + 0.2158037573 * blueYellow) ** 3;
   const middle = (lightness - 0.1055613458 * greenRed - 0.0638541728 * blueYellow) ** 3;
   const short = (lightness - 0.0894841775 * greenRed - 1.291485548 * blueYellow) ** 3;
@@ -81,4 +84,17 @@ export function underLight(colour: Colour, light: Colour): Colour {
 /** Perceived lightness, 0 to 1. */
 export function lightness(colour: Colour): number {
   return toLab(colour)[0];
+}
+
+/** The hue of a colour as an angle in radians, and how strong it is: 0 is grey, about 0.3 the strongest there is. */
+export function hueOf(colour: Colour): { readonly angle: number; readonly chroma: number } {
+  const [, greenRed, blueYellow] = toLab(colour);
+  return { angle: Math.atan2(blueYellow, greenRed), chroma: Math.hypot(greenRed, blueYellow) };
+}
+
+/** A colour of the same lightness and strength in another hue. */
+export function turnedTo(colour: Colour, angle: number): Colour {
+  const [lightness, greenRed, blueYellow] = toLab(colour);
+  const chroma = Math.hypot(greenRed, blueYellow);
+  return fromLab([lightness, Math.cos(angle) * chroma, Math.sin(angle) * chroma]);
 }

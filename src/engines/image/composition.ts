@@ -2,16 +2,18 @@
  * From what a prompt says to what the picture is made of: the setting, the time, where the horizon and the light are.
  * Whatever the prompt leaves open is chosen by chance that its text and the seed fix, within what goes well together.
  */
+import { settingIndoors } from './indoors.ts';
+import { hasAny, LANDS, pickAllowed, withLand } from './lands.ts';
 import type { GroundKind } from './layers/ground.ts';
 import type { WaterKind } from './layers/water.ts';
+import type { Excluded } from './absence.ts';
 import type { Season, Thing, TimeOfDay, Weather } from './lexicon.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
 import type { Random } from './random.ts';
 import type { LightSource } from './stage.ts';
-import { SUBJECTS } from './subjects.ts';
-import type { Habitat } from './subjects.ts';
 
-type Setting = 'land' | 'water' | 'space' | 'undersea';
+/** The last three are indoors or close by: they have no horizon, weather or light of the sky of their own. */
+export type Setting = 'land' | 'water' | 'space' | 'undersea' | 'portrait' | 'table' | 'room';
 
 export interface Composition {
   readonly setting: Setting;
@@ -20,81 +22,16 @@ export interface Composition {
   readonly weather: ReadonlySet<Weather>;
   /** What the prompt names, and what was added to make a scene of it. */
   readonly mentions: ReadonlyMap<Thing, Mention>;
+  /** What must not be added. */
+  readonly absent: ReadonlySet<Excluded>;
+  /** All of the prompt but its quotations: for painters that look for words of their own. */
+  readonly words: string;
   readonly ground: GroundKind;
   readonly water: WaterKind;
   /** As a share of the height. */
   readonly horizon: number;
 }
 
-/** What is added where the prompt names a thing but no land around it. */
-const LAND_AROUND: Record<Habitat, readonly [readonly Thing[], ...(readonly Thing[])[]]> = {
-  meadow: [
-    ['hill', 'field'],
-    ['mountain', 'field'],
-    ['field', 'tree'],
-    ['hill', 'field', 'flower'],
-  ],
-  forest: [['forest'], ['forest', 'mountain']],
-  desert: [['desert']],
-  sea: [['sea'], ['sea', 'cloud']],
-  lake: [
-    ['lake', 'mountain', 'pine'],
-    ['lake', 'hill'],
-  ],
-  undersea: [['coral']],
-  space: [['galaxy', 'planet']],
-  snow: [
-    ['field', 'pine'],
-    ['mountain', 'pine'],
-  ],
-  road: [
-    ['road', 'hill'],
-    ['road', 'desert'],
-    ['road', 'city'],
-  ],
-  sky: [
-    ['mountain', 'cloud'],
-    ['hill', 'cloud'],
-  ],
-};
-
-/** Scenes for prompts of which no word is known. */
-const FREE_SCENES: readonly [readonly Thing[], ...(readonly Thing[])[]] = [
-  ['mountain', 'lake', 'pine'],
-  ['sea', 'boat', 'bird'],
-  ['hill', 'field', 'tree', 'bird'],
-  ['forest', 'mountain'],
-  ['desert', 'cactus', 'sun'],
-  ['city', 'lake'],
-  ['mountain', 'field', 'flower'],
-  ['sea', 'palm', 'cloud'],
-  ['lavender', 'hill', 'house'],
-  ['canyon', 'eagle'],
-  ['mountain', 'river', 'pine', 'cloud'],
-];
-
-const LANDS: readonly Thing[] = [
-  'mountain',
-  'volcano',
-  'hill',
-  'sea',
-  'lake',
-  'river',
-  'waterfall',
-  'beach',
-  'island',
-  'forest',
-  'desert',
-  'canyon',
-  'field',
-  'lavender',
-  'road',
-  'city',
-  'village',
-  'coral',
-  'galaxy',
-  'planet',
-];
 const WATERS: readonly Thing[] = [
   'sea',
   'lake',
@@ -107,7 +44,6 @@ const WATERS: readonly Thing[] = [
   'dolphin',
   'duck',
 ];
-const GROWTH: readonly Thing[] = ['pine', 'tree', 'blossom', 'palm', 'cactus', 'flower'];
 const NIGHT_THINGS: readonly Thing[] = [
   'moon',
   'crescent',
@@ -124,64 +60,24 @@ const NIGHT_THINGS: readonly Thing[] = [
   'astronaut',
 ];
 
-function hasAny(mentions: ReadonlyMap<Thing, unknown>, things: readonly Thing[]): boolean {
-  return things.some((thing) => mentions.has(thing));
-}
-
-/** Adds land where the prompt names none, so that no picture is empty. */
-function withLand(reading: PromptReading, random: Random): ReadonlyMap<Thing, Mention> {
-  const mentions = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
-  const add = (things: readonly Thing[]): void => {
-    for (const thing of things) {
-      if (!mentions.has(thing))
-        mentions.set(thing, { thing, colour: undefined, count: thing === 'bird' ? 4 : 1, scale: 1 });
-    }
-  };
-  if (hasAny(mentions, LANDS)) {
-    // A lone range of mountains stands behind something.
-    const isBare =
-      ['mountain', 'volcano', 'galaxy', 'planet', 'city'].some((thing) => mentions.has(thing as Thing)) &&
-      mentions.size === 1;
-    if (isBare && mentions.has('mountain'))
-      add(random.pick([['lake', 'pine'], ['field', 'pine'], ['forest']] as const));
-    return mentions;
-  }
-  const first = reading.mentions.find(({ thing }) => SUBJECTS[thing] !== undefined);
-  const habitat = first === undefined ? undefined : SUBJECTS[first.thing]?.habitat;
-  if (habitat !== undefined)
-    add(random.pick(LAND_AROUND[reading.season === 'winter' && habitat === 'meadow' ? 'snow' : habitat]));
-  else if (hasAny(mentions, ['palm'])) add(['sea', 'beach']);
-  else if (hasAny(mentions, ['cactus'])) add(['desert']);
-  else if (hasAny(mentions, GROWTH))
-    add(
-      random.pick([
-        ['hill', 'field'],
-        ['mountain', 'field'],
-      ] as const),
-    );
-  else if (hasAny(mentions, ['star', 'comet', 'aurora', 'moon', 'crescent', 'firework']))
-    add(random.pick([['mountain', 'lake', 'pine'], ['hill', 'pine'], ['sea']] as const));
-  else add(random.pick(FREE_SCENES));
-  return mentions;
-}
-
 function chooseTime(reading: PromptReading, mentions: ReadonlyMap<Thing, Mention>, random: Random): TimeOfDay {
+  const { absent } = reading;
+  const pick = (...times: [TimeOfDay, ...TimeOfDay[]]): TimeOfDay => pickAllowed(times, absent, random);
   if (reading.time !== undefined) return reading.time;
-  if (reading.style === 'neon') return random.pick(['night', 'sunset'] as const);
-  if (hasAny(mentions, NIGHT_THINGS)) return 'night';
-  if (reading.weather.has('rain') || reading.weather.has('storm'))
-    return random.pick(['afternoon', 'dusk', 'noon'] as const);
-  if (reading.style === 'pastel') return random.pick(['dawn', 'morning'] as const);
+  if (reading.style === 'neon') return pick('night', 'sunset');
+  if (hasAny(mentions, NIGHT_THINGS)) return absent.has('night') ? 'dusk' : 'night';
+  if (reading.weather.has('rain') || reading.weather.has('storm')) return pick('afternoon', 'dusk', 'noon');
+  if (reading.style === 'pastel') return pick('dawn', 'morning');
   if (mentions.has('rainbow')) return 'morning';
-  if (mentions.has('sun')) return random.pick(['sunset', 'dawn', 'afternoon'] as const);
-  return random.pick(['dawn', 'morning', 'noon', 'afternoon', 'sunset', 'sunset'] as const);
+  if (mentions.has('sun')) return pick('sunset', 'dawn', 'afternoon');
+  return pick('dawn', 'morning', 'noon', 'afternoon', 'sunset', 'sunset');
 }
 
 function chooseSeason(reading: PromptReading, mentions: ReadonlyMap<Thing, Mention>, random: Random): Season {
   if (reading.season !== undefined) return reading.season;
   if (reading.weather.has('snow') || hasAny(mentions, ['snowman'])) return 'winter';
   if (hasAny(mentions, ['blossom'])) return 'spring';
-  return random.pick(['spring', 'summer', 'summer', 'autumn'] as const);
+  return pickAllowed<Season>(['spring', 'summer', 'summer', 'autumn'], reading.absent, random);
 }
 
 function chooseGround(
@@ -189,6 +85,7 @@ function chooseGround(
   season: Season,
   weather: ReadonlySet<Weather>,
   setting: Setting,
+  absent: ReadonlySet<Excluded>,
 ): GroundKind {
   if (setting === 'space') return 'moon';
   if (hasAny(mentions, ['desert', 'pyramid', 'camel', 'canyon', 'beach'])) return 'sand';
@@ -196,16 +93,17 @@ function chooseGround(
   if (season === 'winter' || weather.has('snow')) return 'snow';
   if (mentions.has('lavender')) return 'lavender';
   if (mentions.has('forest')) return 'forest';
-  if (mentions.has('city') && hasAny(mentions, ['road', 'car'])) return 'street';
-  return 'meadow';
+  if (hasAny(mentions, ['city', 'village']) && hasAny(mentions, ['road', 'car', 'lamppost'])) return 'street';
+  return absent.has('field') ? 'sand' : 'meadow';
 }
 
-function chooseSetting(mentions: ReadonlyMap<Thing, Mention>): Setting {
+function chooseSetting(mentions: ReadonlyMap<Thing, Mention>, absent: ReadonlySet<Excluded>): Setting {
   if (
     mentions.has('coral') ||
     (hasAny(mentions, ['fish', 'jellyfish']) && !hasAny(mentions, ['boat', 'ship', 'lake', 'river']))
   )
     return 'undersea';
+  const isDry = absent.has('lake') && absent.has('sea');
   // A bridge leads over water.
   if (mentions.has('bridge') && !mentions.has('road')) return 'water';
   const isSky = hasAny(mentions, ['galaxy', 'planet', 'astronaut']);
@@ -214,14 +112,24 @@ function chooseSetting(mentions: ReadonlyMap<Thing, Mention>): Setting {
   if (hasAny(mentions, WATERS) && !(hasAny(mentions, ['field', 'desert']) && !hasAny(mentions, ['sea', 'lake'])))
     return 'water';
   // A city with nothing before it stands at the water.
-  if (mentions.has('city') && !hasAny(mentions, ['road', 'car', 'field', 'hill', 'desert', 'river'])) return 'water';
+  const isOpen = hasAny(mentions, ['road', 'car', 'field', 'hill', 'desert', 'river', 'bicycle', 'lamppost']);
+  if (mentions.has('city') && !isOpen && !isDry) return 'water';
   return 'land';
+}
+
+/** What a portrait is of is large: it fills the picture. */
+function closeUp(mentions: ReadonlyMap<Thing, Mention>): ReadonlyMap<Thing, Mention> {
+  if (!mentions.has('portrait')) return mentions;
+  return new Map([...mentions].map(([thing, mention]) => [thing, { ...mention, scale: mention.scale * 1.9 }]));
 }
 
 /** Decides what the picture is made of. */
 export function compose(reading: PromptReading, random: Random): Composition {
-  const mentions = withLand(reading, random);
-  const setting = chooseSetting(mentions);
+  const { absent } = reading;
+  const indoors = settingIndoors(reading);
+  const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
+  const mentions = indoors === undefined ? closeUp(withLand(reading, random)) : named;
+  const setting = indoors ?? chooseSetting(mentions, absent);
   const time = chooseTime(reading, mentions, random);
   const season = chooseSeason(reading, mentions, random);
   const isOpenSea = hasAny(mentions, ['sea', 'beach', 'ship', 'whale', 'dolphin', 'island']) && !mentions.has('lake');
@@ -237,7 +145,9 @@ export function compose(reading: PromptReading, random: Random): Composition {
     season,
     weather: reading.weather,
     mentions,
-    ground: chooseGround(mentions, season, reading.weather, setting),
+    absent,
+    words: reading.scenery,
+    ground: chooseGround(mentions, season, reading.weather, setting, absent),
     water: isOpenSea ? 'sea' : 'lake',
     horizon,
   };
@@ -249,7 +159,7 @@ export function placeLight(
   size: { readonly width: number; readonly height: number },
   random: Random,
 ): LightSource {
-  const { time, weather, mentions } = composition;
+  const { time, weather, mentions, absent } = composition;
   const horizon = composition.horizon * size.height;
   const isNamed = hasAny(mentions, ['sun', 'moon', 'crescent']);
   const isNight = (time === 'night' || mentions.has('moon') || mentions.has('crescent')) && !mentions.has('sun');
@@ -277,6 +187,7 @@ export function placeLight(
     isVisible:
       isNamed ||
       (!isCovered &&
+        !absent.has(isNight ? 'moon' : 'sun') &&
         time !== 'dusk' &&
         !(isNight && hasAny(mentions, ['galaxy', 'firework', 'aurora'])) &&
         !(isPlain && random.chance(0.5))),

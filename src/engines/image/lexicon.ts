@@ -14,7 +14,7 @@ const THING_WORDS = {
   waterfall: 'waterfall cascade',
   beach: 'beach sandbank',
   island: 'island islet atoll',
-  forest: 'forest wood woodland woods jungle rainforest taiga grove park',
+  forest: 'forest wood woodland woods jungle rainforest taiga grove park bamboo bamboo-forest',
   pine: 'pine fir spruce conifer christmas-tree evergreen larch',
   tree: 'tree oak maple birch willow elm beech ash orchard apple-tree',
   blossom: 'cherry-blossom blossom cherry-tree sakura blossom-tree',
@@ -24,7 +24,7 @@ const THING_WORDS = {
   canyon: 'canyon mesa butte gorge badlands arizona',
   field: 'field meadow grassland prairie pasture farm grass savanna savannah steppe garden lawn wheat',
   lavender: 'lavender lavender-field provence',
-  flower: 'flower tulip rose daisy poppy sunflower wildflower bouquet lily iris orchid',
+  flower: 'flower tulip rose daisy poppy wildflower lily peony iris orchid',
   mushroom: 'mushroom toadstool',
   road: 'road path street highway trail lane',
   bridge: 'bridge viaduct aqueduct',
@@ -94,7 +94,49 @@ const THING_WORDS = {
   robot: 'robot android mech',
   snowman: 'snowman',
   lantern: 'lantern paper-lantern sky-lantern',
+  dragon: 'dragon wyvern',
+  bicycle: 'bicycle bike cyclist',
+  penguin: 'penguin',
+  giraffe: 'giraffe',
+  turtle: 'turtle tortoise',
+  lamppost: 'lamppost street-lamp street-light streetlight lamp-post',
+  bench: 'bench park-bench',
+  umbrella: 'umbrella parasol',
+  sunflower: 'sunflower sunflower-field',
   firework: 'firework fireworks',
+  cup: 'cup mug coffee espresso cappuccino latte',
+  teapot: 'teapot kettle tea',
+  bowl: 'bowl fruit fruits fruit-bowl',
+  apple: 'apple',
+  pear: 'pear',
+  lemon: 'lemon lime-fruit',
+  citrus: 'oranges orange-fruit mandarin tangerine',
+  grape: 'grape',
+  bread: 'bread loaf baguette croissant',
+  cheese: 'cheese',
+  bottle: 'bottle wine',
+  goblet: 'wine-glass goblet wineglass',
+  vase: 'vase bouquet',
+  book: 'book novel',
+  candle: 'candle candlelight',
+  pumpkin: 'pumpkin jack-o-lantern',
+  cake: 'cake cupcake birthday-cake',
+  houseplant: 'houseplant potted-plant pot-plant monstera',
+  clock: 'clock',
+  table: 'table tabletop still-life',
+  room: 'room living-room bedroom interior indoor indoors loft apartment parlour lounge attic',
+  library: 'library bookshop bookstore',
+  kitchen: 'kitchen cafe coffee-shop restaurant bakery diner',
+  window: 'window windowsill',
+  fireplace: 'fireplace hearth',
+  sofa: 'sofa couch',
+  armchair: 'armchair rocking-chair chair',
+  bed: 'bed',
+  bookshelf: 'bookshelf bookcase bookshelves',
+  piano: 'piano grand-piano',
+  lamp: 'lamp desk-lamp floor-lamp',
+  rug: 'rug carpet',
+  portrait: 'portrait headshot selfie close-up bust face mugshot',
 } as const;
 
 /** Something that can be drawn. */
@@ -116,7 +158,11 @@ export type Style =
   | 'pixel'
   | 'low-poly'
   | 'glass'
-  | 'noir';
+  | 'noir'
+  | 'photo'
+  | 'blueprint'
+  | 'pop'
+  | 'paper-cut';
 
 const TIME_WORDS: Record<TimeOfDay, string> = {
   dawn: 'dawn sunrise daybreak first-light',
@@ -152,88 +198,16 @@ const STYLE_WORDS: Record<Exclude<Style, 'natural'>, string> = {
   sketch: 'sketch pencil drawing charcoal engraving etching line-art',
   minimal: 'minimal minimalist minimalistic flat simple vector flat-design',
   neon: 'neon synthwave cyberpunk vaporwave retrowave glowing outrun',
-  vintage: 'vintage retro sepia nostalgic antique old-photo film 1970s faded',
+  vintage: 'vintage retro sepia nostalgic antique old-photo film 1970s faded old-photograph',
   pastel: 'pastel soft dreamy kawaii',
   pixel: 'pixel pixel-art 8-bit 16-bit pixelated',
   'low-poly': 'low-poly lowpoly polygonal geometric origami faceted triangulated',
-  glass: 'stained-glass mosaic glass',
+  glass: 'stained-glass mosaic',
   noir: 'noir black-and-white monochrome grayscale greyscale',
-};
-
-/** Colour words, as paint in daylight. */
-const COLOUR_WORDS: Readonly<Record<string, string>> = {
-  red: '#d0342c',
-  crimson: '#a3152d',
-  scarlet: '#e0301e',
-  orange: '#f08a24',
-  amber: '#f5a623',
-  yellow: '#f6cf3a',
-  golden: '#e8b13a',
-  gold: '#e3ab2e',
-  green: '#3f9b4f',
-  emerald: '#1f9d72',
-  olive: '#7d8b3a',
-  mint: '#9fe0c4',
-  lime: '#a6d934',
-  teal: '#1f8a8c',
-  turquoise: '#36bdb8',
-  cyan: '#2fc3dd',
-  blue: '#2f6fd0',
-  navy: '#1e3163',
-  azure: '#3d9be9',
-  indigo: '#41389b',
-  violet: '#7d4fc4',
-  purple: '#7b3fa6',
-  lilac: '#b99ad6',
-  magenta: '#d1348f',
-  pink: '#f08fb1',
-  rosy: '#e89aa8',
-  coral: '#f4775f',
-  peach: '#f9bd98',
-  salmon: '#f28e7c',
-  brown: '#7a5136',
-  copper: '#b5673a',
-  beige: '#dccbaa',
-  cream: '#f4ead2',
-  white: '#f5f3ee',
-  silver: '#c3c9cf',
-  grey: '#8b9096',
-  gray: '#8b9096',
-  black: '#24252b',
-  maroon: '#6e1f2a',
-  ginger: '#d8782e',
-};
-
-const COUNT_WORDS: Readonly<Record<string, number>> = {
-  one: 1,
-  single: 1,
-  lone: 1,
-  lonely: 1,
-  two: 2,
-  pair: 2,
-  three: 3,
-  four: 4,
-  five: 5,
-  six: 6,
-  seven: 7,
-  eight: 8,
-  several: 4,
-  many: 7,
-  countless: 9,
-};
-
-const SIZE_WORDS: Readonly<Record<string, number>> = {
-  tiny: 0.6,
-  small: 0.75,
-  little: 0.75,
-  distant: 0.6,
-  far: 0.6,
-  big: 1.3,
-  large: 1.3,
-  huge: 1.6,
-  giant: 1.7,
-  enormous: 1.7,
-  tall: 1.25,
+  photo: 'photo photograph photographic photography photorealistic realistic cinematic hdr dslr bokeh',
+  blueprint: 'blueprint technical-drawing schematic',
+  pop: 'pop-art comic comic-book halftone cartoon warhol manga',
+  'paper-cut': 'paper-cut papercut paper-cutout paper-art layered-paper papercraft',
 };
 
 function byWord<Name extends string>(lists: Readonly<Record<Name, string>>): ReadonlyMap<string, Name> {
@@ -246,9 +220,6 @@ export const TIMES = byWord(TIME_WORDS);
 export const WEATHERS = byWord(WEATHER_WORDS);
 export const SEASONS = byWord(SEASON_WORDS);
 export const STYLES = byWord(STYLE_WORDS);
-export const COLOURS: ReadonlyMap<string, string> = new Map(Object.entries(COLOUR_WORDS));
-export const COUNTS: ReadonlyMap<string, number> = new Map(Object.entries(COUNT_WORDS));
-export const SIZES: ReadonlyMap<string, number> = new Map(Object.entries(SIZE_WORDS));
 
 /** The phrases of several words, longest first, as the text that stands in a prompt. */
 export const PHRASES: readonly string[] = [THINGS, TIMES, WEATHERS, SEASONS, STYLES]

@@ -1,64 +1,38 @@
 /**
- * A caller's picture as a print: decoded within bounds, turned into light and dark, and printed with the inks of the
- * poster. The only place where an engine decodes what strangers made, so the decoder is told what it may read.
+ * A caller's picture as a print: turned into light and dark, and printed with the inks of the poster.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
 import sharp from 'sharp';
-import { UndecodableMediaError } from '../engine.ts';
 import { mix } from './colour.ts';
 import type { Colour } from './colour.ts';
+import type { Pixels } from './finish/pixels.ts';
 import type { Inks } from './inks.ts';
 import { printWith } from './print.ts';
 
-/** 8K and some more; decoded it takes 200 MB. */
-const MAX_PIXELS = 50_000_000;
-/** Much longer than any picture of that size takes. */
-const MAX_SECONDS = 30;
 /**
  * Side to side. Finding where most is to be seen takes all of the picture in the size of the window: of a line of
  * pixels, that is thousands of windows (measured: 148 s for 1 x 3000).
  */
 const LONGEST_SHAPE = 4;
-/** The pictures that the service takes (files/media-types.ts), and nothing else that the decoder could read. */
-const FORMATS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'];
 
 /** Colours as far as this from the accent, 0 to 255 in each channel, are printed with it. */
 const ACCENT_REACH = 90;
 /** Difference of the channels, 0 to 255, from which a colour is one and no shade of grey. */
 const STRONG = 80;
 
-let isPrepared = false;
-
-/** One thread for each rendering is enough, and nothing of a stranger's picture is kept. All of it is for the process. */
-function prepareDecoder(): void {
-  if (isPrepared) return;
-  isPrepared = true;
+/** Pixels of a picture that fills a window, row by row, red, green and blue; what is cut off shows least. */
+async function fill(picture: Pixels, width: number, height: number): Promise<Uint8Array> {
   sharp.concurrency(1);
   sharp.cache(false);
-  sharp.block({ operation: ['VipsForeignLoad'] });
-  const loaders = FORMATS.flatMap((format) => [`${format}Buffer`, `${format}File`]);
-  sharp.unblock({ operation: loaders.map((loader) => `VipsForeignLoad${loader}`) });
-}
-
-/** Pixels of a picture that fills a window, row by row, red, green and blue. @throws {UndecodableMediaError} */
-async function decode(bytes: Uint8Array, width: number, height: number): Promise<Uint8Array> {
-  prepareDecoder();
-  try {
-    const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
-    const { width: across, height: down } = await image.metadata();
-    const isStrip = Math.max(across, down) > Math.min(across, down) * LONGEST_SHAPE;
-    return await image
-      .timeout({ seconds: MAX_SECONDS })
-      .autoOrient()
-      .resize(width, height, { fit: 'cover', position: isStrip ? 'centre' : 'attention' })
-      .flatten({ background: '#ffffff' })
-      .toColourspace('srgb')
-      .raw()
-      .toBuffer();
-  } catch (error) {
-    throw new UndecodableMediaError('the picture cannot be decoded, or has too many pixels', { cause: error });
-  }
+  const { buffer, byteOffset, byteLength } = picture.data;
+  const raw = { width: picture.width, height: picture.height, channels: 4 as const };
+  const isStrip = Math.max(raw.width, raw.height) > Math.min(raw.width, raw.height) * LONGEST_SHAPE;
+  return await sharp(Buffer.from(buffer, byteOffset, byteLength), { raw })
+    .removeAlpha()
+    .resize(width, height, { fit: 'cover', position: isStrip ? 'centre' : 'attention' })
+    .raw()
+    .toBuffer();
 }
 
 /**
@@ -66,17 +40,16 @@ async function decode(bytes: Uint8Array, width: number, height: number): Promise
  *
  * @param frame the window that it fills, in logical units; what does not fit its shape is cut off where least is to be seen.
  * @param scale pixels in one logical unit.
- * @throws {UndecodableMediaError} it is no picture that can be read, or has more than 50 million pixels.
  */
 export async function printPicture(
-  bytes: Uint8Array,
+  picture: Pixels,
   inks: Inks,
   frame: { readonly width: number; readonly height: number },
   scale: number,
 ): Promise<Canvas> {
   const canvas = createCanvas(Math.ceil(frame.width * scale), Math.ceil(frame.height * scale));
   const context = canvas.getContext('2d');
-  const pixels = await decode(bytes, canvas.width, canvas.height);
+  const pixels = await fill(picture, canvas.width, canvas.height);
   const image = context.createImageData(canvas.width, canvas.height);
   const [dark, light] = extremes(pixels);
   const hasAccent = strength(...inks.accent) > STRONG;

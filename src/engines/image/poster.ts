@@ -5,7 +5,7 @@
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
-import type { EngineInput, EngineMedia, RenderedFile } from '../engine.ts';
+import type { EngineWork, RenderedFile } from '../engine.ts';
 import { adjust, css, lightness } from './colour.ts';
 import { compose, placeLight } from './composition.ts';
 import type { Composition } from './composition.ts';
@@ -20,8 +20,12 @@ import { createRandom, hashText } from './random.ts';
 import type { Random } from './random.ts';
 import { paintScene } from './scene-painting.ts';
 import { pixelSize } from './sizes.ts';
+import { readPicture } from './picture/given.ts';
 import { printPicture } from './picture-print.ts';
 import type { Context, Stage } from './stage.ts';
+
+/** Pixels of the longer side of a picture that is printed: the largest poster. */
+const LARGEST_PICTURE = 4096;
 
 type LayoutName = 'framed' | 'full' | 'arch';
 
@@ -122,12 +126,8 @@ function layOut(layout: LayoutName, width: number, height: number): { picture: F
  *
  * @throws {UndecodableMediaError} the picture of `image_url` cannot be read.
  */
-export async function renderPoster(
-  input: EngineInput,
-  _seed?: number,
-  media?: EngineMedia,
-): Promise<readonly RenderedFile[]> {
-  const given = media?.get('image_url');
+export async function renderPoster({ input, media }: EngineWork): Promise<readonly RenderedFile[]> {
+  const given = media.get('image_url');
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
   const variation = typeof input['variation'] === 'number' ? input['variation'] : 1;
   const reading = readPrompt(prompt);
@@ -147,7 +147,7 @@ export async function renderPoster(
   const picture =
     given === undefined
       ? paintPicture(composition, inks, frames.picture, scale, random)
-      : await printPicture(given.bytes, inks, frames.picture, scale);
+      : await printPicture(await readPicture(media, 'image_url', LARGEST_PICTURE), inks, frames.picture, scale);
   context.scale(scale, scale);
   context.fillStyle = css(inks.paper);
   context.fillRect(0, 0, width, height);

@@ -5,7 +5,11 @@
  */
 import { hex } from './colour.ts';
 import type { Colour } from './colour.ts';
-import { COLOURS, COUNTS, PHRASES, SEASONS, SIZES, STYLES, THINGS, TIMES, WEATHERS } from './lexicon.ts';
+import { groupOf, withKin } from './absence.ts';
+import type { Excluded } from './absence.ts';
+import { PHRASES, SEASONS, STYLES, THINGS, TIMES, WEATHERS } from './lexicon.ts';
+import { COLOURS, COUNTS, MATERIALS, SIZES } from './lexicon-qualities.ts';
+import type { Material } from './lexicon-qualities.ts';
 import type { Season, Style, Thing, TimeOfDay, Weather } from './lexicon.ts';
 
 /** One thing that a prompt names. */
@@ -16,12 +20,17 @@ export interface Mention {
   readonly count: number;
   /** 1, or what an adjective of size makes of it. */
   readonly scale: number;
+  /** The word that named it, in the singular: a person can be a knight. Absent where nothing named it. */
+  readonly word?: string;
+  readonly material?: Material;
 }
 
 /** What a prompt says, as far as it is understood. */
 export interface PromptReading {
   /** In the order of first mention, each thing once. */
   readonly mentions: readonly Mention[];
+  /** What it says is not there. */
+  readonly absent: ReadonlySet<Excluded>;
   /** Colours that belong to no thing: they tint the whole. At most three. */
   readonly colours: readonly Colour[];
   readonly time: TimeOfDay | undefined;
@@ -39,6 +48,9 @@ const QUOTED =
 const NEGATIONS = new Set(['no', 'without', 'not', 'minus']);
 /** Between a colour and its thing: `red and white lighthouse`, `a green old car`. */
 const COLOUR_REACH_WORDS = 3;
+/** What makes the colours before it those of the whole picture: `in warm orange tones`. */
+const TONES = new Set(['tone', 'tones', 'palette', 'colour', 'colours', 'color', 'colors', 'hue', 'hues', 'shades']);
+const MORE_TONES = new Set(['light', 'glow', 'haze', 'mood', 'theme', 'tint', 'world', 'background', 'atmosphere']);
 const MOST_QUOTATIONS = 4;
 
 /** One line of printable text: control characters and lone halves of surrogate pairs (`Cs`) become blanks. */
@@ -92,10 +104,10 @@ function formsOf(word: string): string[] {
 function lookUp<Found>(
   words: ReadonlyMap<string, Found>,
   word: string,
-): { found: Found; isPlural: boolean } | undefined {
+): { found: Found; form: string; isPlural: boolean } | undefined {
   for (const form of formsOf(word)) {
     const found = words.get(form);
-    if (found !== undefined) return { found, isPlural: form !== word };
+    if (found !== undefined) return { found, form, isPlural: form !== word };
   }
   return undefined;
 }
@@ -117,6 +129,7 @@ const COLLECTIVE = new Set([
 export function readPrompt(prompt: string): PromptReading {
   const { rest, quotations } = takeQuotations(prompt);
   const mentions = new Map<Thing, Mention>();
+  const absent = new Set<Excluded>();
   const loose: Colour[] = [];
   const weather = new Set<Weather>();
   let time: TimeOfDay | undefined;
@@ -126,16 +139,20 @@ export function readPrompt(prompt: string): PromptReading {
   let isNegated = false;
   let count: number | undefined;
   let scale = 1;
+  let material: Material | undefined;
 
-  const release = (): void => {
-    if (pending !== undefined) loose.push(...pending.colours);
+  // A colour before a word that is not known is that thing's, and tints nothing: `a red umbrella`.
+  const release = (end: number): void => {
+    if (pending !== undefined && end === pending.index + 1) loose.push(...pending.colours);
     pending = undefined;
   };
-  for (const [index, word] of wordsOf(rest).entries()) {
-    if (pending !== undefined && index - pending.index > COLOUR_REACH_WORDS) release();
+  const words = wordsOf(rest);
+  for (const [index, word] of words.entries()) {
+    if (pending !== undefined && (TONES.has(word) || MORE_TONES.has(word))) release(pending.index + 1);
+    if (pending !== undefined && index - pending.index > COLOUR_REACH_WORDS) release(index);
     if (/^[,.;\n]$/.test(word)) {
-      release();
-      [isNegated, count, scale] = [false, undefined, 1];
+      release(index);
+      [isNegated, count, scale, material] = [false, undefined, 1, undefined];
       continue;
     }
     if (NEGATIONS.has(word)) {
@@ -146,31 +163,50 @@ export function readPrompt(prompt: string): PromptReading {
     const colour = COLOURS.get(word);
     if (thing !== undefined && !(colour !== undefined && word === 'coral' && mentions.size > 0)) {
       if (isNegated) {
-        mentions.delete(thing.found);
+        for (const kin of withKin(thing.found)) {
+          mentions.delete(kin);
+          absent.add(kin);
+        }
       } else if (!mentions.has(thing.found)) {
         const isMany = thing.isPlural || COLLECTIVE.has(word);
         const most = Math.max(1, Math.min(9, count ?? (isMany ? 3 : 1)));
-        mentions.set(thing.found, { thing: thing.found, colour: pending?.colours[0], count: most, scale });
+        absent.delete(thing.found);
+        mentions.set(thing.found, {
+          thing: thing.found,
+          colour: pending?.colours[0],
+          count: most,
+          scale,
+          word: thing.form,
+          ...(material === undefined ? {} : { material }),
+        });
         pending = undefined;
       }
-      [isNegated, count, scale] = [false, undefined, 1];
+      [isNegated, count, scale, material] = [false, undefined, 1, undefined];
     } else if (colour !== undefined) {
       // Of `red and white lighthouse` the first colour is the thing's; `teal and orange` alone are both the picture's.
       pending = { colours: [...(pending?.colours ?? []), hex(colour)], index };
     }
-    time ??= lookUp(TIMES, word)?.found;
-    const found = lookUp(WEATHERS, word)?.found;
-    if (found !== undefined && !isNegated) weather.add(found);
-    season ??= isNegated ? undefined : lookUp(SEASONS, word)?.found;
+    const said = [lookUp(TIMES, word)?.found, lookUp(WEATHERS, word)?.found, lookUp(SEASONS, word)?.found] as const;
+    if (isNegated) {
+      const names = [...said, ...groupOf(word)].flatMap((name) => name ?? []);
+      for (const name of names) absent.add(name);
+      isNegated = names.length === 0;
+    } else {
+      time ??= said[0];
+      if (said[1] !== undefined) weather.add(said[1]);
+      season ??= said[2];
+    }
     if (style === 'natural') style = lookUp(STYLES, word)?.found ?? 'natural';
     count = COUNTS.get(word) ?? count;
     if (/^[2-9]$/.test(word)) count = Number(word);
     scale = SIZES.get(word) ?? scale;
+    material = MATERIALS.get(word) ?? material;
   }
-  release();
+  release(words.length);
   const scenery = rest.replace(/[\s,]+/gu, ' ').trim();
   return {
     mentions: [...mentions.values()],
+    absent,
     colours: loose.slice(0, 3),
     time,
     weather,

@@ -18,19 +18,19 @@ import { treeColour } from './scene-trees.ts';
 
 /** Everything above the horizon that is not land. */
 export function paintSky(stage: Stage, composition: Composition): void {
-  const { mentions, weather } = composition;
+  const { mentions, weather, absent } = composition;
   drawSky(stage);
   const isStarry = composition.time === 'night' || mentions.has('star') || composition.setting === 'space';
   const isCovered = weather.has('rain') || weather.has('storm') || weather.has('cloudy') || weather.has('fog');
   if (composition.setting === 'space') drawNebula(stage);
-  if ((isStarry || composition.time === 'dusk') && !isCovered)
+  if ((isStarry || composition.time === 'dusk') && !isCovered && !absent.has('star'))
     drawStars(stage, composition.setting === 'space' ? 1.8 : isStarry ? 1 : 0.25);
   if (mentions.has('galaxy') && composition.setting !== 'space') drawGalaxy(stage);
   if (mentions.has('aurora')) drawAurora(stage);
   const body = mentions.get('sun') ?? mentions.get('moon') ?? mentions.get('crescent');
   if (composition.setting !== 'space') drawLightSource(stage, body?.colour);
   const planet = mentions.get('planet');
-  if (planet !== undefined || composition.setting === 'space') {
+  if (planet !== undefined || (composition.setting === 'space' && !absent.has('planet'))) {
     const random = stage.random.fork('planets');
     const hues = [hex('#d98a5c'), hex('#6f9fd8'), hex('#c9a2d8'), hex('#8fc3b0')] as const;
     drawPlanet(
@@ -48,7 +48,7 @@ export function paintSky(stage: Stage, composition: Composition): void {
   }
   if (mentions.has('comet')) drawComets(stage, mentions.get('comet')?.count ?? 1);
   if (mentions.has('rainbow')) drawRainbow(stage);
-  if (composition.setting !== 'space')
+  if (composition.setting !== 'space' && !absent.has('cloud'))
     drawClouds(stage, mentions.get('cloud')?.count ?? 0, mentions.get('cloud')?.colour);
   if (weather.has('storm')) drawLightning(stage);
   if (mentions.has('firework')) drawFireworks(stage, mentions.get('firework')?.count ?? 1);
@@ -56,7 +56,7 @@ export function paintSky(stage: Stage, composition: Composition): void {
 
 /** Land on the horizon. */
 export function paintBackdrop(stage: Stage, composition: Composition): void {
-  const { mentions } = composition;
+  const { mentions, absent } = composition;
   const { palette, horizon } = stage;
   const has = (thing: Thing): boolean => mentions.has(thing);
   if (has('mountain') || has('waterfall'))
@@ -67,6 +67,7 @@ export function paintBackdrop(stage: Stage, composition: Composition): void {
   else if (
     composition.setting === 'land' &&
     composition.ground === 'meadow' &&
+    !absent.has('hill') &&
     !has('mountain') &&
     !has('city') &&
     !has('volcano')
@@ -102,6 +103,7 @@ export function paintBackdrop(stage: Stage, composition: Composition): void {
     !has('desert') &&
     !has('canyon') &&
     composition.water === 'lake' &&
+    !absent.has('tree') &&
     (has('mountain') || has('lake') || has('pine'))
   ) {
     drawBelt(stage, {

@@ -6,6 +6,7 @@ import type { Composition } from './composition.ts';
 import { drawDunes } from './layers/drylands.ts';
 import { drawEdgeGrass, drawFlowerBed, drawTufts } from './layers/flora.ts';
 import { drawSurface, drawWay, groundColour, makeBank, makeHeadland, makeSurface } from './layers/ground.ts';
+import { drawCirrus, drawCloseness, drawGroundGrain, drawRays } from './layers/richness.ts';
 import { drawUndersea } from './layers/undersea.ts';
 import { drawWater, drawWaterfall } from './layers/water.ts';
 import { drawFog, drawLeaves, drawLightOver, drawRain, drawSnowfall } from './layers/weather.ts';
@@ -13,11 +14,14 @@ import { drawFramingTrunks } from './layers/woods.ts';
 import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from './placing.ts';
 import type { Entry, Placed, PlacingGround } from './placing.ts';
 import { paintBackdrop, paintSky } from './scene-backdrop.ts';
+import { paintPortrait } from './scene-portrait.ts';
+import { paintRoom } from './scene-room.ts';
+import { paintStillLife } from './scene-table.ts';
 import { paintCopses, paintTrees, TREE_KINDS } from './scene-trees.ts';
 import type { Stage } from './stage.ts';
 
 /** The things of a scene by where they belong. */
-interface Cast {
+export interface Cast {
   readonly middle: readonly Entry[];
   readonly near: readonly Entry[];
   readonly afloat: readonly Entry[];
@@ -25,12 +29,12 @@ interface Cast {
   readonly aloft: readonly Entry[];
 }
 
-interface Grounds {
+export interface Grounds {
   readonly middle: PlacingGround | undefined;
   readonly near: PlacingGround | undefined;
 }
 
-function castOf(composition: Composition): Cast {
+export function castOf(composition: Composition): Cast {
   const entries = subjectsOf(composition.mentions.values());
   const isWater = composition.setting === 'water';
   const of = (...places: string[]): Entry[] => entries.filter(({ subject }) => places.includes(subject.place));
@@ -45,7 +49,7 @@ function castOf(composition: Composition): Cast {
 }
 
 /** What there is to stand on: a headland and a bank at water, two bands of land elsewhere. */
-function makeGrounds(stage: Stage, composition: Composition, cast: Cast): Grounds {
+export function makeGrounds(stage: Stage, composition: Composition, cast: Cast): Grounds {
   const { height, horizon } = stage;
   const { mentions } = composition;
   const random = stage.random.fork('grounds');
@@ -73,9 +77,14 @@ function makeGrounds(stage: Stage, composition: Composition, cast: Cast): Ground
 }
 
 /** One ground with what grows and stands on it. */
-function paintGround(stage: Stage, composition: Composition, ground: PlacingGround, things: readonly Placed[]): void {
+export function paintGround(
+  stage: Stage,
+  composition: Composition,
+  ground: PlacingGround,
+  things: readonly Placed[],
+): void {
   const { surface } = ground;
-  const { mentions, ground: kind } = composition;
+  const { mentions, absent, ground: kind } = composition;
   const isFar = surface.depth > 0.1;
   const hasWay = composition.setting === 'land' && (mentions.has('river') || mentions.has('road'));
   // A way through the land lies on the ground that is there already: nothing may cover it.
@@ -84,9 +93,9 @@ function paintGround(stage: Stage, composition: Composition, ground: PlacingGrou
   const isBlooming =
     kind === 'meadow' && !stage.palette.isDark && (stage.season === 'spring' || stage.season === 'summer');
   const density = flower !== undefined ? 1 : isBlooming && stage.random.fork('blooming').chance(0.55) ? 0.3 : 0;
-  const isStrewn = density > 0 && !stage.isFlat && !hasWay;
+  const isStrewn = density > 0 && !stage.isFlat && !hasWay && !absent.has('flower');
   if (isFar && isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 0.8);
-  if (isFar && kind === 'meadow' && composition.setting === 'land') paintCopses(stage, ground);
+  if (isFar && kind === 'meadow' && composition.setting === 'land' && !absent.has('tree')) paintCopses(stage, ground);
   paintTrees(stage, composition, ground);
   drawAll(things, stage);
   if (isFar || stage.isFlat) return;
@@ -157,25 +166,47 @@ function paintMiddle(stage: Stage, composition: Composition, cast: Cast, grounds
 
 /** What hangs in front of everything: the frame of a forest, grass, weather, light. */
 function paintForeground(stage: Stage, composition: Composition, hasNear: boolean): void {
-  const { mentions, weather, ground, setting } = composition;
+  const { mentions, weather, absent, ground, setting } = composition;
   const { palette } = stage;
   if (mentions.has('forest') && setting === 'land' && !stage.isFlat) {
     drawFramingTrunks(stage, adjust(mix(palette.land, palette.foliage, 0.25), -0.12));
   }
-  if (hasNear && !stage.isFlat && (ground === 'meadow' || ground === 'forest')) {
+  if (hasNear && !stage.isFlat && !absent.has('field') && (ground === 'meadow' || ground === 'forest')) {
     const blade = adjust(mix(palette.foliage, palette.land, 0.4), -0.06);
     drawEdgeGrass(stage, blade, setting === 'water' ? 'reeds' : 'grass');
   }
   if (weather.has('rain') || weather.has('storm')) drawRain(stage);
   if (weather.has('snow')) drawSnowfall(stage);
   const isFalling = stage.season === 'autumn' && (mentions.has('forest') || mentions.has('tree'));
-  if (weather.has('wind') || isFalling) drawLeaves(stage, palette.foliage);
+  if ((weather.has('wind') || isFalling) && !absent.has('tree')) drawLeaves(stage, palette.foliage);
   drawLightOver(stage);
 }
 
-/** Paints the whole scene. */
-export function paintScene(stage: Stage, composition: Composition): void {
-  if (composition.setting === 'undersea') return paintUndersea(stage, composition);
+/** The grain of the ground, and what is between it and the eye. */
+function drawNearness(stage: Stage, composition: Composition): void {
+  const { setting, absent } = composition;
+  if (setting === 'land') drawGroundGrain(stage);
+  if (stage.light.isVisible && stage.light.body === 'sun' && setting !== 'space') drawRays(stage);
+  if (setting !== 'space' && !absent.has('field')) drawCloseness(stage);
+}
+
+/**
+ * Paints the whole scene.
+ *
+ * @param backdrop paints over the sky and the land on the horizon.
+ */
+export function paintScene(stage: Stage, composition: Composition, backdrop?: (stage: Stage) => void): void {
+  switch (composition.setting) {
+    case 'undersea':
+      return paintUndersea(stage, composition);
+    case 'table':
+      return paintStillLife(stage, composition);
+    case 'room':
+      return paintRoom(stage, composition);
+    case 'portrait':
+      return paintPortrait(stage, composition);
+    default:
+  }
   const { width, height, horizon } = stage;
   const cast = castOf(composition);
   const grounds = makeGrounds(stage, composition, cast);
@@ -184,7 +215,10 @@ export function paintScene(stage: Stage, composition: Composition): void {
   const air = { left: 30, right: width - 30, top: horizon * 0.22, bottom: horizon * 0.74 };
   const aloft = cast.aloft.flatMap((entry) => placeInArea(entry, air, room, { random, isWater: false }));
   paintSky(stage, composition);
+  const isRich = stage.detail === 'high' && !stage.isFlat;
+  if (isRich && composition.setting !== 'space' && !composition.absent.has('cloud')) drawCirrus(stage);
   paintBackdrop(stage, composition);
+  backdrop?.(stage);
   drawAll(
     aloft.filter(({ thing }) => thing !== 'butterfly'),
     stage,
@@ -197,6 +231,7 @@ export function paintScene(stage: Stage, composition: Composition): void {
     const things = cast.near.flatMap((entry) => placeOnGround(entry, near, height * 0.75, chance));
     paintGround(stage, composition, near, things);
   }
+  if (isRich) drawNearness(stage, composition);
   drawAll(
     aloft.filter(({ thing }) => thing === 'butterfly'),
     stage,

@@ -1,53 +1,94 @@
 /**
- * The engine of `darkroom/scene`: reads the prompt, composes a scene, paints it, gives it the finish of its style,
- * letters what stands in quotes, and encodes it.
+ * The engine of the models that make a picture from words: reads the prompt, composes a scene, paints it, gives it the
+ * finish of its style, letters what stands in quotes, and encodes it; as many pictures as the input asks for.
  */
 import { createCanvas } from '@napi-rs/canvas';
-import type { EngineInput, RenderedFile } from '../engine.ts';
-import { compose, placeLight } from './composition.ts';
-import { encodeCanvas, outputFormat } from './encode.ts';
+import type { Canvas } from '@napi-rs/canvas';
+import type { EngineWork, RenderedFile } from '../engine.ts';
+import { compose } from './composition.ts';
+import { encodeCanvas } from './encode.ts';
 import { applyFinish } from './finish.ts';
+import { avoidColours } from './finish/avoidance.ts';
+import { applyBloom } from './layers/richness.ts';
+import type { Style } from './lexicon.ts';
 import { choosePalette } from './palette.ts';
-import { readPrompt } from './prompt-reading.ts';
-import type { PromptReading } from './prompt-reading.ts';
+import { readPictures } from './picture/given.ts';
+import { upsampled } from './prompt-upsampling.ts';
 import { createRandom, hashText } from './random.ts';
+import { atItsHour, colouredAs, laidOutAs, litAs } from './reference/look.ts';
+import { backdropOf, drawReferences, readReferences } from './reference/use.ts';
+import type { References } from './reference/use.ts';
 import { letterScene } from './scene-lettering.ts';
 import { paintScene } from './scene-painting.ts';
-import { pixelSize } from './sizes.ts';
-import type { Stage } from './stage.ts';
+import { readSceneRequest } from './scene-request.ts';
+import type { SceneRequest } from './scene-request.ts';
+import { stageFor } from './scene-stage.ts';
 
-/** Area of a picture in square units, whatever its shape. */
-const AREA = 1_000_000;
+/** A picture of low quality is painted in half its size and drawn up. */
+const HALF = 0.5;
+/** So is one of more pixels than this in a style whose finish works on every pixel and has no edges to lose. */
+const MOST_FINISHED = 6_000_000;
+const WORKED_BY_PIXEL: ReadonlySet<Style> = new Set(['watercolour', 'ink', 'sketch', 'glass']);
 
-/** Renders a scene. Input: `prompt`, and optionally `aspect_ratio`, `resolution`, `output_format` (models/scene.json). */
-export async function renderScene(input: EngineInput, seed: number): Promise<readonly RenderedFile[]> {
-  const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
-  const reading: PromptReading = readPrompt(prompt);
-  const random = createRandom(hashText(`${seed}/${reading.scenery}`));
-  const pixels = pixelSize(input['aspect_ratio'], input['resolution'], '1:1');
-  const canvas = createCanvas(pixels.width, pixels.height);
-  const context = canvas.getContext('2d');
-  const scale = Math.sqrt((pixels.width * pixels.height) / AREA);
-  const size = { width: pixels.width / scale, height: pixels.height / scale };
-  const composition = compose(reading, random.fork('composition'));
-  const palette = choosePalette(reading, composition.time, composition.season, random.fork('palette'));
-  const stage: Stage = {
-    context,
-    ...size,
-    scale,
-    horizon: composition.horizon * size.height,
-    palette: composition.setting === 'space' ? { ...palette, light: [232, 236, 246] } : palette,
-    light: placeLight(composition, size, random.fork('light')),
-    time: composition.time,
-    season: composition.season,
-    weather: composition.weather,
-    style: reading.style,
-    isFlat: reading.style === 'minimal',
-    random: random.fork('stage'),
-  };
-  context.scale(scale, scale);
-  paintScene(stage, composition);
+/** Of a reference: more is not seen of it in a scene. */
+const REFERENCE_EDGE = 1280;
+
+/** Paints one of the pictures that were asked for. */
+function paintOne(request: SceneRequest, references: References | undefined, seed: number, picture: number): Canvas {
+  const { pixels, effort, negation } = request;
+  const { scenery } = request.reading;
+  // The first picture of several is the one that is made when one is asked for.
+  const random = createRandom(hashText(picture === 0 ? `${seed}/${scenery}` : `${seed}/${scenery}/${picture}`));
+  const said = references === undefined ? request.reading : atItsHour(request.reading, references.facts);
+  const reading = request.isUpsampled ? upsampled(said, random.fork('upsampling')) : said;
+  const composed = compose(reading, random.fork('composition'));
+  const chosen = choosePalette(reading, composed.time, composed.season, random.fork('palette'));
+  const composition = references === undefined ? composed : laidOutAs(composed, references.facts);
+  const palette = references === undefined ? chosen : colouredAs(chosen, references.facts, reading);
+
+  const isLarge = pixels.width * pixels.height > MOST_FINISHED;
+  const share = effort === 'low' || (isLarge && WORKED_BY_PIXEL.has(reading.style)) ? HALF : 1;
+  const canvas = createCanvas(Math.round(pixels.width * share), Math.round(pixels.height * share));
+  const look = { palette, style: reading.style, ...(effort === 'medium' ? {} : { detail: effort }) };
+  const plain = stageFor(canvas.getContext('2d'), composition, look, random);
+  const stage = references === undefined ? plain : litAs(plain, references.facts);
+  const backdrop = references === undefined ? undefined : backdropOf(references, composition, scenery);
+  paintScene(stage, composition, backdrop);
+  if (references !== undefined) drawReferences(stage, references, composition, scenery);
+  if (effort === 'high') applyBloom(stage, 0.4);
   applyFinish(stage);
-  letterScene(stage, reading.quotations);
-  return [{ bytes: await encodeCanvas(canvas, outputFormat(input['output_format'])) }];
+  if (negation !== undefined && negation.colours.length > 0) avoidColours(stage.context, negation.colours);
+
+  if (share === 1) {
+    letterScene(stage, reading.quotations);
+    return canvas;
+  }
+  const large = createCanvas(pixels.width, pixels.height);
+  const context = large.getContext('2d');
+  context.imageSmoothingQuality = 'high';
+  context.drawImage(canvas, 0, 0, pixels.width, pixels.height);
+  const scale = stage.scale / share;
+  context.scale(scale, scale);
+  letterScene({ ...stage, context, scale }, reading.quotations);
+  return large;
+}
+
+/**
+ * Renders scenes. Input: `prompt`, and whichever of `aspect_ratio`, `resolution`, `size`, `n`, `quality`,
+ * `negative_prompt`, `prompt_upsampling`, `image_urls`, `output_format` the model takes (models/*.json).
+ *
+ * @throws {UndecodableMediaError} a picture of `image_urls` cannot be read.
+ */
+export async function renderScene(work: EngineWork): Promise<readonly RenderedFile[]> {
+  const { input, seed, media, progress } = work;
+  const pictures = await readPictures(media, REFERENCE_EDGE);
+  const references = readReferences(pictures);
+  const request = readSceneRequest(input, pictures[0]);
+  const files: RenderedFile[] = [];
+  for (let picture = 0; picture < request.pictures; picture++) {
+    const canvas = paintOne(request, references, seed, picture);
+    files.push({ bytes: await encodeCanvas(canvas, request.format) });
+    progress((picture + 1) / request.pictures);
+  }
+  return files;
 }

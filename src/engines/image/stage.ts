@@ -24,6 +24,9 @@ export interface LightSource extends Point {
   readonly radius: number;
 }
 
+/** How much is drawn beyond what makes the scene; a plain amount where a stage tells none. */
+export type Detail = 'low' | 'high';
+
 export interface Stage {
   readonly context: Context;
   /** Logical units. */
@@ -41,6 +44,7 @@ export interface Stage {
   readonly style: Style;
   /** Whether shapes are of one colour, without gradients and detail. */
   readonly isFlat: boolean;
+  readonly detail?: Detail;
   /** How a sky without gradients is divided: plain where absent. */
   readonly skyForm?: 'rays' | 'rings' | 'bands';
   readonly random: Random;

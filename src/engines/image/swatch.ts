@@ -3,7 +3,7 @@
  * to measure everything around the rendering.
  */
 import { createCanvas } from '@napi-rs/canvas';
-import type { EngineInput, RenderedFile } from '../engine.ts';
+import type { EngineWork, RenderedFile } from '../engine.ts';
 import { encodeCanvas, outputFormat } from './encode.ts';
 import { hashText } from './random.ts';
 
@@ -19,7 +19,7 @@ function side(value: unknown): number {
 }
 
 /** Renders one colour. Input: `prompt`, and optionally `seed`, `width`, `height`, `output_format`. */
-export async function renderSwatch(input: EngineInput, seed: number): Promise<readonly RenderedFile[]> {
+export async function renderSwatch({ input, seed }: EngineWork): Promise<readonly RenderedFile[]> {
   const canvas = createCanvas(side(input['width']), side(input['height']));
   const context = canvas.getContext('2d');
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';

@@ -2,7 +2,7 @@
  * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for whoever holds its signed URL (contract §3,
  * §7 "Uploads"). No key.
  */
-import { mediaResponse } from '../../files/media-response.ts';
+import { disposition, mediaResponse } from '../../files/media-response.ts';
 import type { MediaRequest } from '../../files/media-response.ts';
 import { ObjectNotFoundError } from '../../files/object-store.ts';
 import { inputObjectId } from '../../files/own-url.ts';
@@ -37,6 +37,7 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       },
       otherAnswers: {
         206: { description: 'The range that was asked for.', mimeTypes: MEDIA_TYPES },
+        307: { description: 'The store itself has the bytes (`DOWNLOADS=direct`): follow `Location`.' },
         304: { description: 'What you have (`If-None-Match`) is current.' },
         412: { description: '`If-Match` names other bytes.' },
         416: { description: 'The range lies outside the bytes; `Content-Range` has their number.' },
@@ -45,10 +46,23 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, params }) {
         const { outputId, expireAt } = http.urlSigner.verify(params['token'] ?? '');
         const served = await findServed(http, outputId);
+        const method = ctx.method === 'HEAD' ? 'HEAD' : 'GET';
+        if (http.config.urls.downloads === 'direct' && http.store.presign !== undefined) {
+          const seconds = Math.max(1, Math.floor(expireAt - http.now() / 1000));
+          const read = { method, seconds, mimeType: served.mimeType, disposition: disposition(served) } as const;
+          ctx.status = 307;
+          ctx.set({
+            Location: await http.store.presign(served.key, read),
+            'Cache-Control': 'private, no-store',
+            'Access-Control-Allow-Origin': '*',
+          });
+          ctx.body = '';
+          return undefined;
+        }
         const { status, headers, body } = await mediaResponse({
           ...served,
           store: http.store,
-          method: ctx.method === 'HEAD' ? 'HEAD' : 'GET',
+          method,
           headers: ctx.req.headers,
           expireAt,
         }).catch((error: unknown) => {

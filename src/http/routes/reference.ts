@@ -26,10 +26,10 @@ const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: '
 export function referenceRoutes(http: HttpContext, others: readonly Route[]): readonly Route[] {
   let kept: { readonly models: readonly ModelDefinition[]; readonly document: OpenApiNode } | undefined;
 
-  /** Made when it is first asked for, and anew when a model has retired since. */
+  /** Made when it is first asked for, and anew when the catalogue has changed or a model has retired since. */
   function currentDocument(): OpenApiNode {
     const models = http.catalogue.available();
-    if (kept?.models.length !== models.length) {
+    if (kept === undefined || !isSameList(kept.models, models)) {
       const serverUrl = http.urlSigner.publicUrl;
       const routes = [...others, ...own];
       const document = openApiDocument({ title: 'Darkroom', description: API_DESCRIPTION, serverUrl, routes, models });
@@ -122,6 +122,11 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
     }),
   ];
   return own;
+}
+
+/** A definition that is taken up again is the same object, or says something else. */
+function isSameList(one: readonly ModelDefinition[], other: readonly ModelDefinition[]): boolean {
+  return one.length === other.length && one.every((definition, place) => definition === other[place]);
 }
 
 function answerFile(ctx: ParameterizedContext<RequestState>, file: PageFile, cacheControl: string): void {

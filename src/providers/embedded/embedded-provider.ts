@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
-import type { InputFile, Provider } from '../provider.ts';
+import type { InputFile, ProducedFile, Provider } from '../provider.ts';
 import { UnusableInputError } from '../unusable-input-error.ts';
 
 /** What this provider needs of the pool of engines, which is a room below this one. */
@@ -16,10 +16,15 @@ export interface Renderer {
       readonly engine: string;
       readonly input: Readonly<Record<string, unknown>>;
       readonly fallbackSeed: number;
-      readonly media?: ReadonlyMap<string, InputFile>;
+      readonly media: ReadonlyMap<string, InputFile>;
+      readonly scratch: string;
     },
-    signal: AbortSignal,
-  ): Promise<readonly { readonly bytes: Uint8Array }[]>;
+    options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
+  ): Promise<readonly ({ readonly bytes: Uint8Array } | { readonly path: string })[]>;
+}
+
+function producedFrom(file: { readonly bytes: Uint8Array } | { readonly path: string }): ProducedFile {
+  return 'bytes' in file ? { from: 'bytes', bytes: file.bytes } : { from: 'file', path: file.path };
 }
 
 /** 0 to 2147483647, as the models' own `seed`: the same for every attempt of a task. */
@@ -39,20 +44,21 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
     protocol: 'embedded',
     isSubmitRepeatable: true,
     worksWhileSubmitting: true,
-    takesMediaAsBytes: true,
-    async submit({ taskId, upstream, input, media }, { signal }) {
+    takesMediaAsFiles: true,
+    async submit({ taskId, upstream, input, media }, { signal, scratch, onProgress }) {
       if (!pool.has(upstream.model)) throw new ProviderRefusal('model_unavailable');
       const job = {
         engine: upstream.model,
         input: { ...input, ...upstream.parameters },
         fallbackSeed: seedFromTask(taskId),
-        ...(media === undefined ? {} : { media }),
+        media: media ?? new Map<string, InputFile>(),
+        scratch,
       };
-      const files = await pool.render(job, signal).catch((error: unknown) => {
+      const files = await pool.render(job, { signal, onProgress }).catch((error: unknown) => {
         if (error instanceof UnusableInputError) throw new ProviderFailure('input_invalid', { cause: error });
         throw error;
       });
-      return { kind: 'done', files: files.map(({ bytes }) => ({ from: 'bytes', bytes })) };
+      return { kind: 'done', files: files.map(producedFrom) };
     },
     // Nothing of ours ever has a job id: one that is asked for belongs to another provider.
     async poll() {

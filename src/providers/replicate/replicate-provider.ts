@@ -5,19 +5,17 @@
  * An upstream's model is `owner/name`, `owner/name:version` or a bare version id; the first has a path of its own.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { isWebAddress, jobIdAt, textAt, valueAt } from '../json-answer.ts';
+import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
+import { filesIn } from '../output-files.ts';
 import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
-import type { ProducedFile, Provider } from '../provider.ts';
+import type { Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 
 const OFFICIAL_MODEL = /^([\w.-]+)\/([\w.-]+)$/;
 /** Content refusals have no code of their own but this one, and the sentence of older models. */
 const CONTENT_WORDS = /\bE005\b|flagged as sensitive|\bNSFW\b/i;
-/** An output is any JSON; these bounds end the search for files in it. */
-const MAX_OUTPUT_DEPTH = 4;
-const MAX_OUTPUT_FILES = 100;
 
 /** The adapter of protocol `replicate`. */
 export function createReplicateProvider(deps: HttpProviderDeps): Provider {
@@ -26,6 +24,8 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
     protocol: 'replicate',
     isSubmitRepeatable: false,
     worksWhileSubmitting: false,
+    callsBack: true,
+    download: calls.download,
 
     async submit(request, call) {
       const { upstream } = request;
@@ -33,7 +33,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
       const [, owner, name] = OFFICIAL_MODEL.exec(upstream.model) ?? [];
       const json = await calls.submit(request, call, {
         path: owner === undefined ? '/predictions' : `/models/${owner}/${name}/predictions`,
-        body: owner === undefined ? { version: upstream.model, input } : { input },
+        body: { ...(owner === undefined ? { version: upstream.model } : {}), input, ...webhook(call.hookUrl) },
         refusalReason,
         jobId: (answer) => jobIdAt(answer, 'id'),
       });
@@ -46,6 +46,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
       const answer = await calls.ask(request, call, {
         method: 'GET',
         path: `/predictions/${encodeURIComponent(jobId)}`,
+        bringsFiles: true,
         definiteStatuses: [404, 410],
       });
       if (answer.status >= 400) throw new ProviderFailure('provider_error');
@@ -82,25 +83,9 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
   };
 }
 
-/**
- * The files of an output, which may be any JSON: every http(s) address and base64 data URL in it, in order.
- *
- * @param depth how deep in the output we already are.
- */
-export function filesIn(output: unknown, depth = 0): readonly ProducedFile[] {
-  if (typeof output === 'string') return fileOf(output);
-  if (typeof output !== 'object' || output === null || depth >= MAX_OUTPUT_DEPTH) return [];
-  return Object.values(output)
-    .flatMap((part) => filesIn(part, depth + 1))
-    .slice(0, MAX_OUTPUT_FILES);
-}
-
-function fileOf(text: string): readonly ProducedFile[] {
-  if (isWebAddress(text)) return [{ from: 'url', url: text }];
-  const base64 = /^data:[\w.+/-]*;base64,/.exec(text);
-  if (base64 === null) return [];
-  const bytes = Buffer.from(text.slice(base64[0].length), 'base64');
-  return bytes.length === 0 ? [] : [{ from: 'bytes', bytes }];
+/** "webhook" and "webhook_events_filter" of a prediction: one call, when it is over. */
+function webhook(url: string | undefined): Readonly<Record<string, unknown>> {
+  return url === undefined ? {} : { webhook: url, webhook_events_filter: ['completed'] };
 }
 
 function failureReason(error: string | undefined): FailureReason {

@@ -34,6 +34,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
     protocol: 'tasks',
     isSubmitRepeatable: true,
     worksWhileSubmitting: false,
+    download: calls.download,
 
     async submit(request, call) {
       const { upstream, taskId } = request;

@@ -6,20 +6,14 @@ import sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { createEnginePool } from '../../../src/engines/engine-pool.ts';
 import { UndecodableMediaError } from '../../../src/engines/engine.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
 import { UnusableInputError } from '../../../src/providers/unusable-input-error.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
+import { mediaOf, render } from './image-work.ts';
 
 const INPUT = { prompt: '"TITLE" "line"', image_url: 'any' };
 
-function mediaOf(bytes: Uint8Array): ReadonlyMap<string, { mimeType: string; bytes: Uint8Array }> {
-  return new Map([['image_url', { mimeType: 'image/png', bytes }]]);
-}
-
-async function poster(bytes: Uint8Array, input: Record<string, unknown> = INPUT): Promise<Buffer> {
-  const [file] = (await ENGINES.get('poster')?.(input, 1, mediaOf(bytes))) ?? [];
-  assert.ok(file);
-  return Buffer.from(file.bytes);
+function poster(bytes: Uint8Array, input: Record<string, unknown> = INPUT): Promise<Buffer> {
+  return render('poster', input, { media: { image_url: bytes } });
 }
 
 /** Left half dark, right half light. */
@@ -156,15 +150,23 @@ describe('a poster of a picture', () => {
     bomb.writeUInt32BE(60_000, 20);
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
     const pool = createEnginePool({ threads: 1, logger: silentLogger() });
+    const { signal } = new AbortController();
+    const inThread = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
+      const media = await mediaOf({ image_url: bytes });
+      const job = { engine: 'poster', input: INPUT, fallbackSeed: 1, media, scratch: '' };
+      const [file] = await pool.render(job, { signal });
+      return file !== undefined && 'bytes' in file ? file.bytes : undefined;
+    };
     try {
       for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.alloc(0), Buffer.from('text'), svg, bomb]) {
-        await assert.rejects(poster(bytes), UndecodableMediaError);
-        const job = { engine: 'poster', input: INPUT, fallbackSeed: 1, media: mediaOf(bytes) };
-        await assert.rejects(pool.render(job, new AbortController().signal), UnusableInputError);
+        await assert.rejects(
+          poster(bytes),
+          (error) => error instanceof UndecodableMediaError && error.message.startsWith('image_url: '),
+        );
       }
-      const job = { engine: 'poster', input: INPUT, fallbackSeed: 1, media: mediaOf(whole) };
-      const [file] = await pool.render(job, new AbortController().signal);
-      assert.ok(file && Buffer.from(file.bytes).equals(await poster(whole)), 'the thread lives');
+      await assert.rejects(inThread(bomb), UnusableInputError);
+      const bytes = await inThread(whole);
+      assert.ok(bytes && Buffer.from(bytes).equals(await poster(whole)), 'the thread lives');
     } finally {
       await pool.close();
     }

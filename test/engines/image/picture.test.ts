@@ -6,12 +6,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import type { EngineInput } from '../../../src/engines/engine.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
+import { render as renderWith } from './image-work.ts';
 
-async function render(engine: 'scene' | 'poster' | 'swatch', input: EngineInput, seed = 1): Promise<Buffer> {
-  const [file] = (await ENGINES.get(engine)?.(input, seed)) ?? [];
-  assert.ok(file);
-  return Buffer.from(file.bytes);
+function render(engine: 'scene' | 'poster' | 'swatch', input: EngineInput, seed = 1): Promise<Buffer> {
+  return renderWith(engine, input, { seed });
 }
 
 /** Mean difference of two pictures over all channels, 0 to 255, between two shares of their height. */

@@ -7,9 +7,8 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { packageFile } from '../../../src/config/package-root.ts';
-import type { RenderedFile } from '../../../src/engines/engine.ts';
-import { ENGINES } from '../../../src/engines/registry.ts';
-import { pixelSize } from '../../../src/engines/image/sizes.ts';
+import { matchingSize, namedSize, pixelSize } from '../../../src/engines/image/sizes.ts';
+import { render } from './image-work.ts';
 
 interface ModelFile {
   readonly inputSchema: {
@@ -21,10 +20,20 @@ function properties(model: string): ModelFile['inputSchema']['properties'] {
   return (JSON.parse(readFileSync(packageFile(`models/${model}.json`), 'utf8')) as ModelFile).inputSchema.properties;
 }
 
-for (const model of ['scene', 'poster'] as const) {
+/** Models with the engine of each, and how many megapixels their first resolution has. */
+const MODELS = [
+  ['scene', 'scene', 1],
+  ['scene-ultra', 'scene', 4],
+  ['remix', 'scene', 1],
+  ['poster', 'poster', 1],
+  ['edit', 'edit', 1],
+  ['edit-max', 'edit', 1],
+] as const;
+
+for (const [model, , megapixels] of MODELS) {
   describe(`pixels of ${model}`, () => {
     const { aspect_ratio: ratio, resolution } = properties(model);
-    const ratios = ratio?.enum ?? [];
+    const ratios = (ratio?.enum ?? []).filter((name) => name.includes(':'));
     const resolutions = resolution?.enum ?? [];
 
     it('keep every ratio of the schema exactly, with even sides, doubled at each resolution', () => {
@@ -35,39 +44,65 @@ for (const model of ['scene', 'poster'] as const) {
           const { width, height } = pixelSize(shape, name, '1:1');
           assert.equal(width * down, height * across, `${shape} ${name}`);
           assert.ok(width % 2 === 0 && height % 2 === 0, `${shape} ${name}`);
-          const share = (width * height) / 4 ** index / 1_048_576;
-          assert.ok(share > 0.93 && share < 1.07, `${shape} ${name} is ${share} megapixels`);
+          const share = (width * height) / 4 ** index / (1_048_576 * megapixels);
+          assert.ok(share > 0.93 && share < 1.07, `${shape} ${name} is ${share} of its megapixels`);
         }
       }
     });
 
-    it('are those of the description', () => {
-      const named = [...(resolution?.description ?? '').matchAll(/(\d+:\d+) (\d+)x(\d+)/g)];
-      assert.ok(named.length > 4);
-      for (const [, shape, width, height] of named) {
+    it('are those of the description, where it names some', () => {
+      for (const [, shape, width, height] of (resolution?.description ?? '').matchAll(/(\d+:\d+) (\d+)x(\d+)/g)) {
         assert.deepEqual(pixelSize(shape, resolutions[0], '1:1'), { width: Number(width), height: Number(height) });
-      }
-    });
-
-    it('are what the rendered file has', async () => {
-      const engine = ENGINES.get(model);
-      assert.ok(engine);
-      const wanted = [
-        ...ratios.map((shape) => [shape, resolutions[0]] as const),
-        ...resolutions.slice(1).map((name) => [ratios[1], name] as const),
-      ];
-      for (const [shape, name] of wanted) {
-        const files: readonly RenderedFile[] = await engine(
-          { prompt: 'sea, minimal', aspect_ratio: shape, resolution: name },
-          1,
-        );
-        const metadata = await sharp(files[0]?.bytes).metadata();
-        assert.deepEqual(
-          { width: metadata.width, height: metadata.height },
-          pixelSize(shape, name, '1:1'),
-          `${shape} ${name}`,
-        );
       }
     });
   });
 }
+
+describe('pixels of a picture', () => {
+  async function sizeOf(bytes: Buffer): Promise<readonly [number, number]> {
+    const { width, height } = await sharp(bytes).metadata();
+    return [width, height];
+  }
+
+  it('are exactly what its ratio and resolution are said to have, also of strips', async () => {
+    const prompt = 'sea, minimal';
+    for (const [engine, ratio, resolution] of [
+      ['scene', '5:4', '1k'],
+      ['scene', '21:9', '1k'],
+      ['scene', '19.5:9', '1K'],
+      ['scene', '8:1', '1K'],
+      ['scene', '1:8', '1K'],
+      ['scene', '3:4', '2k'],
+      ['poster', '4:5', '1K'],
+    ] as const) {
+      const { width, height } = pixelSize(ratio, resolution, '1:1');
+      const bytes = await render(engine, { prompt, aspect_ratio: ratio, resolution });
+      assert.deepEqual(await sizeOf(bytes), [width, height], `${engine} ${ratio} ${resolution}`);
+    }
+  });
+
+  it('are those of `size` where a model has that field', async () => {
+    assert.deepEqual(await sizeOf(await render('scene', { prompt: 'sea, minimal', size: '768x768' })), [768, 768]);
+    for (const size of properties('canvas')['size']?.enum ?? ['none']) {
+      const [width, height] = size.split('x').map(Number);
+      assert.deepEqual(namedSize(size), { width, height });
+    }
+    assert.equal(namedSize('99999x99999'), undefined);
+  });
+
+  it('have the area of the resolution in the shape of a picture that is to be matched', () => {
+    for (const [width, height] of [
+      [640, 427],
+      [300, 3000],
+      [1, 9000],
+    ] as const) {
+      const matching = matchingSize({ width, height }, '2K');
+      assert.ok(
+        Math.abs((matching.width * matching.height) / 4_194_304 - 1) < 0.02,
+        `${matching.width}x${matching.height}`,
+      );
+      const shape = Math.max(1 / 8, width / height);
+      assert.ok(Math.abs(matching.width / matching.height / shape - 1) < 0.01, `${matching.width}x${matching.height}`);
+    }
+  });
+});

@@ -7,7 +7,12 @@
  * `[content]` a content refusal in the provider's own form · `[fail]` the work fails · `[no output]` the work is done
  * and brings nothing · `[html]` accepts, answers a page · `[drop]` accepts, cuts the connection · `[500]` accepts,
  * answers 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's address answers 404 ·
- * `[bills 0.004]` billed although it was cancelled (tasks).
+ * `[bills 0.004]` billed although it was cancelled (tasks) · `[retry-after 2]` what refusals ask for (s) ·
+ * `[huge answer]` accepts, and
+ * answers what it says to be 3 TB · `[odd types]` accepts, answers with fields of other types · `[odd-poll]` polls are answered so ·
+ * `[poll-after 600]` what polls of a running job ask for (s) · `[html-poll]` polls are answered with a page ·
+ * `[hook-every 500]` calls back that often (ms) while it works, and not only at the end · `[html file]` the result is a
+ * page · `[huge file]` the result says that it has 3 TB · `[file-redirect http://…]` the result is said to be there.
  */
 
 /** A prompt's behaviour; numbers are 0 where the word is absent. */
@@ -24,6 +29,16 @@ export interface Behaviour {
   readonly dropsConnection: boolean;
   readonly answers500: boolean;
   readonly hasNoFile: boolean;
+  readonly answersPollsWithHtml: boolean;
+  readonly answersPollsWithOtherTypes: boolean;
+  readonly answersTooMuch: boolean;
+  readonly answersOtherTypes: boolean;
+  readonly hookIntervalMs: number;
+  readonly pollAfterSeconds: number;
+  readonly retryAfterSeconds: number;
+  readonly hasHtmlFile: boolean;
+  readonly hasHugeFile: boolean;
+  readonly fileRedirect: string | undefined;
   /** Decimal USD; undefined where nothing is said. */
   readonly billedUsd: string | undefined;
 }
@@ -45,6 +60,16 @@ export function readBehaviour(prompt: string): Behaviour {
     dropsConnection: has('drop'),
     answers500: has('500'),
     hasNoFile: has('404 file'),
+    answersPollsWithHtml: has('html-poll'),
+    answersPollsWithOtherTypes: has('odd-poll'),
+    answersTooMuch: has('huge answer'),
+    answersOtherTypes: has('odd types'),
+    hookIntervalMs: number('hook-every'),
+    pollAfterSeconds: number('poll-after'),
+    retryAfterSeconds: number('retry-after'),
+    hasHtmlFile: has('html file'),
+    hasHugeFile: has('huge file'),
+    fileRedirect: /\[file-redirect (\S+)\]/.exec(prompt)?.[1],
     billedUsd: /\[bills ([\d.]+)\]/.exec(prompt)?.[1],
   };
 }

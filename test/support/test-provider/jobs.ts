@@ -19,11 +19,24 @@ export interface Job {
   pollFailuresLeft: number;
   /** Resolves when the job is no longer running. */
   readonly ended: Promise<void>;
+  /** Whether the provider was told to forget it. */
+  isDeleted: boolean;
   cancel(): void;
 }
 
+/** What came with a submit beside its prompt. */
+export interface SubmitDetails {
+  readonly idempotencyKey?: string | undefined;
+  /** Called when the job is over, and before where its prompt says so. */
+  readonly hookUrl?: string;
+  /** The fields that were sent, for the log. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** The files that were sent: field, type, bytes. */
+  readonly received?: readonly string[];
+}
+
 export interface Jobs {
-  create(protocol: Protocol, prompt: string, idempotencyKey?: string): Job;
+  create(protocol: Protocol, prompt: string, details?: SubmitDetails): Job;
   find(protocol: Protocol, id: string): Job | undefined;
   findByKey(idempotencyKey: string): Job | undefined;
   /** Counts a submit of a `[refuse-first N]` prompt; true while it is to be refused. */
@@ -36,13 +49,27 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
   const refusals = new Map<string, number>();
 
   return {
-    create(protocol, prompt, idempotencyKey) {
+    create(protocol, prompt, { idempotencyKey, hookUrl, fields, received } = {}) {
       const behaviour = readBehaviour(prompt);
       const id = `${protocol === 'tasks' ? 'tk-svc-' : `${protocol}-`}${randomBytes(8).toString('hex')}`;
       const identity = { protocol, jobId: id, prompt, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
-      log({ kind: 'submit', ...identity });
+      log({
+        kind: 'submit',
+        ...identity,
+        ...(fields === undefined ? {} : { fields: shortened(fields) }),
+        ...(received === undefined ? {} : { received }),
+      });
 
       const { promise: ended, resolve } = deferred();
+      const callBack = (): void => {
+        if (hookUrl !== undefined)
+          void sendHook(hookUrl, id).then((status) => log({ kind: 'hook', ...identity, status }));
+      };
+      const repeated = behaviour.hookIntervalMs > 0 ? setInterval(callBack, behaviour.hookIntervalMs) : undefined;
+      void ended.then(() => {
+        clearInterval(repeated);
+        callBack();
+      });
       const timer = setTimeout(() => {
         job.state = 'done';
         log({ kind: 'finished', ...identity });
@@ -58,6 +85,7 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
         state: 'running',
         pollFailuresLeft: behaviour.pollFailures,
         ended,
+        isDeleted: false,
         cancel() {
           if (job.state !== 'running') return;
           clearTimeout(timer);
@@ -83,6 +111,24 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
       return count <= readBehaviour(prompt).refuseFirst;
     },
   };
+}
+
+/** What a provider says is not believed: any body will do. @returns the status of the answer; 0: there was none. */
+async function sendHook(url: string, id: string): Promise<number> {
+  try {
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ id, status: 'succeeded' }) });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** Long texts are cut: an input can hold whole files. */
+function shortened(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, 200) : value]),
+  );
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {

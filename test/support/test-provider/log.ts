@@ -5,13 +5,15 @@
 import { appendFileSync } from 'node:fs';
 
 /** The published interface that a request came through. */
-export type Protocol = 'openai' | 'replicate' | 'tasks';
+export const PROTOCOLS = ['openai', 'replicate', 'tasks', 'cog', 'fal', 'runway'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
 
 /**
  * `submit`: work was accepted, once per job. `replay`: a repeated idempotency key, no new work. `refused`: nothing was
- * accepted. `finished`: the work ended by itself. `file`: a result was fetched.
+ * accepted. `finished`: the work ended by itself. `file`: a result was fetched. `hook`: a call back was sent, and
+ * answered with `status`.
  */
-export type LogKind = 'submit' | 'replay' | 'refused' | 'poll' | 'cancel' | 'finished' | 'file';
+export type LogKind = 'submit' | 'replay' | 'refused' | 'poll' | 'cancel' | 'finished' | 'file' | 'hook';
 
 export interface LogLine {
   /** Unix milliseconds. */
@@ -21,8 +23,13 @@ export interface LogLine {
   readonly jobId?: string;
   readonly idempotencyKey?: string;
   readonly prompt?: string;
-  /** The status of a refusal. */
+  /** The status of a refusal, or of the answer to a hook. */
   readonly status?: number;
+  /** The credential that a file was fetched with, where there was one. */
+  readonly bearer?: string;
+  /** What a submit brought, where the interface writes it down: its fields, long ones cut, and its files. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly received?: readonly string[];
 }
 
 /** Makes the function that adds a line to a file. */

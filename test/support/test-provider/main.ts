@@ -1,10 +1,11 @@
 /**
  * The test provider: a process of its own that plays the far end of the published interfaces our adapters speak,
- * under `/openai/v1`, `/replicate/v1` and `/tasks/v1`, and serves its results under `/files`. Behaviour is chosen by
- * words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
+ * under `/openai/v1`, `/replicate/v1`, `/tasks/v1` and so on, and serves its results under `/files`. Behaviour is chosen
+ * by words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
  *
  * Usage: `node --import tsx test/support/test-provider/main.ts --log <file> [--port 0] [--until-stdin-ends]`
- * Prints `{"port":<n>}` when it listens. Any bearer key is accepted but none and `revoked-key`.
+ * Prints `{"port":<n>}` when it listens. Any key is accepted but none and `revoked-key`, each
+ * in the interface's own form; a container (`cog`) asks for none.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,12 +13,15 @@ import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createJobs } from './jobs.ts';
 import type { Job } from './jobs.ts';
-import { createLog } from './log.ts';
+import { handleCog } from './cog.ts';
+import { handleFal } from './fal.ts';
+import { createLog, PROTOCOLS } from './log.ts';
 import type { Protocol } from './log.ts';
 import { handleOpenAi } from './openai.ts';
 import { drawPicture } from './picture.ts';
-import type { Incoming, Reply, Room } from './protocol.ts';
+import type { Incoming, ReceivedFile, Reply, Room } from './protocol.ts';
 import { handleReplicate } from './replicate.ts';
+import { handleRunway } from './runway.ts';
 import { handleTasks } from './tasks.ts';
 
 const { values } = parseArgs({
@@ -33,50 +37,103 @@ const INTERFACES: Readonly<Record<Protocol, (room: Room, incoming: Incoming) => 
   openai: handleOpenAi,
   replicate: handleReplicate,
   tasks: handleTasks,
+  cog: handleCog,
+  fal: handleFal,
+  runway: handleRunway,
 };
+/** How a key is sent, where it is not `Bearer`. */
+const SCHEMES: Readonly<Partial<Record<Protocol, string>>> = { fal: 'Key' };
 
 const log = createLog(values.log);
 const jobs = createJobs(log);
 let origin = '';
 const room: Room = { jobs, log, fileUrl: (job) => `${origin}/files/${job.protocol}/${job.id}.png` };
 
-async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+async function readBody(request: IncomingMessage): Promise<Pick<Incoming, 'body' | 'files'>> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString('utf8');
-  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+  const bytes = Buffer.concat(chunks);
+  const contentType = request.headers['content-type'] ?? '';
+  if (contentType.startsWith('multipart/')) return readForm(bytes, contentType);
+  const text = bytes.toString('utf8');
+  return { body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>), files: [] };
 }
 
-async function sendPicture(response: ServerResponse, job: Job | undefined): Promise<void> {
+async function readForm(bytes: Buffer, contentType: string): Promise<Pick<Incoming, 'body' | 'files'>> {
+  const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();
+  const body: Record<string, unknown> = {};
+  const files: ReceivedFile[] = [];
+  for (const [field, value] of form) {
+    if (typeof value === 'string') body[field] = value;
+    else {
+      const { name, type } = value;
+      files.push({ field, name, mimeType: type, bytes: Buffer.from(await value.arrayBuffer()) });
+    }
+  }
+  return { body, files };
+}
+
+async function sendPicture(request: IncomingMessage, response: ServerResponse, job: Job | undefined): Promise<void> {
   if (job === undefined || job.behaviour.hasNoFile) {
     response.writeHead(404).end();
     return;
   }
-  log({ protocol: job.protocol, kind: 'file', jobId: job.id, prompt: job.prompt });
+  const { fileRedirect, hasHtmlFile, hasHugeFile } = job.behaviour;
+  const bearer = bearerOf(request);
+  const credential = bearer === undefined ? {} : { bearer };
+  log({ protocol: job.protocol, kind: 'file', jobId: job.id, prompt: job.prompt, ...credential });
+  if (fileRedirect !== undefined) {
+    response.writeHead(302, { location: fileRedirect }).end();
+    return;
+  }
+  if (hasHtmlFile) return send(response, { status: 200, html: '<!doctype html><title>Sign in</title>' });
+  if (hasHugeFile) {
+    response.writeHead(200, { 'content-type': 'image/png', 'content-length': 3e12 }).write('x');
+    return;
+  }
   const picture = await drawPicture(job.prompt);
   response.writeHead(200, { 'content-type': 'image/png', 'content-length': picture.length }).end(picture);
 }
 
-function send(response: ServerResponse, reply: Reply): void {
+function bearerOf(request: IncomingMessage): string | undefined {
+  return keyOf(request, 'Bearer');
+}
+
+function keyOf(request: IncomingMessage, scheme: string): string | undefined {
+  const [, given, key] = /^(\w+) (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+  return given === scheme ? key : undefined;
+}
+
+function send(response: ServerResponse, reply: Exclude<Reply, { readonly fileOf: Job }>): void {
   if (reply === 'drop') response.destroy();
+  else if (reply === 'huge') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 3e12 }).write('{');
+  } else if ('bytes' in reply) response.writeHead(reply.status, { 'content-type': reply.mimeType }).end(reply.bytes);
   else if ('html' in reply) response.writeHead(reply.status, { 'content-type': 'text/html' }).end(reply.html);
   else {
     response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
-    response.end(JSON.stringify(reply.json));
+    response.end(reply.json === undefined ? undefined : JSON.stringify(reply.json));
   }
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname } = new URL(request.url ?? '/', origin);
+  const { pathname, searchParams: query } = new URL(request.url ?? '/', origin);
   const [, fileProtocol, fileJob = ''] = /^\/files\/(\w+)\/([\w-]+)\.png$/.exec(pathname) ?? [];
-  if (fileProtocol !== undefined) return sendPicture(response, jobs.find(fileProtocol as Protocol, fileJob));
-  const [, protocol, path = ''] = /^\/(openai|replicate|tasks)\/v1(\/.*)$/.exec(pathname) ?? [];
-  if (protocol === undefined) return send(response, { status: 404, json: {} });
-  const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
-  if (bearer === undefined || bearer === 'revoked-key') return send(response, { status: 401, json: {} });
+  if (fileProtocol !== undefined) return sendPicture(request, response, jobs.find(fileProtocol as Protocol, fileJob));
   const { method = 'GET', headers } = request;
-  const body = await readBody(request);
-  send(response, await INTERFACES[protocol as Protocol](room, { method, path, headers, body }));
+  const abandoned = new Promise<void>((resolve) => response.once('close', resolve));
+  // Before any answer: one that comes while the body is still on its way can be lost with the connection.
+  const sent = await readBody(request);
+  const [, first, path = ''] = /^\/(\w+)\/v1(\/.*)$/.exec(pathname) ?? [];
+  const protocol = PROTOCOLS.find((each) => each === first);
+  if (protocol === undefined) return send(response, { status: 404, json: {} });
+  const key = keyOf(request, SCHEMES[protocol] ?? 'Bearer');
+  const isAllowed = key === undefined ? protocol === 'cog' : key !== 'revoked-key';
+  if (!isAllowed) return send(response, { status: 401, json: {} });
+  const incoming = { method, path, query, headers, abandoned, ...sent };
+  const reply = await INTERFACES[protocol](room, incoming);
+  if (typeof reply === 'object' && 'fileOf' in reply) return sendPicture(request, response, reply.fileOf);
+  send(response, reply);
 }
 
 const server = createServer((request, response) => {

@@ -1,4 +1,5 @@
 /** What the three interfaces of the test provider share: what a request is to them, and what they answer. */
+import { readBehaviour } from './behaviour.ts';
 import type { Job, Jobs } from './jobs.ts';
 import type { LogLine } from './log.ts';
 
@@ -8,14 +9,34 @@ export interface Incoming {
   /** Without the prefix: `/predictions/abc`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed JSON body; an empty object where there is none. */
+  /** Without its question mark. */
+  readonly query: URLSearchParams;
+  /** The fields of the JSON or of the form; an empty object where there is no body. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The files of a form. */
+  readonly files: readonly ReceivedFile[];
+  /** Resolves when the caller has gone without waiting for the answer. */
+  readonly abandoned: Promise<void>;
 }
 
-/** An answer: JSON, a page of HTML, or `drop`, which cuts the connection. */
+/** One file of a form: its field, and as whom it came. */
+export interface ReceivedFile {
+  readonly field: string;
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+/**
+ * An answer: JSON, a page of HTML, a file, the file of a job, `huge`, which is said to have 3 TB, or `drop`, which cuts
+ * the connection.
+ */
 export type Reply =
+  | { readonly status: number; readonly bytes: Buffer; readonly mimeType: string }
+  | { readonly fileOf: Job }
   | { readonly status: number; readonly json: unknown; readonly headers?: Readonly<Record<string, string>> }
   | { readonly status: number; readonly html: string }
+  | 'huge'
   | 'drop';
 
 /** What an interface works with. */
@@ -28,15 +49,29 @@ export interface Room {
 
 /** The forms that differ between the interfaces. */
 export interface Wording {
-  error(status: number, kind: 'content' | 'model' | 'other'): Reply;
+  error(status: number, kind: 'content' | 'model' | 'other', prompt?: string): Reply;
 }
+
+/** Every field that an interface of ours may read, and none of the type that it should be. */
+export const OTHER_TYPES = {
+  id: { value: 7 },
+  request_id: ['a'],
+  status: { of: 'things' },
+  state: 4,
+  progress: 'half',
+  data: 'text',
+  output: 17,
+  images: 'none',
+  error: [false],
+};
 
 /** Seconds that a refusal with 429 or 503 asks for. */
 const RETRY_AFTER_SECONDS = 7;
 
-/** The headers of a refusal: providers say how long to wait only where waiting helps. */
-export function refusalHeaders(status: number): Readonly<Record<string, string>> {
-  return status === 429 || status === 503 ? { 'retry-after': String(RETRY_AFTER_SECONDS) } : {};
+/** The headers of a refusal: providers say how long to wait only where waiting helps. @param prompt can ask for less. */
+export function refusalHeaders(status: number, prompt = ''): Readonly<Record<string, string>> {
+  const seconds = readBehaviour(prompt).retryAfterSeconds || RETRY_AFTER_SECONDS;
+  return status === 429 || status === 503 ? { 'retry-after': String(seconds) } : {};
 }
 
 /** What `[html]`, `[drop]`, `[500]` and `[delay-submit]` make of the answer to an accepted submit. */
@@ -45,6 +80,8 @@ export async function answerSubmit(job: Job, reply: Reply, wording: Wording): Pr
   if (behaviour.dropsConnection) return 'drop';
   if (behaviour.answersHtml) return { status: 200, html: '<!doctype html><title>One moment</title>' };
   if (behaviour.answers500) return wording.error(500, 'other');
+  if (behaviour.answersTooMuch) return 'huge';
+  if (behaviour.answersOtherTypes) return { status: 200, json: OTHER_TYPES };
   if (behaviour.answerDelayMs > 0) {
     await new Promise((resolve) => setTimeout(resolve, behaviour.answerDelayMs));
   }

@@ -1,17 +1,17 @@
 /** The far end of Replicate's predictions: asynchronous, cancellable, no idempotency keys. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { answerSubmit, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const CREATE = /^(?:\/models\/[\w.-]+\/([\w.-]+))?\/predictions$/;
 const ONE = /^\/predictions\/([\w-]+)(\/cancel)?$/;
 
 const wording: Wording = {
-  error(status, kind) {
+  error(status, kind, prompt) {
     const title =
       kind === 'model' ? 'Invalid version or not permitted' : 'The text of this provider, not to be passed on';
-    return { status, json: { title, detail: title, status }, headers: refusalHeaders(status) };
+    return { status, json: { title, detail: title, status }, headers: refusalHeaders(status, prompt) };
   },
 };
 
@@ -24,13 +24,14 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
     const behaviour = readBehaviour(prompt);
     const refuse = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
       room.log({ protocol: 'replicate', kind: 'refused', prompt, status });
-      return wording.error(status, kind);
+      return wording.error(status, kind, prompt);
     };
     const model = create[1] ?? textOf(body, 'version');
     if (model === '' || model === 'missing-model') return refuse(422, 'model');
     if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
     if (room.jobs.isStillRefused('replicate', prompt)) return refuse(503);
-    const job = room.jobs.create('replicate', prompt);
+    const hookUrl = textOf(body, 'webhook');
+    const job = room.jobs.create('replicate', prompt, hookUrl === '' ? {} : { hookUrl });
     return answerSubmit(job, { status: 201, json: { ...prediction(room, job), status: 'starting' } }, wording);
   }
 
@@ -46,7 +47,15 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
   if (method !== 'GET' || cancel !== undefined) return wording.error(405, 'other');
   room.log({ kind: 'poll', ...identity });
   if (job.pollFailuresLeft-- > 0) return wording.error(500, 'other');
-  return { status: 200, json: prediction(room, job) };
+  if (job.behaviour.answersPollsWithHtml) return { status: 200, html: '<!doctype html><title>One moment</title>' };
+  if (job.behaviour.answersPollsWithOtherTypes) return { status: 200, json: OTHER_TYPES };
+  const { pollAfterSeconds } = job.behaviour;
+  const asksForMore = pollAfterSeconds > 0 && job.state === 'running';
+  return {
+    status: 200,
+    json: prediction(room, job),
+    headers: asksForMore ? { 'retry-after': String(pollAfterSeconds) } : {},
+  };
 }
 
 function prediction(room: Room, job: Job): Record<string, unknown> {

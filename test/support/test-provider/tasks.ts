@@ -1,19 +1,19 @@
 /** The far end of our own API (spec §2 to §4): asynchronous, cancellable, with idempotency keys. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { answerSubmit, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^\/tasks\/([\w-]+)(\/cancel)?$/;
 
 const wording: Wording = {
-  error(status, kind) {
+  error(status, kind, prompt) {
     const message = 'The text of this provider, which nobody may pass on.';
     const errorCode = kind === 'model' ? 'MODEL_UNAVAILABLE' : status === 429 ? 'RATE_LIMITED' : 'INVALID_REQUEST';
     return {
       status,
       json: { code: status, message, data: null, error_code: errorCode },
-      headers: refusalHeaders(status),
+      headers: refusalHeaders(status, prompt),
     };
   },
 };
@@ -41,12 +41,12 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
     }
     const refuse = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
       room.log({ protocol: 'tasks', kind: 'refused', prompt, status, ...keyed });
-      return wording.error(status, kind);
+      return wording.error(status, kind, prompt);
     };
     if (textOf(body, 'model') === 'missing-model') return refuse(400, 'model');
     if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
     if (room.jobs.isStillRefused('tasks', prompt)) return refuse(503);
-    const job = room.jobs.create('tasks', prompt, key);
+    const job = room.jobs.create('tasks', prompt, { idempotencyKey: key });
     return answerSubmit(job, success({ taskId: job.id }), wording);
   }
 
@@ -67,6 +67,8 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
   if (method !== 'GET' || cancel !== undefined) return wording.error(405, 'other');
   room.log({ kind: 'poll', ...identity });
   if (job.pollFailuresLeft-- > 0) return wording.error(500, 'other');
+  if (job.behaviour.answersPollsWithHtml) return { status: 200, html: '<!doctype html><title>One moment</title>' };
+  if (job.behaviour.answersPollsWithOtherTypes) return { status: 200, json: OTHER_TYPES };
   return success(detail(room, job), job.state === 'running' ? { 'retry-after': '1' } : {});
 }
 

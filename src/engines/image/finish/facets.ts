@@ -4,97 +4,103 @@
 import { createCanvas } from '@napi-rs/canvas';
 import { css } from '../colour.ts';
 import { fillShape } from '../draw.ts';
-import type { Point, Stage } from '../stage.ts';
-import { colourAt, pixelsOf } from './pixels.ts';
-import type { Pixels } from './pixels.ts';
+import type { Colour } from '../colour.ts';
+import type { Stage } from '../stage.ts';
+import { colourAt, grainTile, pixelsOf } from './pixels.ts';
+import { pointsOn, segmentsOf, trianglesOf } from './segments.ts';
 
-/** Triangles between jittered points, each in the colour at its centre. */
+/** Units between the corners of triangles. */
+const FACET = 27;
+
+/** Triangles with their corners on the picture's edges, each in the colour at its centre and turned to the light a little. */
 export function lowPoly(stage: Stage): void {
   const { context, scale, width, height } = stage;
   const pixels = pixelsOf(context);
   const random = stage.random.fork('facets');
-  const cell = 16;
-  const [columns, rows] = [Math.ceil(width / cell) + 2, Math.ceil(height / cell) + 2];
-  const grid: Point[] = Array.from({ length: columns * rows }, (_, index) => ({
-    x: ((index % columns) - 0.5) * cell + random.between(-0.42, 0.42) * cell,
-    y: (Math.floor(index / columns) - 0.5) * cell + random.between(-0.42, 0.42) * cell,
-  }));
-  for (let index = 0; index < grid.length - columns - 1; index++) {
-    if ((index + 1) % columns === 0) continue;
-    const corners = [grid[index], grid[index + 1], grid[index + columns], grid[index + columns + 1]];
-    const [a, b, c, d] = corners;
-    if (a === undefined || b === undefined || c === undefined || d === undefined) continue;
-    const triangles = random.chance(0.5)
-      ? [
-          [a, b, c],
-          [b, d, c],
-        ]
-      : [
-          [a, b, d],
-          [a, d, c],
-        ];
-    for (const triangle of triangles) {
-      const x = triangle.reduce((sum, point) => sum + point.x, 0) / 3;
-      const y = triangle.reduce((sum, point) => sum + point.y, 0) / 3;
-      const shift = random.between(-9, 9);
-      const [red, green, blue] = colourAt(pixels, scale, x, y);
-      const tone = css([red + shift, green + shift, blue + shift]);
-      fillShape(context, triangle, tone);
-      context.strokeStyle = tone;
-      context.lineWidth = 0.8;
-      context.stroke();
-    }
+  const lightAt = (x: number, y: number): number => {
+    const [red, green, blue] = colourAt(pixels, scale, x, y);
+    return red * 0.3 + green * 0.59 + blue * 0.11;
+  };
+  const points = pointsOn(lightAt, { width, height }, FACET, random);
+  for (const [a, b, c] of trianglesOf(points, width, height)) {
+    const [x, y] = [(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3];
+    // The mean of the middle and the places between it and the corners: what one pixel shows is not the area's colour.
+    const parts = [{ x, y }, ...[a, b, c].map((corner) => ({ x: (x + corner.x) / 2, y: (y + corner.y) / 2 }))].map(
+      (place) => colourAt(pixels, scale, place.x, place.y),
+    );
+    const shift = random.between(-7, 7) + Math.max(-8, Math.min(8, (b.y - a.y + c.y - a.y) * 0.12));
+    const tone = css(
+      [0, 1, 2].map(
+        (channel) => parts.reduce((sum, part) => sum + (part[channel] ?? 0), 0) / 4 + shift,
+      ) as unknown as Colour,
+    );
+    fillShape(context, [a, b, c], tone);
+    context.strokeStyle = tone;
+    context.lineWidth = 0.9;
+    context.stroke();
   }
 }
 
-/** Panes of coloured glass between leads. */
+/** Units of a pane each way, and pixels of the longer side of the copy that is divided into panes. */
+const PANE = 36;
+const DIVIDED = 620;
+/** Half the width of the lead between two panes, in units. */
+const LEAD = 1.7;
+
+/** Panes of coloured glass that keep to what is shown, leads between them. */
 export function glass(stage: Stage): void {
-  const { context, scale, width, height } = stage;
-  const random = stage.random.fork('panes');
-  const cell = 19;
-  const [columns, rows] = [Math.ceil(width / cell) + 3, Math.ceil(height / cell) + 3];
-  const seeds = Array.from({ length: columns * rows }, (_, index) => ({
-    x: ((index % columns) - 1 + random.between(0.08, 0.92)) * cell,
-    y: (Math.floor(index / columns) - 1 + random.between(0.08, 0.92)) * cell,
-    shift: random.between(-16, 22),
-  }));
-  const pixels = pixelsOf(context);
-  const source: Pixels = { ...pixels, data: Uint8ClampedArray.from(pixels.data) };
-  const tones = seeds.map(({ x, y, shift }) =>
-    colourAt(source, scale, x, y).map((value) => Math.min(255, value * 1.3 + 12 + shift)),
+  const { context, scale } = stage;
+  const { canvas } = context;
+  const share = Math.min(1, DIVIDED / Math.max(canvas.width, canvas.height));
+  const small = createCanvas(
+    Math.max(1, Math.round(canvas.width * share)),
+    Math.max(1, Math.round(canvas.height * share)),
   );
+  const tiny = small.getContext('2d');
+  tiny.imageSmoothingQuality = 'high';
+  tiny.drawImage(canvas, 0, 0, small.width, small.height);
+  const { width, height, labels, colours } = segmentsOf(pixelsOf(tiny), PANE * scale * share);
+  const random = stage.random.fork('panes');
+  const shifts = Float32Array.from({ length: colours.length / 3 }, () => random.between(-15, 22));
+  const tile = grainTile(random);
+  const pixels = pixelsOf(context);
+  const reach = LEAD * scale;
+  const labelAt = (column: number, row: number): number => {
+    const x = Math.max(0, Math.min(width - 1, Math.floor(column * share)));
+    return labels[Math.max(0, Math.min(height - 1, Math.floor(row * share))) * width + x] ?? 0;
+  };
+  const steps = [0, 1, 2, 3, 4, 5, 6, 7].map((step) => (step * Math.PI) / 4);
   for (let row = 0; row < pixels.height; row++) {
-    const y = row / scale;
-    const seedRow = Math.floor(y / cell) + 1;
     for (let column = 0; column < pixels.width; column++) {
-      const x = column / scale;
-      const seedColumn = Math.floor(x / cell) + 1;
-      let [nearest, second, best] = [Infinity, Infinity, 0];
-      for (let down = -1; down <= 1; down++) {
-        for (let across = -1; across <= 1; across++) {
-          const index = (seedRow + down) * columns + seedColumn + across;
-          const seed = seeds[index];
-          if (seed === undefined) continue;
-          const far = (seed.x - x) ** 2 + (seed.y - y) ** 2;
-          if (far < nearest) [nearest, second, best] = [far, nearest, index];
-          else if (far < second) second = far;
-        }
+      const label = labelAt(column, row);
+      let lead = 0;
+      for (const angle of steps) {
+        const [x, y] = [Math.cos(angle) * reach, Math.sin(angle) * reach];
+        if (labelAt(column + x, row + y) !== label) lead += 1;
       }
-      const lead = Math.max(0, Math.min(1, (Math.sqrt(second) - Math.sqrt(nearest) - 0.8) / 1.2));
-      const shine = 1.12 - Math.sqrt(nearest) / (cell * 2.4);
+      const glow = lead === 0 ? 1 : Math.max(0, 1 - lead / 2.6);
       const place = (row * pixels.width + column) * 4;
-      for (let channel = 0; channel < 3; channel++)
-        pixels.data[place + channel] = 22 + ((tones[best]?.[channel] ?? 0) * shine - 22) * lead;
+      const speck = (tile[((row >> 1) & 255) * 256 + ((column >> 1) & 255)] ?? 0) * 5;
+      for (let channel = 0; channel < 3; channel++) {
+        const tone = (colours[label * 3 + channel] ?? 0) * 1.2 + 8 + (shifts[label] ?? 0);
+        // A little of what the pane shows shines through it.
+        const shown = tone * 0.74 + (pixels.data[place + channel] ?? 0) * 0.34 + speck;
+        pixels.data[place + channel] = 24 + (shown - 24) * glow;
+      }
     }
   }
   pixels.put();
 }
 
-/** Large square pixels in few tones, dithered. */
-export function pixelArt(stage: Stage): void {
+/**
+ * Large square pixels in few tones, dithered.
+ *
+ * @param across how many of them on a square picture.
+ */
+export function pixelArt(stage: Stage, across = 190): void {
   const { context } = stage;
   const { canvas } = context;
-  const block = Math.max(1, Math.round(Math.sqrt(canvas.width * canvas.height) / 190));
+  const block = Math.max(1, Math.round(Math.sqrt(canvas.width * canvas.height) / across));
   const small = createCanvas(Math.ceil(canvas.width / block), Math.ceil(canvas.height / block));
   const tiny = small.getContext('2d');
   tiny.imageSmoothingEnabled = true;

@@ -1,0 +1,58 @@
+/**
+ * The pictures that come beside a film (contract §3): its first frame, its last and a thumbnail, made from the stored
+ * bytes. What cannot be decoded is delivered without them: it is what the provider made.
+ */
+import { createWriteStream } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { derivedFrames } from '../src/media/frames.ts';
+import type { DerivedFrames } from '../src/media/frames.ts';
+import { UndecodableMediaError } from '../src/media/undecodable-media-error.ts';
+import type { ArchivedOutput } from '../src/outputs/outputs.ts';
+import type { TaskId } from '../src/domain/workflow-ids.ts';
+import type { ActivityContext } from './context.ts';
+import { withScratch } from './scratch.ts';
+import { attemptKey } from './stage-files.ts';
+
+/** @param position of the first of them among the task's outputs. @returns three, or none. */
+export async function archiveFrames(
+  context: ActivityContext,
+  taskId: TaskId,
+  film: ArchivedOutput,
+  position: number,
+  signal: AbortSignal,
+): Promise<readonly ArchivedOutput[]> {
+  const frames = await decode(context, taskId, film, signal);
+  if (frames === undefined) return [];
+  const outputs: ArchivedOutput[] = [];
+  for (const [type, { jpeg, width, height }] of [
+    ['first_frame', frames.first],
+    ['last_frame', frames.last],
+    ['thumbnail', frames.thumbnail],
+  ] as const) {
+    const objectKey = attemptKey(taskId, 'archived', position + outputs.length);
+    const mimeType = 'image/jpeg';
+    const put = await context.store.put(objectKey, jpeg, { mimeType, signal });
+    outputs.push({ type, objectKey, mimeType, ...put, width, height });
+  }
+  return outputs;
+}
+
+async function decode(
+  context: ActivityContext,
+  taskId: TaskId,
+  film: ArchivedOutput,
+  signal: AbortSignal,
+): Promise<DerivedFrames | undefined> {
+  return withScratch(context.config.worker.scratchDir, async (folder) => {
+    const file = path.join(folder, 'film');
+    await pipeline(await context.store.read(film.objectKey), createWriteStream(file), { signal });
+    try {
+      return await derivedFrames(file, { signal });
+    } catch (err) {
+      if (!(err instanceof UndecodableMediaError)) throw err;
+      context.logger.warn({ err, taskId }, 'a film cannot be decoded, and comes without its frames');
+      return undefined;
+    }
+  });
+}

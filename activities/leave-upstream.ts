@@ -1,0 +1,21 @@
+/**
+ * A task has no job at its upstream any more, or nobody waits for one: its slot is free, and no hook of it is expected.
+ * Nothing depends on it but who comes next: what was not written is swept (src/upstreams/slots.ts).
+ */
+import type { TaskId } from '../src/domain/workflow-ids.ts';
+import { forgetProviderHook } from '../src/upstreams/provider-hooks.ts';
+import type { ActivityContext } from './context.ts';
+import type { TaskRoute } from './task-route.ts';
+
+/** Never fails. */
+export async function leaveUpstream(
+  { upstreams, database, logger }: ActivityContext,
+  taskId: TaskId,
+  { gated, provider }: Pick<TaskRoute, 'gated' | 'provider'>,
+): Promise<void> {
+  if (gated !== undefined) await upstreams.gate.leave(gated, taskId);
+  if (provider.callsBack !== true) return;
+  await forgetProviderHook(database, taskId).catch((err: unknown) =>
+    logger.warn({ err, taskId }, 'the hooks of a task could not be forgotten'),
+  );
+}

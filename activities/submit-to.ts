@@ -1,0 +1,194 @@
+/**
+ * One submit to one upstream: through its gate, announced where it has to be, and sorted into what it brought. Whatever
+ * it shows of the upstream itself is told to the gate, for all tasks.
+ */
+import { CancelledFailure } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { FailureReason } from '../src/domain/failure-reason.ts';
+import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
+import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
+import type { Submission } from '../src/providers/provider.ts';
+import {
+  clearIntent,
+  declareIntent,
+  recordFiles,
+  recordJob,
+  recordNoAnswer,
+  recordRefusal,
+} from '../src/tasks/work.ts';
+import type { Health } from '../src/upstreams/gate.ts';
+import type { SubmitResult } from '../workflows/contracts.ts';
+import type { SubmitAttempt } from './ask-upstreams.ts';
+import { passing, permanent } from './failures.ts';
+import { DeadlinePassedError } from './heartbeat.ts';
+import { keepAnswer } from './keep-answer.ts';
+import { stageFiles } from './stage-files.ts';
+import { stageInputs } from './stage-inputs.ts';
+import type { TaskRoute } from './task-route.ts';
+
+/** Also after the signal has fired: an intent that stays says, wrongly, that something may have been sent. */
+const CLEAR_WITHIN_MS = 15_000;
+
+/** Why an upstream did not take a task; nothing was sent to it, or it certainly took nothing. */
+export type Obstacle =
+  /** Known to be refusing everybody for so long. */
+  | { readonly kind: 'closed'; readonly waitMs: number; readonly endsSearch: boolean }
+  /** As many jobs as it may have. */
+  | { readonly kind: 'full'; readonly endsSearch: true }
+  | {
+      readonly kind: 'refused';
+      readonly reason: FailureReason;
+      /** Undefined: trying again is pointless. */
+      readonly waitMs: number | undefined;
+      readonly refusalsSoFar: number;
+      /** The work itself was refused, which others would do as well. */
+      readonly endsSearch: boolean;
+    };
+
+/** Refusals of the work and not of us. */
+const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'input_invalid'];
+
+/**
+ * Asks one upstream to take a task.
+ *
+ * @throws {ApplicationFailure} the task is over, or another attempt of the activity has to go on.
+ */
+export async function submitTo(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { context, task } = attempt;
+  const { gate } = context.upstreams;
+  const entry = route.gated === undefined ? { kind: 'open' as const } : await gate.enter(route.gated, task.id);
+  if (entry.kind === 'closed') return { ...entry, endsSearch: false };
+  if (entry.kind === 'full') return { ...entry, endsSearch: true };
+
+  let keepsSlot = false;
+  try {
+    const answer = await exchangeWith(attempt, route);
+    keepsSlot = 'result' in answer && answer.result.kind === 'job';
+    return answer;
+  } catch (error) {
+    // What may be under way there goes on being counted: the next attempt of this task finds its slot.
+    keepsSlot = !(error instanceof ApplicationFailure);
+    throw error;
+  } finally {
+    if (!keepsSlot && route.gated !== undefined) await gate.leave(route.gated, task.id);
+  }
+}
+
+async function exchangeWith(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { context, task, stopSignal, deadlineSignal, scratch } = attempt;
+  const signal = route.provider.worksWhileSubmitting ? stopSignal : deadlineSignal;
+  // Before the intent: what fails until then was not sent.
+  const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
+  const isAnnounced = await announce(attempt, route);
+  const hookUrl = hookUrlOf(attempt, route);
+  let submission: Submission;
+  try {
+    submission = await route.provider.submit(request, {
+      signal,
+      scratch,
+      onProgress: (fraction) => attempt.onProgress(fraction),
+      ...(hookUrl === undefined ? {} : { hookUrl }),
+    });
+  } catch (error) {
+    return await obstacleOf(attempt, route, error, { isAnnounced, signal });
+  }
+  await tell(attempt, route, 'answered');
+  return { result: await keep(attempt, route, submission, signal) };
+}
+
+/**
+ * Writes down where the work is about to go, unless sending it there once more does no harm and it could go nowhere else.
+ *
+ * @returns whether this attempt did; not where an earlier one had.
+ */
+async function announce({ context, task, routes, triedPlace }: SubmitAttempt, route: TaskRoute): Promise<boolean> {
+  const { isSubmitRepeatable } = route.provider;
+  if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return false;
+  if (await declareIntent(context.database, task.id, route)) return true;
+  throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
+}
+
+function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
+  if (provider.callsBack !== true) return undefined;
+  const { baseUrl } = request.upstream;
+  return context.upstreams.hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id);
+}
+
+/** Writes down what was brought. */
+async function keep(
+  { context, task }: SubmitAttempt,
+  route: TaskRoute,
+  submission: Submission,
+  signal: AbortSignal,
+): Promise<SubmitResult> {
+  if (submission.kind === 'job') {
+    const { jobId } = submission;
+    await keepAnswer(signal, () => recordJob(context.database, task.id, route, jobId));
+    return { kind: 'job' };
+  }
+  if (submission.files.length === 0) throw permanent('no_output');
+  const files = await stageFiles(context, task.id, submission.files, signal);
+  await keepAnswer(signal, () => recordFiles(context.database, task.id, route, files));
+  // A film's frames have to be made: that is more than a look at what is there.
+  const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
+  return { kind: 'produced', isStored };
+}
+
+/** Sorts what went wrong. @throws what ends the attempt, or the task. */
+async function obstacleOf(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  error: unknown,
+  { isAnnounced, signal }: { readonly isAnnounced: boolean; readonly signal: AbortSignal },
+): Promise<Obstacle> {
+  const { context, task } = attempt;
+  await tell(attempt, route, healthOf(error));
+  // Nothing was accepted, so another attempt may submit again, and elsewhere.
+  if (error instanceof ProviderRefusal && isAnnounced) {
+    await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
+  }
+  if (signal.aborted && isStop(signal.reason)) throw signal.reason;
+  if (error instanceof ProviderRefusal) {
+    const { reason, retryAfterMs } = error;
+    context.logger.info({ taskId: task.id, upstream: route.upstreamName, reason }, 'the provider refused a task');
+    const refusalsSoFar = await recordRefusal(context.database, task.id, route, reason);
+    const endsSearch = REASONS_OF_THE_WORK.includes(reason);
+    return { kind: 'refused', reason, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
+  }
+  if (error instanceof ProviderFailure) throw permanent(error.reason);
+  // Nobody knows whether the work was taken.
+  if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
+  if (!route.provider.isSubmitRepeatable) throw permanent('outcome_unknown');
+  throw error;
+}
+
+/** Statuses that say nothing of the upstream's own condition: it took too long over this work, or knows it already. */
+const STATUSES_OF_THE_WORK: readonly number[] = [408, 409, 499];
+
+/** What an error shows of the upstream; undefined: nothing, because it was we who gave up. */
+function healthOf(error: unknown): Health | undefined {
+  if (error instanceof ProviderFailure) return 'answered';
+  if (error instanceof ProviderUnknown) {
+    return error.status !== undefined && STATUSES_OF_THE_WORK.includes(error.status) ? 'answered' : 'failed';
+  }
+  if (!(error instanceof ProviderRefusal)) return undefined;
+  const { condition, retryAfterMs = 0 } = error;
+  if (condition === 'busy') return { pauseMs: retryAfterMs };
+  if (condition === 'down') return 'failed';
+  // A submit that we gave up before it was sent.
+  return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
+}
+
+async function tell({ context }: SubmitAttempt, { gated }: TaskRoute, health: Health | undefined): Promise<void> {
+  if (gated !== undefined && health !== undefined) await context.upstreams.gate.report(gated, health);
+}
+
+function isStop(reason: unknown): reason is Error {
+  return reason instanceof DeadlinePassedError || reason instanceof CancelledFailure;
+}

@@ -1,0 +1,100 @@
+/**
+ * `npm run bench -- archive`: what bringing provider's files into the object store costs. So many large files at once are
+ * fetched through egress into a folder, as archiving does it; beside that, in a process of its own each time, the same
+ * files through nothing but a stream and SHA-256. Two figures: throughput ours / bare, and what our process holds over
+ * its idle memory at the peak. Windows of both take turns.
+ *
+ * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { packageFile } from '../../src/config/package-root.ts';
+import { median } from '../measures.ts';
+import { surroundings } from '../stage/node-launch.ts';
+import type { Figures } from './copier.ts';
+
+const LEAST_THROUGHPUT = 0.8;
+const MOST_MB_OVER_IDLE = 150;
+const CHUNK = Buffer.alloc(256 * 1024, 7);
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench --')
+  .usage('$0 archive [options]\n\nMeasures archiving of large files beside a bare copy of them.')
+  .command('archive', false)
+  .option('files', { type: 'number', default: 16, describe: 'files at once' })
+  .option('megabytes', { type: 'number', default: 256, describe: 'size of each' })
+  .option('rounds', { type: 'number', default: 3, describe: 'windows of each side' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const server = createServer((_request, response) => {
+  let left = options.megabytes * 4;
+  response.writeHead(200, { 'Content-Type': 'video/mp4', 'Content-Length': String(left * CHUNK.length) });
+  const send = (): void => {
+    while (left > 0) {
+      left -= 1;
+      if (!response.write(CHUNK)) {
+        response.once('drain', send);
+        return;
+      }
+    }
+    response.end();
+  };
+  send();
+});
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-archive-'));
+try {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  await measure(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+} finally {
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measure(url: string): Promise<void> {
+  const figures: Record<'ours' | 'bare', Figures[]> = { ours: [], bare: [] };
+  for (let round = 1; round <= options.rounds; round++) {
+    const order = round % 2 === 1 ? (['ours', 'bare'] as const) : (['bare', 'ours'] as const);
+    for (const side of order) {
+      const found = await copy(side, url, path.join(folder, `${side}-${round}`));
+      figures[side].push(found);
+      say(`window ${round}, ${side}: ${Math.round(found.megabytesPerSecond)} MB/s, ${Math.round(found.overIdleMb)} MB`);
+      await rm(path.join(folder, `${side}-${round}`), { recursive: true, force: true });
+    }
+  }
+  const ratio =
+    median(figures.ours.map((found) => found.megabytesPerSecond)) /
+    median(figures.bare.map((found) => found.megabytesPerSecond));
+  const overIdleMb = Math.max(...figures.ours.map((found) => found.overIdleMb));
+  const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
+  say(
+    `throughput: ${ratio.toFixed(2)} of a bare copy, at least ${LEAST_THROUGHPUT}: ${verdict(ratio >= LEAST_THROUGHPUT)}`,
+  );
+  say(
+    `memory: ${Math.round(overIdleMb)} MB over idle, at most ${MOST_MB_OVER_IDLE}: ${verdict(overIdleMb <= MOST_MB_OVER_IDLE)}`,
+  );
+}
+
+/** Runs one window in a process of its own, so that nothing of the last one is left. */
+async function copy(side: 'ours' | 'bare', url: string, target: string): Promise<Figures> {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', packageFile('bench/archive/copier.ts'), side, url, target, String(options.files)],
+    { env: surroundings(), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  );
+  return new Promise((resolve, reject) => {
+    child.once('message', (figures: Figures) => resolve(figures));
+    child.once('exit', (code) => reject(new Error(`the copier ended with ${code}`)));
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * `npm run bench -- film`: how long a film takes beside the encoder alone, which is fed the very same frames, ready in
+ * memory, by the same preset in the same kind of process. The promise is a ratio of at most 1.5 at 720p and 5 s (issue 5).
+ * Both take turns; figures are medians. Also told: the time to paint a frame, and the memory of the thread's process and of
+ * the encoder's.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { planFilm, renderFilm } from '../../src/engines/film/film.ts';
+import { renderFrames } from '../../src/engines/film/film-rendering.ts';
+import { openVideo } from '../../src/media/encode.ts';
+import { median } from '../measures.ts';
+
+const PROMISED = 1.5;
+const PROMPT =
+  'A sailing boat on the sea at sunset, an island with palms, drifting clouds, birds, the camera pushes in';
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench -- film')
+  .usage('$0 [options]\n\nMeasures films beside the encoder alone.')
+  .option('rounds', { type: 'number', default: 5, describe: 'films of each kind' })
+  .option('seconds', { type: 'number', default: 5, describe: 'length of a film' })
+  .option('resolution', { type: 'string', array: true, default: ['480p', '720p', '1080p'], describe: 'of the films' })
+  .option('prompt', { type: 'string', default: PROMPT, describe: 'what they show' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-film-'));
+
+/** The most memory that this process's children had, of those that are still there; Linux only. */
+async function childMegabytes(): Promise<number> {
+  const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
+  const sizes = await Promise.all(
+    children
+      .split(' ')
+      .filter(Boolean)
+      .map(async (id) => {
+        const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '');
+        return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+      }),
+  );
+  return Math.max(0, ...sizes);
+}
+
+async function seconds(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}
+
+try {
+  say(`Films of ${options.seconds} s, ${options.rounds} of each: ${options.prompt}`);
+  say('resolution  ready frames  whole film  ratio          a frame   process   encoder');
+  for (const resolution of options.resolution) {
+    const input = { prompt: options.prompt, duration: options.seconds, resolution, aspect_ratio: '16:9' };
+    const job = { input, seed: 1, media: new Map<string, never>(), progress: (): void => {} };
+    const { film } = await planFilm(job);
+    const frames: Buffer[] = [];
+    await renderFrames(film, async ({ bytes }) => {
+      frames.push(Buffer.from(bytes));
+    });
+    const started = process.cpuUsage();
+    await renderFrames(film, async () => {});
+    const used = process.cpuUsage(started);
+    let encoderMegabytes = 0;
+    const ready = (): Promise<number> =>
+      seconds(async () => {
+        const file = path.join(folder, 'ready.mp4');
+        const writer = await openVideo({ path: file, ...film.size, fps: film.fps, quality: 'standard' });
+        for (const frame of frames) await writer.write(frame);
+        encoderMegabytes = Math.max(encoderMegabytes, await childMegabytes());
+        await writer.finish();
+      });
+    const whole = (): Promise<number> => seconds(() => renderFilm({ ...job, scratch: folder }));
+    await ready();
+    const times: { ready: number; whole: number }[] = [];
+    for (let round = 0; round < options.rounds; round++) {
+      // Who is first changes with each round: neither side always follows the other.
+      if (round % 2 === 0) times.push({ ready: await ready(), whole: await whole() });
+      else {
+        const first = await whole();
+        times.push({ ready: await ready(), whole: first });
+      }
+    }
+    const [readySeconds, wholeSeconds] = [
+      median(times.map((time) => time.ready)),
+      median(times.map((time) => time.whole)),
+    ];
+    const ratio = wholeSeconds / readySeconds;
+    const frameMs = (used.user + used.system) / 1000 / frames.length;
+    const isMissed = resolution === '720p' && ratio > PROMISED;
+    const cells = [
+      resolution.padEnd(12),
+      `${readySeconds.toFixed(2)} s`.padEnd(14),
+      `${wholeSeconds.toFixed(2)} s`.padEnd(12),
+      `${ratio.toFixed(2)}${isMissed ? ' MISSED' : ''}`.padEnd(15),
+      `${frameMs.toFixed(1)} ms`.padEnd(10),
+      `${Math.round(process.memoryUsage.rss() / 1024 ** 2 - (frames.length * (frames[0]?.length ?? 0)) / 1024 ** 2)} MB`.padEnd(
+        10,
+      ),
+      `${Math.round(encoderMegabytes)} MB`,
+    ];
+    say(cells.join(''));
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,19 @@
+/**
+ * What a model's schema says of fields that are left out (`default`): the embedded engines are given those values, so that
+ * one engine serves models with different defaults, and what a client reads in the schema is what happens.
+ */
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** The input with the defaults of the schema's own properties where it says nothing; what it says stays as it is. */
+export function withDefaults(schema: Input, input: Input): Input {
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {};
+  const defaults = Object.entries(properties).flatMap(([name, property]) =>
+    isRecord(property) && Object.hasOwn(property, 'default') ? [[name, property['default']] as const] : [],
+  );
+  return { ...Object.fromEntries(defaults), ...input };
+}
+
+function isRecord(value: unknown): value is Input {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

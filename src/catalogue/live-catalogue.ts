@@ -1,0 +1,154 @@
+/**
+ * The catalogue of a process that runs: its model files are looked at again when they change, and what they say then is
+ * taken up as a whole or not at all. Tasks go on under the definitions that they were accepted with, which are pinned; a
+ * new definition is pinned before the first request can name it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../telemetry/log.ts';
+import { createCatalogue } from './catalogue.ts';
+import type { Catalogue, CatalogueState } from './catalogue.ts';
+import { definitionHash } from './definition.ts';
+import type { ModelDefinition } from './definition.ts';
+import { createModelReader } from './load-models.ts';
+import { isSameTexts, readModelTexts } from './model-files.ts';
+import type { ModelTexts } from './model-files.ts';
+import type { PinnedDefinitions } from './pinned-definitions.ts';
+import { watchFolders } from './watch-folders.ts';
+
+export interface LiveCatalogue extends Catalogue {
+  /** Looks at the files no more; what is being taken up is. */
+  close(): Promise<void>;
+}
+
+export interface LiveCatalogueOptions {
+  /** Where the model files are. */
+  readonly folders: readonly string[];
+  readonly definitions: Pick<PinnedDefinitions, 'pin'>;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** How often to look where nothing tells of a change. */
+  readonly pollMs?: number;
+  /** For how long the files must stay as they are: editors write in several steps, and a release is many files. */
+  readonly settleMs?: number;
+}
+
+const POLL_MS = 10_000;
+const SETTLE_MS = 250;
+/** Files that never come to rest are taken as they are: what is half written is refused, and looked at again. */
+const MAX_SETTLING_ROUNDS = 40;
+
+/**
+ * Loads the model files, pins them and follows them.
+ *
+ * @throws {ModelFileError} one of them is bad: there is no catalogue yet that could stay.
+ */
+export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
+  const { folders, definitions, logger, now, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
+  const read = createModelReader();
+  let texts = await readModelTexts(folders);
+  const first = read(texts);
+  if (first.problems[0] !== undefined) throw first.problems[0];
+  await definitions.pin(first.definitions);
+  let current = createCatalogue(first.definitions, now);
+  let refused: CatalogueState['refused'];
+  let isClosed = false;
+
+  /** @returns what the files say once they have stopped changing. */
+  async function settled(seen: ModelTexts): Promise<ModelTexts> {
+    let last = seen;
+    for (let round = 1; round <= MAX_SETTLING_ROUNDS && !isClosed; round++) {
+      await delay(settleMs);
+      const next = await readModelTexts(folders);
+      if (isSameTexts(last, next)) break;
+      last = next;
+    }
+    return last;
+  }
+
+  async function takeUp(next: ModelTexts): Promise<void> {
+    const { definitions: models, problems } = read(next);
+    if (problems.length > 0) {
+      refused = { since: now(), problems };
+      for (const { file, problem } of problems) {
+        logger.error({ file, problem }, 'a model file is refused: the catalogue stays as it was');
+      }
+    } else {
+      const changes = changesBetween(current.models, models);
+      await definitions.pin(changes.definitions);
+      current = createCatalogue(models, now);
+      refused = undefined;
+      logger.info(changes.names, 'the model files changed: the catalogue is what they say now');
+    }
+    texts = next;
+  }
+
+  async function look(): Promise<void> {
+    try {
+      const seen = await readModelTexts(folders);
+      if (isSameTexts(seen, texts)) return;
+      const next = await settled(seen);
+      if (!isSameTexts(next, texts)) await takeUp(next);
+    } catch (err) {
+      // The files are there still, and the next look finds them.
+      logger.warn({ err }, 'changed model files cannot be taken up now');
+    }
+  }
+
+  let looking: Promise<void> | undefined;
+  let isHinted = false;
+
+  async function lookUntilNothingIsHinted(): Promise<void> {
+    while (isHinted && !isClosed) {
+      isHinted = false;
+      await look();
+    }
+    looking = undefined;
+  }
+
+  const watching = watchFolders(
+    folders,
+    () => {
+      isHinted = true;
+      looking ??= lookUntilNothingIsHinted();
+    },
+    pollMs,
+  );
+
+  return {
+    get models() {
+      return current.models;
+    },
+    available: () => current.available(),
+    find: (name) => current.find(name),
+    resolve: (name, route) => current.resolve(name, route),
+    state: () => ({ since: current.state().since, refused }),
+    async close() {
+      isClosed = true;
+      watching.close();
+      await looking;
+    },
+  };
+}
+
+interface Changes {
+  /** Those that are new, or not what they were. */
+  readonly definitions: readonly ModelDefinition[];
+  /** As they are told in the log. */
+  readonly names: Readonly<Record<'added' | 'changed' | 'removed', readonly string[]>>;
+}
+
+function changesBetween(before: readonly ModelDefinition[], after: readonly ModelDefinition[]): Changes {
+  const known = new Map(before.map((definition) => [definition.name, definitionHash(definition)]));
+  const kept = new Set(after.map(({ name }) => name));
+  const definitions = after.filter((definition) => known.get(definition.name) !== definitionHash(definition));
+  const names = definitions.map(({ name }) => name);
+  return {
+    definitions,
+    names: {
+      added: names.filter((name) => !known.has(name)),
+      changed: names.filter((name) => known.has(name)),
+      removed: [...known.keys()].filter((name) => !kept.has(name)),
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * The model files of some folders as texts: which there are, and what stands in each. Apart from what they mean
+ * (load-models.ts), because a running process looks at the texts again and again and reads only what is new.
+ */
+import { readFile, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+/** A model file, or a folder of such, that cannot be used. */
+export class ModelFileError extends Error {
+  override readonly name = 'ModelFileError';
+  readonly file: string;
+  /** The place in the file, where it has one, and the reason. */
+  readonly problem: string;
+
+  constructor(file: string, problem: string, options: { cause?: unknown } = {}) {
+    super(`${file}: ${problem}`, options);
+    this.file = file;
+    this.problem = problem;
+  }
+}
+
+/** By path, in the order of the folders and of the names in them: what is in a file, or why that cannot be told. */
+export type ModelTexts = ReadonlyMap<string, string | ModelFileError>;
+
+/** Many times the size of the largest file that makes sense; a mistake is not read into memory. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/** Reads every `*.json` of the folders but hidden ones: those are the notes of editors and of mounted volumes. */
+export async function readModelTexts(folders: readonly string[]): Promise<ModelTexts> {
+  const texts = new Map<string, string | ModelFileError>();
+  for (const folder of folders) {
+    try {
+      const names = (await readdir(folder)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+      for (const name of names.sort()) {
+        const file = path.join(folder, name);
+        texts.set(file, await readText(file));
+      }
+    } catch (error) {
+      texts.set(folder, unreadable(folder, error));
+    }
+  }
+  return texts;
+}
+
+/** Whether the same stands in both. */
+export function isSameTexts(one: ModelTexts, other: ModelTexts): boolean {
+  return one.size === other.size && [...one].every(([file, text]) => isSame(text, other.get(file)));
+}
+
+function isSame(one: string | ModelFileError, other: string | ModelFileError | undefined): boolean {
+  if (one instanceof ModelFileError) return other instanceof ModelFileError && one.problem === other.problem;
+  return one === other;
+}
+
+async function readText(file: string): Promise<string | ModelFileError> {
+  try {
+    // Through links: a mounted volume consists of them. A pipe would never end.
+    const found = await stat(file);
+    if (!found.isFile()) return new ModelFileError(file, 'not a file');
+    if (found.size > MAX_FILE_BYTES) {
+      return new ModelFileError(file, `it has ${found.size} bytes, and a model file at most ${MAX_FILE_BYTES}`);
+    }
+    return (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+  } catch (error) {
+    return unreadable(file, error);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'not a folder',
+  EACCES: 'this process may not read it',
+  ELOOP: 'a link that leads to itself',
+};
+
+function unreadable(file: string, error: unknown): ModelFileError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return new ModelFileError(file, REASONS[code] ?? `cannot be read (${code})`, { cause: error });
+}

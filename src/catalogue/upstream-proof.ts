@@ -1,0 +1,25 @@
+/** What a model file says of its upstreams, beyond the form: that each can be called as it stands. */
+import type { ModelDefinition } from './definition.ts';
+import { httpBindingProblem } from './http-binding.ts';
+
+type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
+
+/** The first problem with its place, or undefined. */
+export function upstreamProblem({ routes }: ModelDefinition): string | undefined {
+  for (const [route, { upstreams }] of Object.entries(routes)) {
+    for (const [place, upstream] of upstreams.entries()) {
+      const problem = problemOf(upstream);
+      if (problem !== undefined) return `routes.${route}.upstreams.${place}.${problem}`;
+    }
+  }
+  return undefined;
+}
+
+function problemOf({ protocol, api, http, baseUrl }: Upstream): string | undefined {
+  if (api !== undefined && protocol !== 'openai') return 'api: only protocol openai has several';
+  if (protocol !== 'http') return http === undefined ? undefined : 'http: the protocol is another';
+  if (http === undefined) return 'http: missing for protocol http';
+  if (baseUrl === undefined) return 'baseUrl: missing for protocol http';
+  const problem = httpBindingProblem(http);
+  return problem === undefined ? undefined : `http.${problem}`;
+}

@@ -1,0 +1,57 @@
+/**
+ * Tells when something in some folders may have changed: at once where the platform tells us, and by a slow clock in any
+ * case, because not every file system does (network mounts, links, a folder that is replaced as a whole).
+ */
+import { watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+import { stat } from 'node:fs/promises';
+
+export interface FolderWatch {
+  close(): void;
+}
+
+/**
+ * @param onHint is called for nothing now and then, and often for one change.
+ * @param pollMs how often at least.
+ */
+export function watchFolders(folders: readonly string[], onHint: () => void, pollMs: number): FolderWatch {
+  const watched = new Map<string, { readonly identity: string; readonly watcher: FSWatcher }>();
+  let isClosed = false;
+
+  function stop(folder: string): void {
+    watched.get(folder)?.watcher.close();
+    watched.delete(folder);
+  }
+
+  /** Watches what is behind the name now: a watcher stays with a folder that was renamed or replaced. */
+  async function follow(folder: string): Promise<void> {
+    const identity = await stat(folder).then(
+      ({ dev, ino }) => `${dev}:${ino}`,
+      () => undefined,
+    );
+    if (isClosed || (identity !== undefined && watched.get(folder)?.identity === identity)) return;
+    stop(folder);
+    if (identity === undefined) return;
+    try {
+      const watcher = watch(folder, { persistent: false }, onHint);
+      watcher.on('error', () => stop(folder));
+      watched.set(folder, { identity, watcher });
+    } catch {
+      // No more watchers to be had, or none at all: the clock does it.
+    }
+  }
+
+  const look = (): void => {
+    for (const folder of folders) void follow(folder).then(onHint);
+  };
+  const clock = setInterval(look, pollMs);
+  clock.unref();
+  look();
+  return {
+    close() {
+      isClosed = true;
+      clearInterval(clock);
+      for (const folder of folders) stop(folder);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** `admin models`: model files before a process meets them. It needs no installation. */
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { createModelReader } from '../../catalogue/load-models.ts';
+import { readModelTexts } from '../../catalogue/model-files.ts';
+import { packageFile } from '../../config/package-root.ts';
+import { AdminError } from './admin-error.ts';
+import type { Group } from './arguments.ts';
+import { print } from './print.ts';
+
+export function modelCommands(group: Group) {
+  return group
+    .command(
+      'check <folder>',
+      'read the model files of a folder as the api would, and say what is wrong with them',
+      (y) => y.positional('folder', { type: 'string', demandOption: true, describe: 'what MODELS_DIR would be' }),
+      ({ folder, json }) => checkFolder(folder, json),
+    )
+    .demandCommand(1, 'name a command of models');
+}
+
+/** Judges them beside the embedded ones, as no two models have one name. @throws {AdminError} a file is refused. */
+async function checkFolder(folder: string, isJson: boolean): Promise<void> {
+  const [embedded, own] = [packageFile('models'), path.resolve(folder)];
+  const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));
+  const texts = await readModelTexts(isEmbedded ? [own] : [embedded, own]);
+  const { definitions, problems } = createModelReader()(texts);
+  print(
+    {
+      folder: own,
+      files: [...texts.keys()].filter((file) => path.dirname(file) === own).length,
+      models: definitions.map(({ name }) => name).sort(),
+      problems: problems.map(({ file, problem }) => ({ file, problem })),
+    },
+    isJson,
+  );
+  if (problems.length > 0) throw new AdminError(`${problems.length} of the files would be refused`);
+}

@@ -1,0 +1,82 @@
+/**
+ * What an input asks of the film engine, each field read once (spec §2.5; models/*.json say which model takes which). What
+ * kind of film it is follows from the files that come along.
+ */
+import { UndecodableMediaError } from '../engine.ts';
+import type { EngineInput, EngineMedia } from '../engine.ts';
+import { readNegation, without } from '../image/negative-prompt.ts';
+import { placesOf } from './film-media.ts';
+import { readFilmPrompt } from './film-reading.ts';
+import type { FilmReading } from './film-reading.ts';
+
+export interface FilmRequest {
+  readonly reading: FilmReading;
+  readonly seconds: number;
+  readonly fps: number;
+  readonly isDraft: boolean;
+  readonly hasSound: boolean;
+  readonly hasWatermark: boolean;
+  /** `prompt_extend`: adds what a short prompt leaves out. */
+  readonly isExtended: boolean;
+  /** `prompt_optimizer`: adds a camera move that fits. */
+  readonly isOptimized: boolean;
+  /** The picture that the film begins with. */
+  readonly firstPicture: string | undefined;
+  /** The clip whose last frame the film begins with. */
+  readonly startVideo: string | undefined;
+  /** The clips that it is cut from; none for all others. */
+  readonly clips: readonly string[];
+  readonly inserts: readonly string[];
+  readonly track: string | undefined;
+}
+
+const FPS = 24;
+const DRAFT_FPS = 12;
+const DEFAULT_SECONDS = 5;
+/** No model takes more. */
+const LONGEST_SECONDS = 60;
+
+function secondsOf(value: unknown): number {
+  const seconds = typeof value === 'string' ? Number(value) : value;
+  return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, LONGEST_SECONDS) : DEFAULT_SECONDS;
+}
+
+/** Reads an input. @throws {UndecodableMediaError} a list of files that cannot be empty is. */
+export function readFilmRequest(input: EngineInput, media: EngineMedia): FilmRequest {
+  const text = (name: string): string => (typeof input[name] === 'string' ? input[name] : '');
+  const reading = readFilmPrompt(text('prompt'));
+  const negative = text('negative_prompt');
+  const clips = placesOf(media, 'reference_video_urls');
+  if (input['reference_video_urls'] !== undefined && clips.length === 0) {
+    throw new UndecodableMediaError('reference_video_urls.0: missing');
+  }
+  const isDraft = input['draft'] === true;
+  return {
+    reading: negative === '' ? reading : withoutNamed(reading, negative),
+    seconds: secondsOf(input['duration']),
+    fps: isDraft ? DRAFT_FPS : FPS,
+    isDraft,
+    hasSound: input['generate_audio'] === true,
+    hasWatermark: input['watermark'] === true,
+    isExtended: input['prompt_extend'] === true,
+    isOptimized: input['prompt_optimizer'] === true,
+    firstPicture: media.has('image_url') ? 'image_url' : placesOf(media, 'image_urls')[0],
+    startVideo: media.has('start_video') ? 'start_video' : undefined,
+    clips,
+    inserts: placesOf(media, 'reference_image_urls'),
+    track: placesOf(media, 'reference_audio_urls')[0],
+  };
+}
+
+/** The reading without what a `negative_prompt` names: things, weather, lettering, and moves of the camera. */
+function withoutNamed(reading: FilmReading, negative: string): FilmReading {
+  const unwanted = readFilmPrompt(negative);
+  const moves = reading.moves.filter((move) => !unwanted.moves.includes(move));
+  const isStill = /\b(camera (move(ment)?s?|motion)|motion)\b/i.test(negative);
+  return {
+    ...reading,
+    picture: without(reading.picture, readNegation(negative)),
+    moves: isStill ? ['still'] : moves,
+    cutting: /\b(cuts?|cutting|dissolves?)\b/i.test(negative) ? 'none' : reading.cutting,
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * Plans a film that is cut from the caller's clips: they alternate, each going on where it was left, with the caller's
+ * pictures between them, all in the look of the prompt, over the caller's sound.
+ */
+import { framesOf, readClip, readPicture, readSound } from './film-media.ts';
+import { frameCount } from './film-plan.ts';
+import type { FilmPlan, PlanningContext } from './film-plan.ts';
+import type { FilmSize } from './film-size.ts';
+import { lookOf } from './look.ts';
+import { openClipShot } from './clip-shot.ts';
+import { openPicture } from './picture-shot.ts';
+import { grade } from './raster/blending.ts';
+import type { Shot } from './shot.ts';
+import type { TrackPlan } from './sound/track.ts';
+import { titleOverlays, watermarkOverlay } from './titles.ts';
+import { stageWorld } from './world-stage.ts';
+import type { Move } from './camera.ts';
+
+/** How long a piece of a clip is, and how one gives way to the next. */
+const PACES = {
+  quick: { seconds: 0.9, dissolveSeconds: 0 },
+  usual: { seconds: 1.8, dissolveSeconds: 0 },
+  slow: { seconds: 3, dissolveSeconds: 0.9 },
+  none: { seconds: 3, dissolveSeconds: 0.9 },
+} as const;
+/** A picture comes after so many pieces of clips. */
+const PIECES_A_PICTURE = 2;
+const INSERT_MOVES: readonly [Move, ...Move[]] = ['push', 'left', 'right', 'pull'];
+
+/** A piece of the film before it is known when it comes. */
+interface Piece {
+  readonly kind: 'clip' | 'picture';
+  readonly place: string;
+}
+
+/** Which clip or picture each piece shows: every one that was given comes at least once where there is time. */
+function pieces(clips: readonly string[], pictures: readonly string[], count: number): readonly Piece[] {
+  const list: Piece[] = [];
+  let [clip, picture] = [0, 0];
+  while (list.length < count) {
+    const left = count - list.length;
+    const isDue = list.length % (PIECES_A_PICTURE + 1) === PIECES_A_PICTURE || left <= pictures.length - picture;
+    const insert = pictures[picture];
+    if (insert !== undefined && isDue && list.length > 0) {
+      list.push({ kind: 'picture', place: insert });
+      picture += 1;
+    } else {
+      list.push({ kind: 'clip', place: clips[clip % clips.length] ?? '' });
+      clip += 1;
+    }
+  }
+  return list;
+}
+
+/** How long each clip is; also tells at once which one cannot be read. @throws {UndecodableMediaError} */
+async function durations({ media, request }: PlanningContext, size: FilmSize): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const place of request.clips) {
+    const clip = await readClip(media, place, { ...size, fps: request.fps, startSeconds: 0, maxFrames: 1 });
+    const frames = framesOf(place, clip);
+    await frames.next();
+    await frames.return();
+    found.set(place, clip.durationSeconds);
+  }
+  return found;
+}
+
+export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
+  const { request, media, random, sizeFor } = context;
+  const { reading, seconds, fps, clips, inserts, track } = request;
+  const size = sizeFor();
+  const lengths = await durations(context, size);
+  const look = lookOf(reading.picture.scenery, reading.picture.colours);
+  const pace = PACES[reading.cutting];
+  const least = clips.length + inserts.length;
+  const count = Math.max(1, Math.min(Math.floor(seconds * 2), Math.max(least, Math.round(seconds / pace.seconds))));
+  // Cuts keep the beat, on whole frames.
+  const beat = seconds / count;
+  const used = new Map<string, number>();
+  const shots: Shot[] = [];
+  for (const [index, piece] of pieces(clips, inserts, count).entries()) {
+    const from = Math.round(index * beat * fps) / fps;
+    const to = index === count - 1 ? seconds : Math.round((index + 1) * beat * fps) / fps;
+    const dissolveSeconds = index === 0 ? 0 : Math.min(pace.dissolveSeconds, beat * 0.5);
+    const shown = to - from + pace.dissolveSeconds;
+    if (piece.kind === 'picture') {
+      const picture = await readPicture(media, piece.place);
+      const move = random.fork(piece.place).pick(INSERT_MOVES);
+      const stage = stageWorld(reading.picture, {
+        size,
+        framing: { name: 'look', size: 1, horizon: 0 },
+        light: undefined,
+        random,
+      });
+      shots.push({
+        from,
+        to,
+        dissolveSeconds,
+        async open() {
+          const painter = await openPicture(
+            {
+              picture,
+              reading,
+              move,
+              seconds: shown,
+              random: random.fork(piece.place),
+              hasLightSweep: false,
+              palettes: [stage.palettes[0], stage.palettes[0], stage.palettes[0]],
+              strength: 0.8,
+            },
+            size,
+          );
+          return {
+            async paint(frame, time) {
+              await painter.paint(frame, time);
+              grade(frame, look);
+            },
+          };
+        },
+      });
+      continue;
+    }
+    const length = lengths.get(piece.place) ?? 0;
+    const before = used.get(piece.place) ?? 0;
+    // Where less than half a piece is left the clip begins again.
+    const startSeconds = length > 0 && before > length - shown / 2 ? 0 : before;
+    used.set(piece.place, startSeconds + (to - from));
+    const plan = { place: piece.place, startSeconds, maxFrames: Math.ceil(shown * fps) + 2, look };
+    shots.push({ from, to, dissolveSeconds, open: () => openClipShot(media, plan, size, fps) });
+  }
+  const sound: TrackPlan | undefined =
+    track === undefined ? undefined : { kind: 'given', seconds, sound: await readSound(media, track, seconds + 1) };
+  const { quotations } = reading.picture;
+  const framing = { name: 'titles', size: 1, horizon: 0 };
+  const titles =
+    quotations.length === 0
+      ? []
+      : titleOverlays(
+          quotations,
+          stageWorld(reading.picture, { size, framing, light: undefined, random }).stage,
+          size,
+          seconds,
+        );
+  return {
+    film: {
+      size,
+      fps,
+      frames: frameCount(request),
+      shots,
+      overlays: [...titles, ...(request.hasWatermark ? [watermarkOverlay(size)] : [])],
+    },
+    sound,
+    isDraft: request.isDraft,
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * From the words of a prompt to a list of edits, in the order in which they are said. Known words and phrases only: what
+ * is not understood changes nothing, and a prompt in which nothing is understood gets a careful improvement.
+ */
+import { hex } from '../colour.ts';
+import { STYLES } from '../lexicon.ts';
+import type { Thing } from '../lexicon.ts';
+import { COLOURS } from '../lexicon-qualities.ts';
+import { readPrompt } from '../prompt-reading.ts';
+import type { PromptReading } from '../prompt-reading.ts';
+import { SUBJECTS } from '../subjects.ts';
+import { FRAMING_RULES, SCENE_RULES, TONE_RULES } from './plan-rules.ts';
+import type { Edit, Rule } from './plan-rules.ts';
+
+/** What a prompt asks for. */
+export interface EditPlan {
+  /** Crops, turns and extensions, in order; then everything else, in order. */
+  readonly framing: readonly Edit[];
+  readonly changes: readonly Edit[];
+  /** Texts in quotes, to be written on the picture; none where they name what is to be taken away. */
+  readonly lettering: readonly string[];
+  readonly letteringPlace: 'top' | 'middle' | 'bottom';
+  readonly reading: PromptReading;
+  /** Lower case, without quotations. */
+  readonly words: string;
+}
+
+const COLOUR_NAMES = [...COLOURS.keys()].toSorted((first, second) => second.length - first.length).join('|');
+const RECOLOURING = new RegExp(
+  '\\b(?:make|turn|paint|colou?r|change|recolou?r|dye|tint|give)\\b' +
+    `(?:\\s+(?:the|a|an|its|her|his|their|my))?(?:\\s+colou?rs?\\s+of)?([a-z\\s'-]{0,48}?)\\s+` +
+    `(?:(?:to|into|in|be|look|a|an|more|all|the|of|colou?r|shade|bright|dark|deep|light|pale|vivid)\\s+){0,4}(${COLOUR_NAMES})\\b`,
+  'g',
+);
+const DONT = /\b(not|don't|dont|never|without|keep|keeping|instead of|no)\s+(\w+\s+){0,2}$/;
+const REMOVAL = /\b(remove|erase|delete|get rid of|take away|cut out|take out|clean up|eliminate)\b/;
+
+interface Found {
+  readonly edit: Edit;
+  readonly from: number;
+  readonly to: number;
+}
+
+function findAll(words: string, rules: readonly Rule[]): Found[] {
+  return rules.flatMap(({ pattern, edit }) =>
+    [...words.matchAll(pattern)]
+      .filter((match) => !DONT.test(words.slice(0, match.index)))
+      .map((match) => ({ edit: edit(match), from: match.index, to: match.index + match[0].length })),
+  );
+}
+
+/** `make the red car blue`, `the sky purple`: what is meant, and the colour that it gets. */
+function findRecolourings(words: string): Found[] {
+  return [...words.matchAll(RECOLOURING)].flatMap((match) => {
+    const [whole, named = '', name = ''] = match;
+    const code = COLOURS.get(name);
+    // `black and white` and `golden hour` are no colours of a thing.
+    const after = words.slice(match.index + whole.length);
+    if (code === undefined || /^\s*(and white\b|hour|light)/.test(after)) return [];
+    const source = named.split(/\s+/).find((word) => COLOURS.has(word));
+    const edit: Edit = {
+      kind: 'recolour',
+      target: named.trim(),
+      colour: hex(code),
+      ...(source === undefined ? {} : { from: hex(COLOURS.get(source) ?? '#000000') }),
+    };
+    return [{ edit, from: match.index, to: match.index + whole.length }];
+  });
+}
+
+/** Things that can be drawn into a picture although they are no objects that stand somewhere. */
+const DRAWABLE = new Set<Thing>([
+  'sun',
+  'moon',
+  'crescent',
+  'planet',
+  'tree',
+  'pine',
+  'palm',
+  'blossom',
+  'cactus',
+  'flower',
+]);
+
+/** `add a boat and two birds`: only where something of it can be drawn. */
+function findAdditions(words: string): Found[] {
+  return [...words.matchAll(/\b(?:add|include|insert|draw|paint in|put in)\b([^.;]*)/g)].flatMap((match) => {
+    const { mentions } = readPrompt(match[1] ?? '');
+    const isDrawable = mentions.some(({ thing }) => SUBJECTS[thing] !== undefined || DRAWABLE.has(thing));
+    if (!isDrawable || DONT.test(words.slice(0, match.index))) return [];
+    return [{ edit: { kind: 'add', words: match[1] ?? '' }, from: match.index, to: match.index + 3 }];
+  });
+}
+
+/** Not a style here: these words say something about light and size where a picture is given. */
+const NO_STYLE = new Set([
+  'soft',
+  'flat',
+  'simple',
+  'film',
+  'faded',
+  'glowing',
+  'painting',
+  'drawing',
+  'vintage',
+  'sepia',
+]);
+const SAID_OTHERWISE = new Set([
+  'black-and-white',
+  'monochrome',
+  'grayscale',
+  'greyscale',
+  'retro',
+  'nostalgic',
+  'antique',
+]);
+
+function findStyles(words: string): Found[] {
+  const found: Found[] = [];
+  for (const [word, style] of STYLES) {
+    if (NO_STYLE.has(word) || SAID_OTHERWISE.has(word)) continue;
+    const pattern = new RegExp(`\\b${word.replaceAll('-', '[ -]')}(?:s|ed|y)?\\b`, 'g');
+    for (const match of words.matchAll(pattern)) {
+      if (DONT.test(words.slice(0, match.index))) continue;
+      found.push({ edit: { kind: 'style', style }, from: match.index, to: match.index + match[0].length });
+    }
+  }
+  return found;
+}
+
+/** One edit of a kind and name each, in their order; of two that overlap, the longer phrase. */
+function inOrder(found: readonly Found[]): Edit[] {
+  const kept: Found[] = [];
+  for (const candidate of found.toSorted((one, other) => other.to - other.from - (one.to - one.from))) {
+    const overlaps = kept.some(({ from, to }) => candidate.from < to && from < candidate.to);
+    const isTwin = kept.some(({ edit }) => JSON.stringify(edit) === JSON.stringify(candidate.edit));
+    if (!overlaps && !isTwin) kept.push(candidate);
+  }
+  return kept.toSorted((one, other) => one.from - other.from).map(({ edit }) => edit);
+}
+
+function letteringPlace(words: string): 'top' | 'middle' | 'bottom' {
+  if (/\b(bottom|below|caption|foot|subtitle)\b/.test(words)) return 'bottom';
+  return /\b(middle|centre|center|across|centred|centered)\b/.test(words) ? 'middle' : 'top';
+}
+
+/** Reads what a prompt asks for. */
+export function planEdits(prompt: string): EditPlan {
+  const reading = readPrompt(prompt);
+  const words = reading.scenery.toLowerCase().replace(/[’]/g, "'");
+  const framing = inOrder(findAll(words, FRAMING_RULES));
+  const changes = inOrder([
+    ...findAll(words, SCENE_RULES),
+    ...findAll(words, TONE_RULES),
+    ...findRecolourings(words),
+    ...findAdditions(words),
+    ...findStyles(words),
+  ]);
+  return {
+    framing,
+    changes,
+    lettering: REMOVAL.test(words) && /\b(text|letter|word|caption|watermark)/.test(words) ? [] : reading.quotations,
+    letteringPlace: letteringPlace(words),
+    reading,
+    words,
+  };
+}

@@ -1,0 +1,311 @@
+/**
+ * One picture out of several: a collage, side by side, one blended into the other, the colours of one on the other, the
+ * subject of one in the other. Which, the prompt says.
+ */
+import { createCanvas } from '@napi-rs/canvas';
+import type { Canvas } from '@napi-rs/canvas';
+import { css, fromLab, hex, mix, toLab } from '../colour.ts';
+import type { Colour } from '../colour.ts';
+import type { Pixels } from '../finish/pixels.ts';
+import { changeColours } from '../picture/colour-cube.ts';
+import { coverCrop, cutOut } from '../picture/cut-out.ts';
+import { canvasOf, pixelsIn } from '../picture/given.ts';
+import { smoothStep } from '../picture/planes.ts';
+import { findSubject } from '../picture/subject-mask.ts';
+import type { PixelSize } from '../sizes.ts';
+
+export type Joining = 'collage' | 'beside' | 'stacked' | 'blend' | 'colours' | 'insert';
+
+const WORDS: readonly (readonly [Joining, RegExp])[] = [
+  ['stacked', /\b(stack(?:ed)?|one above the other|on top of each other|above and below|vertical diptych)\b/],
+  [
+    'beside',
+    /\b(side by side|diptych|triptych|before and after|next to each other|split screen|compare|comparison|half and half)\b/,
+  ],
+  ['collage', /\b(collage|grid|mosaic|mood ?board|scrapbook|contact sheet|montage|photo wall|album)\b/],
+  ['blend', /\b(blend|merge|double exposure|mix|fuse|combine|overlay|dissolve|cross-?fade|superimpose)\b/],
+  [
+    'colours',
+    /\b(style|palette|colou?rs|look|mood|tones?|grading|atmosphere|lighting) (?:of|from|like)\b|\bmatch\b|\bstyle transfer\b|\blike the (second|other|last)\b/,
+  ],
+  [
+    'insert',
+    /\b(put|place|insert|add|set|paste|drop|move|bring|sit|stand)\b.*\b(in|into|on|onto|to|with|beside|next to|before|inside)\b/,
+  ],
+];
+
+/** How several pictures are to be joined; a collage where the prompt does not say. */
+export function joiningOf(words: string): Joining {
+  return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? 'collage';
+}
+
+/** Whether the second picture comes first in what is asked for: `put the second into the first`. */
+function isTurnedRound(words: string): boolean {
+  const second = words.search(/\b(second|2nd|image 2|picture 2|photo 2|other|last)\b/);
+  const first = words.search(/\b(first|1st|image 1|picture 1|photo 1)\b/);
+  return second >= 0 && first > second;
+}
+
+function drawCovering(canvas: Canvas, picture: Canvas, x: number, y: number, width: number, height: number): void {
+  const context = canvas.getContext('2d');
+  const part = coverCrop(picture, width / height);
+  context.imageSmoothingQuality = 'high';
+  context.drawImage(picture, part.left, part.top, part.width, part.height, x, y, width, height);
+}
+
+/** Rows of pictures on paper; each row is as full as the others. */
+function collage(pictures: readonly Canvas[], size: PixelSize): Pixels {
+  const canvas = createCanvas(size.width, size.height);
+  const context = canvas.getContext('2d');
+  context.fillStyle = css(hex('#f7f4ee'));
+  context.fillRect(0, 0, size.width, size.height);
+  const gap = Math.round(Math.sqrt(size.width * size.height) * 0.014);
+  const shape = size.width / size.height;
+  const rows = Math.max(1, Math.min(pictures.length, Math.round(Math.sqrt(pictures.length / shape))));
+  const tall = (size.height - gap * (rows + 1)) / rows;
+  let next = 0;
+  for (let row = 0; row < rows; row++) {
+    const count = Math.ceil((pictures.length - next) / (rows - row));
+    const some = pictures.slice(next, next + count);
+    next += count;
+    // Wider pictures get more of their row.
+    const shares = some.map((picture) => Math.max(0.6, Math.min(1.7, picture.width / picture.height)));
+    const total = shares.reduce((sum, share) => sum + share, 0);
+    let x = gap;
+    for (const [index, picture] of some.entries()) {
+      const wide = (size.width - gap * (some.length + 1)) * ((shares[index] ?? 1) / total);
+      drawCovering(canvas, picture, x, gap + row * (tall + gap), wide, tall);
+      x += wide + gap;
+    }
+  }
+  return pixelsIn(canvas);
+}
+
+function beside(pictures: readonly Canvas[], size: PixelSize, isStacked: boolean): Pixels {
+  const canvas = createCanvas(size.width, size.height);
+  const context = canvas.getContext('2d');
+  context.fillStyle = css(hex('#f7f4ee'));
+  context.fillRect(0, 0, size.width, size.height);
+  const gap = Math.max(2, Math.round(Math.sqrt(size.width * size.height) * 0.008));
+  const many = pictures.length;
+  for (const [index, picture] of pictures.entries()) {
+    const wide = isStacked ? size.width : (size.width - gap * (many - 1)) / many;
+    const tall = isStacked ? (size.height - gap * (many - 1)) / many : size.height;
+    drawCovering(
+      canvas,
+      picture,
+      isStacked ? 0 : index * (wide + gap),
+      isStacked ? index * (tall + gap) : 0,
+      wide,
+      tall,
+    );
+  }
+  return pixelsIn(canvas);
+}
+
+function covering(picture: Canvas, size: PixelSize): Pixels {
+  const canvas = createCanvas(size.width, size.height);
+  drawCovering(canvas, picture, 0, 0, size.width, size.height);
+  return pixelsIn(canvas);
+}
+
+/** A double exposure: the second shows in the silhouette of the first, or where there is none, both run into each other. */
+function blend(pictures: readonly Canvas[], size: PixelSize): Pixels {
+  const [first, ...others] = pictures.map((picture) => covering(picture, size));
+  if (first === undefined) throw new RangeError('nothing to blend');
+  const subject = findSubject(first);
+  let result = first;
+  for (const [step, other] of others.entries()) {
+    const isSilhouette = subject.clarity > 0.15 && step === 0;
+    const data = Uint8ClampedArray.from(result.data);
+    for (let index = 0; index < size.width * size.height; index++) {
+      const x = (index % size.width) / size.width;
+      const inside = subject.mask.values[index] ?? 0;
+      const part = (step + 1) / pictures.length;
+      const share = isSilhouette ? 0.84 - inside * 0.42 : 0.18 + 0.64 * smoothStep(part - 0.34, part + 0.34, x);
+      for (let channel = 0; channel < 3; channel++) {
+        const place = index * 4 + channel;
+        const [one, two] = [data[place] ?? 0, other.data[place] ?? 0];
+        const plain = one * (1 - share) + two * share;
+        // Some of what is light in either shines through, as on film that was exposed twice.
+        const screen = 255 - ((255 - one * 0.8) * (255 - two * 0.8)) / 255;
+        data[place] = 118 + (plain * 0.72 + screen * 0.28 - 118) * 1.12;
+      }
+    }
+    result = { ...size, data };
+  }
+  return result;
+}
+
+const ZONES = 6;
+
+interface ZoneStatistics {
+  readonly greenRed: number;
+  readonly blueYellow: number;
+  readonly chroma: number;
+  readonly weight: number;
+}
+
+interface ColourStatistics {
+  readonly zones: readonly ZoneStatistics[];
+  /** Lightness below which so many hundredths of the pixels are. */
+  readonly levels: readonly number[];
+}
+
+function statisticsOf({ data }: Pixels): ColourStatistics {
+  const lights: number[] = [];
+  const sums = Array.from({ length: ZONES }, () => ({ greenRed: 0, blueYellow: 0, chroma: 0, weight: 1e-6 }));
+  const step = Math.max(1, Math.floor(data.length / 4 / 20_000));
+  for (let index = 0; index < data.length / 4; index += step) {
+    const [light, greenRed, blueYellow] = toLab([
+      data[index * 4] ?? 0,
+      data[index * 4 + 1] ?? 0,
+      data[index * 4 + 2] ?? 0,
+    ]);
+    lights.push(light);
+    for (const [zone, sum] of sums.entries()) {
+      const weight = Math.max(0, 1 - Math.abs(light * (ZONES - 1) - zone)) + 0.004;
+      sum.greenRed += greenRed * weight;
+      sum.blueYellow += blueYellow * weight;
+      sum.chroma += Math.hypot(greenRed, blueYellow) * weight;
+      sum.weight += weight;
+    }
+  }
+  lights.sort((one, other) => one - other);
+  return {
+    zones: sums.map(({ greenRed, blueYellow, chroma, weight }) => ({
+      greenRed: greenRed / weight,
+      blueYellow: blueYellow / weight,
+      chroma: chroma / weight,
+      weight: weight / lights.length,
+    })),
+    levels: Array.from({ length: 101 }, (_, part) => lights[Math.round((part / 100) * (lights.length - 1))] ?? 0),
+  };
+}
+
+/** The colours of one picture in the light and the tones of another. */
+export function inColoursOf(pixels: Pixels, other: Pixels, strength: number): void {
+  const [own, theirs] = [statisticsOf(pixels), statisticsOf(other)];
+  const zone = (statistics: ColourStatistics, light: number): ZoneStatistics => {
+    const place = Math.max(0, Math.min(ZONES - 1.001, light * (ZONES - 1)));
+    const [low, high] = [statistics.zones[Math.floor(place)], statistics.zones[Math.floor(place) + 1]];
+    const share = place - Math.floor(place);
+    const between = (one = 0, two = 0): number => one * (1 - share) + two * share;
+    return {
+      greenRed: between(low?.greenRed, high?.greenRed),
+      blueYellow: between(low?.blueYellow, high?.blueYellow),
+      chroma: between(low?.chroma, high?.chroma),
+      weight: between(low?.weight, high?.weight),
+    };
+  };
+  const relight = (light: number): number => {
+    const rank = own.levels.findIndex((level) => level >= light);
+    return theirs.levels[rank < 0 ? 100 : rank] ?? light;
+  };
+  changeColours(pixels, (colour): Colour => {
+    const [light, greenRed, blueYellow] = toLab(colour);
+    const goal = light + (relight(light) - light) * 0.6 * strength;
+    const [from, to] = [zone(own, light), zone(theirs, goal)];
+    const gain = Math.max(0.6, Math.min(1.7, (to.chroma + 0.02) / (from.chroma + 0.02)));
+    const moved: Colour = fromLab([
+      goal,
+      to.greenRed + (greenRed - from.greenRed) * gain,
+      to.blueYellow + (blueYellow - from.blueYellow) * gain,
+    ]);
+    return mix(colour, moved, strength);
+  });
+}
+
+/** The subject of the first in the second, in its light; framed where no subject stands out. */
+function insert(first: Canvas, second: Canvas, size: PixelSize): Pixels {
+  const ground = covering(second, size);
+  const canvas = canvasOf(ground);
+  const context = canvas.getContext('2d');
+  const source = pixelsIn(first);
+  const subject = findSubject(source);
+  const other = findSubject(ground);
+  const isLeftFree = other.clarity > 0.2 && (other.left + other.right) / 2 > 0.5;
+  const x = size.width * (other.clarity > 0.2 ? (isLeftFree ? 0.28 : 0.72) : 0.5);
+  context.imageSmoothingQuality = 'high';
+  if (subject.clarity < 0.16) {
+    const wide = size.width * 0.36;
+    const tall = (wide * first.height) / first.width;
+    context.shadowColor = 'rgba(0, 0, 0, 0.5)';
+    context.shadowBlur = wide * 0.06;
+    context.fillStyle = css(hex('#fbf8f0'));
+    context.fillRect(x - wide * 0.53, size.height * 0.5 - tall * 0.53, wide * 1.06, tall + wide * 0.06);
+    context.shadowBlur = 0;
+    context.drawImage(first, x - wide / 2, size.height * 0.5 - tall * 0.53 + wide * 0.03, wide, tall);
+    return pixelsIn(canvas);
+  }
+  inColoursOf(source, ground, 0.3);
+  const cut = cutOut(source, subject);
+  const scale = Math.min((size.height * 0.62) / cut.canvas.height, (size.width * 0.58) / cut.canvas.width);
+  const [wide, tall] = [cut.canvas.width * scale, cut.canvas.height * scale];
+  const foot = cut.isCutBelow ? size.height : size.height * 0.93;
+  if (!cut.isCutBelow) {
+    context.save();
+    context.translate(x, foot - tall * 0.02);
+    context.scale(1, 0.15);
+    const shadow = context.createRadialGradient(0, 0, wide * 0.1, 0, 0, wide * 0.56);
+    shadow.addColorStop(0, 'rgba(0, 0, 0, 0.5)');
+    shadow.addColorStop(1, 'rgba(0, 0, 0, 0)');
+    context.fillStyle = shadow;
+    context.fillRect(-wide, -wide, wide * 2, wide * 2);
+    context.restore();
+  }
+  context.drawImage(cut.canvas, x - wide / 2, foot - tall, wide, tall);
+  return pixelsIn(canvas);
+}
+
+/** Joins pictures to one of a size. */
+export function join(pictures: readonly Pixels[], joining: Joining, words: string, size: PixelSize): Pixels {
+  const canvases = pictures.map(canvasOf);
+  const [one, two] = isTurnedRound(words) ? [canvases[1], canvases[0]] : [canvases[0], canvases[1]];
+  if (one === undefined || two === undefined) throw new RangeError('two pictures at least');
+  switch (joining) {
+    case 'collage':
+      return collage(canvases, size);
+    case 'beside':
+    case 'stacked':
+      return beside(canvases, size, joining === 'stacked');
+    case 'blend':
+      return blend(canvases, size);
+    case 'insert':
+      return insert(one, two, size);
+    case 'colours': {
+      // `the colours of the second on the first`: what is named first gives, where both are named.
+      const [first, second] = [canvases[0] ?? one, canvases[1] ?? two];
+      const result = covering(first, size);
+      inColoursOf(result, pixelsIn(second), 0.92);
+      return result;
+    }
+  }
+}
+
+/** The shape that a joining takes by itself. */
+export function shapeOf(pictures: readonly PixelSize[], joining: Joining): PixelSize {
+  const [first = { width: 1, height: 1 }, second = first] = pictures;
+  const shapes = pictures.map(({ width, height }) => Math.max(0.6, Math.min(1.8, width / height)));
+  const sum = shapes.reduce((total, shape) => total + shape, 0);
+  switch (joining) {
+    case 'beside':
+      return { width: Math.min(3, sum) * 1000, height: 1000 };
+    case 'stacked':
+      return {
+        width: 1000,
+        height:
+          Math.min(
+            2.4,
+            shapes.reduce((total, shape) => total + 1 / shape, 0),
+          ) * 1000,
+      };
+    case 'collage':
+      return pictures.length === 2 ? { width: Math.min(2.4, sum) * 1000, height: 1000 } : { width: 4, height: 3 };
+    case 'insert':
+      return second;
+    case 'blend':
+    case 'colours':
+      return first;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The land around what a prompt names, and scenes for prompts that name nothing known: so that no picture is empty.
+ */
+import type { Excluded } from './absence.ts';
+import type { Thing } from './lexicon.ts';
+import type { Mention, PromptReading } from './prompt-reading.ts';
+import type { Random } from './random.ts';
+import { SUBJECTS } from './subjects.ts';
+import type { Habitat } from './subjects.ts';
+
+/** What is added where the prompt names a thing but no land around it. */
+const LAND_AROUND: Record<Habitat, readonly [readonly Thing[], ...(readonly Thing[])[]]> = {
+  meadow: [
+    ['hill', 'field'],
+    ['mountain', 'field'],
+    ['field', 'tree'],
+    ['hill', 'field', 'flower'],
+  ],
+  forest: [['forest'], ['forest', 'mountain']],
+  desert: [['desert']],
+  sea: [['sea'], ['sea', 'cloud']],
+  lake: [
+    ['lake', 'mountain', 'pine'],
+    ['lake', 'hill'],
+  ],
+  undersea: [['coral']],
+  space: [['galaxy', 'planet']],
+  snow: [
+    ['field', 'pine'],
+    ['mountain', 'pine'],
+  ],
+  road: [
+    ['road', 'hill'],
+    ['road', 'desert'],
+    ['road', 'city'],
+  ],
+  sky: [
+    ['mountain', 'cloud'],
+    ['hill', 'cloud'],
+  ],
+};
+
+/** Scenes for prompts of which no word is known. */
+const FREE_SCENES: readonly [readonly Thing[], ...(readonly Thing[])[]] = [
+  ['mountain', 'lake', 'pine'],
+  ['sea', 'boat', 'bird'],
+  ['hill', 'field', 'tree', 'bird'],
+  ['forest', 'mountain'],
+  ['desert', 'cactus', 'sun'],
+  ['city', 'lake'],
+  ['mountain', 'field', 'flower'],
+  ['sea', 'palm', 'cloud'],
+  ['lavender', 'hill', 'house'],
+  ['canyon', 'eagle'],
+  ['mountain', 'river', 'pine', 'cloud'],
+];
+
+/** What makes a scene by itself. */
+export const LANDS: readonly Thing[] = [
+  'mountain',
+  'volcano',
+  'hill',
+  'sea',
+  'lake',
+  'river',
+  'waterfall',
+  'beach',
+  'island',
+  'forest',
+  'desert',
+  'canyon',
+  'field',
+  'lavender',
+  'road',
+  'city',
+  'village',
+  'coral',
+  'galaxy',
+  'planet',
+];
+const GROWTH: readonly Thing[] = ['pine', 'tree', 'blossom', 'palm', 'cactus', 'flower', 'sunflower'];
+
+/** One of a list of which the prompt excludes nothing; of the whole list where it excludes something of each. */
+export function pickAllowed<Choice extends Excluded | readonly Excluded[]>(
+  list: readonly [Choice, ...Choice[]],
+  absent: ReadonlySet<Excluded>,
+  random: Random,
+): Choice {
+  const isAllowed = (choice: Excluded | readonly Excluded[]): boolean =>
+    typeof choice === 'string' ? !absent.has(choice) : choice.every((name) => !absent.has(name));
+  const [first, ...others] = list.filter(isAllowed);
+  // One draw whatever is excluded: what else chance decides stays as it is.
+  return random.pick(first === undefined ? list : [first, ...others]);
+}
+
+/** Whether any of some things is named. */
+export function hasAny(mentions: ReadonlyMap<Thing, unknown>, things: readonly Thing[]): boolean {
+  return things.some((thing) => mentions.has(thing));
+}
+
+/** Adds land where the prompt names none, so that no picture is empty. */
+export function withLand(reading: PromptReading, random: Random): ReadonlyMap<Thing, Mention> {
+  const { absent } = reading;
+  const mentions = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
+  const add = (things: readonly Thing[]): void => {
+    for (const thing of things) {
+      if (!mentions.has(thing) && !absent.has(thing))
+        mentions.set(thing, { thing, colour: undefined, count: thing === 'bird' ? 4 : 1, scale: 1 });
+    }
+  };
+  if (hasAny(mentions, LANDS)) {
+    // A lone range of mountains stands behind something.
+    const isBare =
+      ['mountain', 'volcano', 'galaxy', 'planet', 'city'].some((thing) => mentions.has(thing as Thing)) &&
+      mentions.size === 1;
+    if (isBare && mentions.has('mountain'))
+      add(pickAllowed<readonly Thing[]>([['lake', 'pine'], ['field', 'pine'], ['forest']], absent, random));
+    return mentions;
+  }
+  const first = reading.mentions.find(({ thing }) => SUBJECTS[thing] !== undefined);
+  const habitat = first === undefined ? undefined : SUBJECTS[first.thing]?.habitat;
+  if (habitat !== undefined)
+    add(
+      pickAllowed(LAND_AROUND[reading.season === 'winter' && habitat === 'meadow' ? 'snow' : habitat], absent, random),
+    );
+  else if (hasAny(mentions, ['palm'])) add(['sea', 'beach']);
+  else if (hasAny(mentions, ['cactus'])) add(['desert']);
+  else if (hasAny(mentions, GROWTH))
+    add(
+      pickAllowed<readonly Thing[]>(
+        [
+          ['hill', 'field'],
+          ['mountain', 'field'],
+        ],
+        absent,
+        random,
+      ),
+    );
+  else if (hasAny(mentions, ['star', 'comet', 'aurora', 'moon', 'crescent', 'firework']))
+    add(pickAllowed<readonly Thing[]>([['mountain', 'lake', 'pine'], ['hill', 'pine'], ['sea']], absent, random));
+  else add(pickAllowed(FREE_SCENES, absent, random));
+  return mentions;
+}

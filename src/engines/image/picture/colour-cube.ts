@@ -1,0 +1,82 @@
+/**
+ * Changes the colours of a picture by a function of the colour: worked out for a grid of colours and read off between
+ * its points, so that a costly function costs the same for a picture of any size.
+ */
+import type { Colour } from '../colour.ts';
+import type { Pixels } from '../finish/pixels.ts';
+import type { Plane } from './planes.ts';
+
+/** Points of the grid along each channel. */
+const GRID = 25;
+const STEP = 255 / (GRID - 1);
+
+function gridOf(change: (colour: Colour) => Colour): Float32Array {
+  const grid = new Float32Array(GRID ** 3 * 3);
+  let place = 0;
+  for (let red = 0; red < GRID; red++) {
+    for (let green = 0; green < GRID; green++) {
+      for (let blue = 0; blue < GRID; blue++) {
+        grid.set(change([red * STEP, green * STEP, blue * STEP]), place);
+        place += 3;
+      }
+    }
+  }
+  return grid;
+}
+
+/**
+ * Changes every colour of a picture, in place.
+ *
+ * @param mask how far each pixel goes, 0 to 1, in the size of the picture; all the way where there is none.
+ */
+export function changeColours(pixels: Pixels, change: (colour: Colour) => Colour, mask?: Plane): void {
+  const grid = gridOf(change);
+  const { data } = pixels;
+  for (let place = 0, index = 0; place < data.length; place += 4, index++) {
+    const share = mask === undefined ? 1 : (mask.values[index] ?? 0);
+    if (share <= 0.002) continue;
+    const red = (data[place] ?? 0) / STEP;
+    const green = (data[place + 1] ?? 0) / STEP;
+    const blue = (data[place + 2] ?? 0) / STEP;
+    const [lowRed, lowGreen, lowBlue] = [
+      Math.min(GRID - 2, red | 0),
+      Math.min(GRID - 2, green | 0),
+      Math.min(GRID - 2, blue | 0),
+    ];
+    const [partRed, partGreen, partBlue] = [red - lowRed, green - lowGreen, blue - lowBlue];
+    const near = ((lowRed * GRID + lowGreen) * GRID + lowBlue) * 3;
+    for (let channel = 0; channel < 3; channel++) {
+      const from = near + channel;
+      const value = mixAlong(grid, from, partRed, partGreen, partBlue);
+      const old = data[place + channel] ?? 0;
+      data[place + channel] = old + (value - old) * share;
+    }
+  }
+}
+
+const NEXT_GREEN = GRID * 3;
+const NEXT_RED = GRID * GRID * 3;
+
+function mixAlong(grid: Float32Array, from: number, red: number, green: number, blue: number): number {
+  const near = between(grid, from, blue) * (1 - green) + between(grid, from + NEXT_GREEN, blue) * green;
+  const behind = from + NEXT_RED;
+  const far = between(grid, behind, blue) * (1 - green) + between(grid, behind + NEXT_GREEN, blue) * green;
+  return near * (1 - red) + far * red;
+}
+
+function between(grid: Float32Array, place: number, share: number): number {
+  return (grid[place] ?? 0) * (1 - share) + (grid[place + 3] ?? 0) * share;
+}
+
+/** The colours of a whole picture in another, by shares: 0 is the first, 1 the second. Both of one size; the first changes. */
+export function blendInto(pixels: Pixels, other: Pixels, share: (index: number) => number): void {
+  const { data } = pixels;
+  for (let place = 0, index = 0; place < data.length; place += 4, index++) {
+    const part = share(index);
+    if (part <= 0) continue;
+    for (let channel = 0; channel < 3; channel++) {
+      const old = data[place + channel] ?? 0;
+      data[place + channel] = old + ((other.data[place + channel] ?? 0) - old) * part;
+    }
+  }
+}

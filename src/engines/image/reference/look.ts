@@ -1,0 +1,85 @@
+/**
+ * A scene in the colours, the light and the layout of a reference picture: what the prompt says itself goes before.
+ */
+import { adjust, hex, lightness, mix, tint, toLab } from '../colour.ts';
+import type { Colour } from '../colour.ts';
+import type { Composition } from '../composition.ts';
+import type { TimeOfDay } from '../lexicon.ts';
+import type { Palette } from '../palette.ts';
+import type { PictureFacts } from '../picture/facts.ts';
+import type { PromptReading } from '../prompt-reading.ts';
+import type { Stage } from '../stage.ts';
+
+/** Lightness below which a picture is one of the night, or of the hour before it. */
+const NIGHT_LIGHT = 0.33;
+const DUSK_LIGHT = 0.42;
+/** Warmth of the sky by the horizon from which it is an evening's. */
+const EVENING_WARMTH = 0.045;
+const CLEAR_HORIZON = 0.2;
+
+function hourOf({ light, above }: PictureFacts): TimeOfDay {
+  if (light < NIGHT_LIGHT) return 'night';
+  if (light < DUSK_LIGHT) return 'dusk';
+  const [, greenRed, blueYellow] = toLab(above[3]);
+  if (blueYellow + greenRed * 0.5 > EVENING_WARMTH) return light > 0.66 ? 'afternoon' : 'sunset';
+  return light > 0.7 ? 'noon' : 'morning';
+}
+
+/** The reading with the hour of the reference where it names none. */
+export function atItsHour(reading: PromptReading, facts: PictureFacts): PromptReading {
+  return reading.time === undefined ? { ...reading, time: hourOf(facts) } : reading;
+}
+
+/** The composition with the horizon of the reference, where that has a clear one. */
+export function laidOutAs(composition: Composition, { horizon }: PictureFacts): Composition {
+  if (horizon.clarity < CLEAR_HORIZON || composition.setting === 'space') return composition;
+  return { ...composition, horizon: Math.max(0.42, Math.min(0.68, horizon.place)) };
+}
+
+/** The stage with its light where the reference is brightest. */
+export function litAs(stage: Stage, { brightest }: PictureFacts): Stage {
+  const { light, width, horizon } = stage;
+  const y = Math.max(horizon * 0.12, Math.min(horizon * 0.9, brightest.y * stage.height));
+  return { ...stage, light: { ...light, x: width * Math.max(0.08, Math.min(0.92, brightest.x)), y } };
+}
+
+/** The palette drawn towards the colours of the reference; its sky is the reference's, unless the prompt names colours. */
+export function colouredAs(palette: Palette, facts: PictureFacts, reading: PromptReading): Palette {
+  const hasOwnSky =
+    reading.colours.length > 0 || reading.mentions.some(({ thing, colour }) => thing === 'sky' && colour);
+  const nearest = (colour: Colour): Colour => {
+    const lab = toLab(colour);
+    const distance = (other: Colour): number => {
+      const [light, greenRed, blueYellow] = toLab(other);
+      return Math.abs(light - lab[0]) + 1.6 * Math.hypot(greenRed - lab[1], blueYellow - lab[2]);
+    };
+    const colours = facts.palette.map((leading) => leading.colour);
+    return colours.reduce((best, other) => (distance(other) < distance(best) ? other : best));
+  };
+  const drawn = (colour: Colour, share: number): Colour => {
+    const near = nearest(colour);
+    return adjust(tint(colour, near, share), (lightness(near) - lightness(colour)) * 0.25);
+  };
+  const [zenith, high, low, bottom] = palette.sky;
+  const skyOf = (colour: Colour, given: Colour): Colour => (hasOwnSky ? colour : mix(colour, given, 0.86));
+  const sky = [
+    skyOf(zenith, facts.above[0]),
+    skyOf(high, facts.above[1]),
+    skyOf(low, facts.above[2]),
+    skyOf(bottom, facts.above[3]),
+  ] as const;
+  return {
+    ...palette,
+    sky,
+    sun: mix(palette.sun, mix(facts.brightest.colour, hex('#ffffff'), 0.4), 0.5),
+    haze: mix(sky[3], sky[2], 0.35),
+    land: drawn(palette.land, 0.7),
+    foliage: drawn(palette.foliage, 0.55),
+    grass: mix(drawn(palette.grass, 0.6), facts.below, 0.3),
+    rock: drawn(palette.rock, 0.75),
+    sand: mix(drawn(palette.sand, 0.6), facts.below, 0.3),
+    snow: drawn(palette.snow, 0.35),
+    water: mix(drawn(palette.water, 0.65), sky[1], 0.3),
+    rim: mix(palette.rim, mix(facts.brightest.colour, hex('#ffffff'), 0.2), 0.6),
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * What becomes of the reference pictures of a scene: in which form they are seen in it, by the words of the prompt, by
+ * how many there are, and by whether a picture has one clear subject.
+ */
+import type { Canvas } from '@napi-rs/canvas';
+import { css } from '../colour.ts';
+import type { Composition } from '../composition.ts';
+import type { Pixels } from '../finish/pixels.ts';
+import { coverCrop, cutOut } from '../picture/cut-out.ts';
+import type { CutOut } from '../picture/cut-out.ts';
+import { factsOf } from '../picture/facts.ts';
+import type { PictureFacts } from '../picture/facts.ts';
+import { canvasOf } from '../picture/given.ts';
+import { findSubject } from '../picture/subject-mask.ts';
+import type { Stage } from '../stage.ts';
+import { drawBillboard, drawCutOut, drawEasel, drawOnWall, drawPrints } from './props.ts';
+
+/** Read once for all pictures of a task. */
+export interface References {
+  /** Of the first picture: it gives the colours, the light and the layout. */
+  readonly facts: PictureFacts;
+  readonly pictures: readonly [Canvas, ...Canvas[]];
+  readonly subject: CutOut | undefined;
+}
+
+type Form = 'backdrop' | 'billboard' | 'easel' | 'prints' | 'wall' | 'cut-out';
+
+/** From which clarity a subject can be cut out without tearing it. */
+const CLEAR_SUBJECT = 0.3;
+
+const WORDS: readonly (readonly [Form, RegExp])[] = [
+  ['backdrop', /\b(backdrop|background|behind|distance|view of)\b/i],
+  ['billboard', /\b(billboard|screen|poster|advert\w*|sign|hoarding)\b/i],
+  ['prints', /\b(prints?|polaroids?|photos?|photographs?|snapshots?|memories|pictures|collage)\b/i],
+  ['easel', /\b(easel|painting|painted|canvas|framed?|gallery|exhibition|portrait of)\b/i],
+];
+
+/** Looks at the references; undefined where there is none. */
+export function readReferences(pictures: readonly Pixels[]): References | undefined {
+  const [first, ...others] = pictures;
+  if (first === undefined) return undefined;
+  const subject = others.length > 0 ? undefined : findSubject(first);
+  return {
+    facts: factsOf(first),
+    pictures: [canvasOf(first), ...others.map(canvasOf)],
+    subject: subject !== undefined && subject.clarity >= CLEAR_SUBJECT ? cutOut(first, subject) : undefined,
+  };
+}
+
+function formOf(references: References, composition: Composition, scenery: string): Form {
+  const named = WORDS.find(([, words]) => words.test(scenery))?.[0];
+  const isIndoors = ['room', 'table', 'portrait'].includes(composition.setting);
+  if (isIndoors) return named === 'backdrop' || named === undefined || named === 'prints' ? 'wall' : named;
+  if (references.pictures.length > 1) return 'prints';
+  if (named !== undefined) return named;
+  if (references.subject !== undefined) return 'cut-out';
+  return composition.ground === 'street' || composition.mentions.has('city') ? 'billboard' : 'easel';
+}
+
+/** The picture as the far part of the scene; undefined where it is seen in another form. */
+export function backdropOf(
+  references: References,
+  composition: Composition,
+  scenery: string,
+): ((stage: Stage) => void) | undefined {
+  if (formOf(references, composition, scenery) !== 'backdrop') return undefined;
+  const [picture] = references.pictures;
+  return ({ context, width, horizon, palette }) => {
+    const tall = horizon + 8;
+    const { left, top, width: across, height: down } = coverCrop(picture, width / tall);
+    context.drawImage(picture, left, top, across, down, 0, 0, width, tall);
+    const haze = context.createLinearGradient(0, horizon * 0.72, 0, tall);
+    haze.addColorStop(0, css(palette.haze, 0));
+    haze.addColorStop(1, css(palette.haze, 0.55));
+    context.fillStyle = haze;
+    context.fillRect(0, horizon * 0.72, width, tall - horizon * 0.72);
+  };
+}
+
+/** Puts the references into a painted scene. */
+export function drawReferences(stage: Stage, references: References, composition: Composition, scenery: string): void {
+  const { width, height, random } = stage;
+  const [picture] = references.pictures;
+  const chance = random.fork('references');
+  const tall = Math.min(height, width * 1.1);
+  const foot = { x: width * chance.pick([0.3, 0.7]), y: height * 0.955 };
+  switch (formOf(references, composition, scenery)) {
+    case 'backdrop':
+      return;
+    case 'billboard':
+      return drawBillboard(stage, picture, foot, tall * 0.62);
+    case 'easel':
+      return drawEasel(stage, picture, foot, tall * 0.6);
+    case 'wall':
+      for (const [index, canvas] of references.pictures.slice(0, 5).entries()) {
+        const share = (index + 0.5) / Math.min(5, references.pictures.length);
+        const x = references.pictures.length === 1 ? width * 0.3 : width * (0.08 + 0.84 * share);
+        drawOnWall(stage, canvas, { x, y: height * 0.24 }, tall * (references.pictures.length > 2 ? 0.17 : 0.26));
+      }
+      return;
+    case 'prints':
+      return drawPrints(stage, references.pictures);
+    case 'cut-out':
+      if (references.subject !== undefined) drawCutOut(stage, references.subject, foot, tall * 0.5);
+  }
+}

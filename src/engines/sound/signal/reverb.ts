@@ -1,0 +1,76 @@
+/**
+ * The room around a sound: eight delay lines that feed each other (a feedback delay network), with walls that swallow
+ * the heights. Block by block, so that a tail runs on for as long as it likes.
+ */
+
+/** What a room does to sound. */
+export interface Room {
+  /** For a sound to fall by 60 dB. */
+  readonly decaySeconds: number;
+  /** 0 stone to 1 curtains: how fast the heights go. */
+  readonly damping: number;
+  /** 0.3 a cupboard to 2 a valley. */
+  readonly size: number;
+  /** Before the first wall answers. */
+  readonly delaySeconds: number;
+}
+
+/** In milliseconds at size 1; no two share a factor that the ear would hear as a pitch. */
+const LINES_MS = [29.7, 37.1, 41.1, 43.7, 53.3, 59.9, 67.7, 73.1];
+
+export class Reverb {
+  readonly #lines: readonly Float32Array[];
+  readonly #gains: readonly number[];
+  readonly #walls = new Float32Array(LINES_MS.length);
+  readonly #places = new Int32Array(LINES_MS.length);
+  readonly #outputs = new Float32Array(LINES_MS.length);
+  readonly #before: Float32Array;
+  readonly #damping: number;
+  #beforeAt = 0;
+
+  constructor(sampleRate: number, { decaySeconds, damping, size, delaySeconds }: Room) {
+    this.#lines = LINES_MS.map((ms) => new Float32Array(Math.max(8, Math.round((ms / 1000) * size * sampleRate))));
+    this.#gains = this.#lines.map((line) => 10 ** ((-3 * line.length) / sampleRate / decaySeconds));
+    this.#before = new Float32Array(Math.max(1, Math.round(delaySeconds * sampleRate)));
+    this.#damping = damping * 0.85;
+  }
+
+  /**
+   * Adds the room's answer.
+   *
+   * @param send what goes into the room; one channel.
+   */
+  process(send: Float32Array, left: Float32Array, right: Float32Array): void {
+    const lines = this.#lines;
+    const outputs = this.#outputs;
+    const count = lines.length;
+    for (let index = 0; index < send.length; index++) {
+      const input = this.#before[this.#beforeAt] ?? 0;
+      this.#before[this.#beforeAt] = send[index] ?? 0;
+      this.#beforeAt = (this.#beforeAt + 1) % this.#before.length;
+      let sum = 0;
+      for (let line = 0; line < count; line++) {
+        const read = (lines[line]?.[this.#places[line] ?? 0] ?? 0) * (this.#gains[line] ?? 0);
+        const wall = read + ((this.#walls[line] ?? 0) - read) * this.#damping;
+        this.#walls[line] = wall;
+        outputs[line] = wall;
+        sum += wall;
+      }
+      // Householder: each line hears the mean of all with the sign turned, so that no energy is won or lost.
+      const mean = (sum * 2) / count;
+      let [l, r] = [0, 0];
+      for (let line = 0; line < count; line++) {
+        const output = outputs[line] ?? 0;
+        const buffer = lines[line];
+        if (buffer === undefined) continue;
+        const place = this.#places[line] ?? 0;
+        buffer[place] = output - mean + (line % 4 < 2 ? input : -input);
+        this.#places[line] = place + 1 === buffer.length ? 0 : place + 1;
+        if (line % 2 === 0) l += line % 4 === 0 ? output : -output;
+        else r += line % 4 === 1 ? output : -output;
+      }
+      left[index] = (left[index] ?? 0) + l * 0.5;
+      right[index] = (right[index] ?? 0) + r * 0.5;
+    }
+  }
+}

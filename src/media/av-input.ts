@@ -1,0 +1,184 @@
+/**
+ * Opens a film or sound with FFmpeg, within bounds: the containers and codecs that are taken are listed here, playlists
+ * are none of them, and FFmpeg is given an open file instead of the right to open any. Runs in media children only.
+ */
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import {
+  AVDISCARD_ALL,
+  AVMEDIA_TYPE_AUDIO,
+  AVMEDIA_TYPE_VIDEO,
+  AVSEEK_FLAG_BACKWARD,
+  AV_DISPOSITION_ATTACHED_PIC,
+  AV_LOG_QUIET,
+} from 'node-av/constants';
+import { Codec, CodecContext, Dictionary, FFmpegError, FormatContext, Frame, Log, Packet } from 'node-av/lib';
+import type { Stream } from 'node-av/lib';
+import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+
+/** FFmpeg's names of the containers in `src/files/media-types.ts`. */
+const CONTAINERS = 'mov,matroska,webm,mp3,wav,flac,ogg,aac';
+
+/** What those containers hold in practice; no codec of text, of pictures in pictures, or of one maker's camera. */
+const FILM_CODECS = 'h264 hevc libdav1d vp8 vp9 libvpx-vp9 mpeg4 mpeg2video mjpeg prores';
+const SOUND_CODECS = 'aac mp3 mp3float flac opus libopus vorbis libvorbis alac ac3 eac3 pcm_alaw pcm_mulaw';
+const PCM_CODECS = 'pcm_u8 pcm_s16le pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_s32be pcm_f32le pcm_f64le';
+const CODECS = [FILM_CODECS, SOUND_CODECS, PCM_CODECS].join(' ').split(' ');
+
+/** What FFmpeg measures a whole file's duration in. */
+const TICKS_PER_SECOND = 1_000_000;
+
+/** One track of an open file, decoded frame by frame. */
+export interface Track {
+  readonly stream: Stream;
+  /** Of the track where it tells, else of the file; undefined where neither tells. */
+  readonly durationSeconds: number | undefined;
+  /** Whether the file has a track of sound too. */
+  readonly hasSound: boolean;
+  /** The time stamp of the file's beginning. */
+  readonly startSeconds: number;
+  /** Frees nothing: each frame is valid until the next is asked for. */
+  frames(): AsyncGenerator<Frame>;
+  /** Goes to the last place at or before a time from which decoding can start; to the beginning where it cannot. */
+  seek(seconds: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the best track of a kind.
+ *
+ * @throws {UndecodableMediaError} there is none, or it is beyond bounds.
+ */
+export async function openTrack(path: string, kind: 'film' | 'sound'): Promise<Track> {
+  Log.setLevel(AV_LOG_QUIET);
+  const file = await open(path, 'r');
+  const container = new FormatContext();
+  try {
+    const stream = await findStream(container, file, path, kind);
+    const decoder = await openDecoder(stream);
+    for (const other of container.streams) if (other.index !== stream.index) other.discard = AVDISCARD_ALL;
+    return trackOf(container, file, stream, decoder);
+  } catch (error) {
+    await container.closeInput();
+    await file.close();
+    throw error;
+  }
+}
+
+async function findStream(
+  container: FormatContext,
+  file: FileHandle,
+  path: string,
+  kind: 'film' | 'sound',
+): Promise<Stream> {
+  const bounds = { format_whitelist: CONTAINERS, codec_whitelist: CODECS.join(','), max_streams: 16 };
+  // Only Windows has no such descriptors for a library with a C runtime of its own.
+  const [url, source] =
+    process.platform === 'win32'
+      ? [`file:${path}`, { protocol_whitelist: 'file' }]
+      : ['fd:', { fd: file.fd, protocol_whitelist: 'fd' }];
+  const opened = await container.openInput(url, null, Dictionary.fromObject({ ...bounds, ...source }));
+  if (opened < 0) throw new UndecodableMediaError(`not a ${kind} file that can be read`);
+  // Before anything is decoded: finding out more decodes, and cannot be given bounds (node-av 6.1.1 crashes on them).
+  for (const { codecpar } of container.streams) checkEdges(codecpar.width, codecpar.height);
+  const found = await container.findStreamInfo(null);
+  const index = container.findBestStream(kind === 'film' ? AVMEDIA_TYPE_VIDEO : AVMEDIA_TYPE_AUDIO);
+  const stream = container.streams[index];
+  if (found < 0 || index < 0 || stream === undefined) throw new UndecodableMediaError(`holds no ${kind}`);
+  if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) !== 0) throw new UndecodableMediaError(`holds no ${kind}`);
+  if (kind === 'film') checkFilmSize(stream.codecpar.width, stream.codecpar.height);
+  if (Number(container.duration) > MAX_SECONDS * TICKS_PER_SECOND) {
+    throw new UndecodableMediaError(`longer than ${MAX_SECONDS} s`);
+  }
+  return stream;
+}
+
+/** @throws {UndecodableMediaError} a frame has no pixels, or too many. */
+export function checkFilmSize(width: number, height: number): void {
+  if (width < 1 || height < 1) throw new UndecodableMediaError('holds no film');
+  checkEdges(width, height);
+}
+
+function checkEdges(width: number, height: number): void {
+  if (width > MAX_FILM_EDGE || height > MAX_FILM_EDGE) {
+    throw new UndecodableMediaError(`larger than ${MAX_FILM_EDGE} x ${MAX_FILM_EDGE} pixels`);
+  }
+}
+
+async function openDecoder(stream: Stream): Promise<CodecContext> {
+  const codec = Codec.findDecoder(stream.codecpar.codecId);
+  if (codec === null || !CODECS.includes(codec.name ?? '')) {
+    throw new UndecodableMediaError('compressed in a way that is not supported');
+  }
+  const decoder = new CodecContext();
+  decoder.allocContext3(codec);
+  stream.codecpar.toContext(decoder);
+  // Needed for the samples that a file says are padding to be left out.
+  decoder.pktTimebase = stream.timeBase;
+  decoder.threadCount = 1;
+  const bounds = Dictionary.fromObject({ max_pixels: MAX_FILM_EDGE ** 2 });
+  if ((await decoder.open2(codec, bounds)) < 0) throw new UndecodableMediaError('damaged: its decoder does not start');
+  return decoder;
+}
+
+function trackOf(container: FormatContext, file: FileHandle, stream: Stream, decoder: CodecContext): Track {
+  const ownSeconds = Number(stream.duration) * stream.timeBase.toDouble();
+  const fileSeconds = Number(container.duration) / TICKS_PER_SECOND;
+  // Where the file does not tell, FFmpeg says minus 292,000 years.
+  const startSeconds = Number(container.startTime) / TICKS_PER_SECOND;
+  return {
+    stream,
+    durationSeconds: [ownSeconds, fileSeconds].find((seconds) => seconds > 0),
+    hasSound: container.findBestStream(AVMEDIA_TYPE_AUDIO) >= 0,
+    startSeconds: startSeconds > -MAX_SECONDS ? startSeconds : 0,
+    frames: () => decodedFrames(container, stream, decoder),
+    async seek(seconds) {
+      const target = BigInt(Math.floor(seconds / stream.timeBase.toDouble()));
+      const sought = await container.seekFrame(stream.index, target, AVSEEK_FLAG_BACKWARD);
+      if (sought < 0) await container.seekFrame(stream.index, 0n, AVSEEK_FLAG_BACKWARD);
+      decoder.flushBuffers();
+    },
+    async close() {
+      decoder.freeContext();
+      await container.closeInput();
+      await file.close();
+    },
+  };
+}
+
+/** Damaged packets are passed over, as players do; a file of which nothing decodes brings no frame. */
+async function* decodedFrames(
+  container: FormatContext,
+  stream: Stream,
+  decoder: CodecContext,
+): AsyncGenerator<Frame, void> {
+  const packet = new Packet();
+  packet.alloc();
+  const frame = new Frame();
+  frame.alloc();
+  try {
+    for (let isOver = false; !isOver;) {
+      isOver = (await container.readFrame(packet)) < 0;
+      if (!isOver && packet.streamIndex !== stream.index) {
+        packet.unref();
+        continue;
+      }
+      await decoder.sendPacket(isOver ? null : packet);
+      packet.unref();
+      while ((await decoder.receiveFrame(frame)) >= 0) {
+        yield frame;
+        frame.unref();
+      }
+    }
+  } finally {
+    packet.free();
+    frame.free();
+  }
+}
+
+/** What FFmpeg said, where it said that something failed. */
+export function checked(result: number, what: string): number {
+  FFmpegError.throwIfError(result, what);
+  return result;
+}

@@ -1,0 +1,80 @@
+/**
+ * What every file that we encode has in common: a container, tracks whose encoders feed it, and not a byte that depends on
+ * when or where it was made. Runs in media children only.
+ */
+import { AVFMT_FLAG_BITEXACT, AVFMT_GLOBALHEADER, AV_CODEC_FLAG_BITEXACT } from 'node-av/constants';
+import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_LOG_QUIET } from 'node-av/constants';
+import type { FFEncoderCodec } from 'node-av/constants';
+import { Codec, CodecContext, Dictionary, FormatContext, Log, Packet } from 'node-av/lib';
+import type { Frame, Stream } from 'node-av/lib';
+import { checked } from './av-input.ts';
+
+/** One encoder and its track in the file. */
+export interface OutputTrack {
+  readonly encoder: CodecContext;
+  /** Encodes a frame and writes what comes out; `null` brings out what is still inside. The frame stays the caller's. */
+  encode(frame: Frame | null): Promise<void>;
+}
+
+export class AvOutput {
+  readonly #container = new FormatContext();
+  readonly #packet = new Packet();
+  readonly #path: string;
+
+  /** @param format FFmpeg's name of the container. */
+  constructor(format: string, path: string) {
+    Log.setLevel(AV_LOG_QUIET);
+    this.#path = path;
+    this.#packet.alloc();
+    checked(this.#container.allocOutputContext2(null, format, path), `a container ${format}`);
+    this.#container.setFlags(AVFMT_FLAG_BITEXACT);
+  }
+
+  /**
+   * Adds a track; all tracks before `begin`.
+   *
+   * @param configure sets what the encoder is to make: size, rate, formats, time base.
+   */
+  async addTrack(
+    encoderName: FFEncoderCodec,
+    options: Readonly<Record<string, string>>,
+    configure: (encoder: CodecContext, codec: Codec) => void,
+  ): Promise<OutputTrack> {
+    const codec = Codec.findEncoderByName(encoderName);
+    if (codec === null) throw new Error(`FFmpeg has no encoder ${encoderName}`);
+    const encoder = new CodecContext();
+    encoder.allocContext3(codec);
+    configure(encoder, codec);
+    encoder.setFlags(AV_CODEC_FLAG_BITEXACT);
+    if (this.#container.oformat?.hasFlags(AVFMT_GLOBALHEADER) === true) encoder.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+    checked(await encoder.open2(codec, Dictionary.fromObject({ ...options })), `opening ${encoderName}`);
+    const stream = this.#container.newStream(codec);
+    stream.timeBase = encoder.timeBase;
+    stream.avgFrameRate = encoder.framerate;
+    checked(stream.codecpar.fromContext(encoder), 'describing a track');
+    return { encoder, encode: (frame) => this.#encode(encoder, stream, frame) };
+  }
+
+  /** Creates the file. @param options of the container. */
+  async begin(options: Readonly<Record<string, string>>): Promise<void> {
+    checked(await this.#container.openOutput(), `creating ${this.#path}`);
+    checked(await this.#container.writeHeader(Dictionary.fromObject({ ...options })), 'beginning a file');
+  }
+
+  /** Completes the file; the tracks' encoders must be empty. */
+  async finish(): Promise<void> {
+    checked(await this.#container.writeTrailer(), 'ending a file');
+    await this.#container.closeOutput();
+  }
+
+  async #encode(encoder: CodecContext, stream: Stream, frame: Frame | null): Promise<void> {
+    checked(await encoder.sendFrame(frame), 'encoding');
+    while ((await encoder.receivePacket(this.#packet)) >= 0) {
+      this.#packet.streamIndex = stream.index;
+      // An encoder of constant frames leaves the duration out, and the last one would be lost.
+      if (this.#packet.duration === 0n && encoder.framerate.num > 0) this.#packet.duration = 1n;
+      this.#packet.rescaleTs(encoder.timeBase, stream.timeBase);
+      checked(await this.#container.interleavedWriteFrame(this.#packet), 'writing');
+    }
+  }
+}

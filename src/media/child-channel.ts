@@ -1,0 +1,96 @@
+/**
+ * A media child's side of its pipes: its work, its lifeline and its bound on memory. It ends by a signal to itself and
+ * never by leaving: leaving waits for the threads of a decoder, and a hostile file can keep those busy for ever.
+ */
+import { read, write, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { bytesHeader, packFacts, readMessage } from './messages.ts';
+import type { MediaMessage } from './messages.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+
+/** What the parent finds on standard error where the child ended itself for its use of memory. */
+export const OUT_OF_MEMORY = 'media child: out of memory';
+
+const STDERR = 2;
+/** Where a child's pipes are. Not standard input and output: Node makes those non-blocking when anything touches them. */
+const FROM_PARENT = 3;
+const TO_PARENT = 4;
+
+/** An allocation of a gigabyte takes longer than this to be touched. */
+const MEMORY_CHECK_MS = 100;
+
+const readFrom = promisify(read);
+const writeTo = promisify(write);
+
+/** What the work of a media child is given. */
+export interface ParentChannel {
+  /** The next message of the parent; the process ends where the parent has gone. */
+  next(bufferFor?: (length: number) => Buffer): Promise<MediaMessage>;
+  /** To be called when no message is expected any more: from then on the process ends as soon as the parent has gone. */
+  expectNothing(): void;
+  tell(facts: Readonly<Record<string, unknown>>): Promise<void>;
+  give(bytes: Buffer): Promise<void>;
+}
+
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+async function fillFromParent(target: Buffer): Promise<boolean> {
+  for (let filled = 0; filled < target.length;) {
+    // Blocks a thread of the thread pool, never the event loop. A reset is an end as well.
+    const { bytesRead } = await readFrom(FROM_PARENT, target, filled, target.length - filled, null).catch(() => ({
+      bytesRead: 0,
+    }));
+    if (bytesRead === 0) return false;
+    filled += bytesRead;
+  }
+  return true;
+}
+
+async function writeToParent(bytes: Buffer): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    const { bytesWritten } = await writeTo(TO_PARENT, bytes, written, bytes.length - written, null);
+    written += bytesWritten;
+  }
+}
+
+/**
+ * Does the one piece of work that the parent asks for in its first message, and waits to be ended. Problems with a
+ * stranger's file are told as such, other errors as errors.
+ */
+export async function serveParent(
+  work: (request: Readonly<Record<string, unknown>>, channel: ParentChannel) => Promise<void>,
+): Promise<void> {
+  let isWatching = false;
+  const channel: ParentChannel = {
+    expectNothing() {
+      if (!isWatching) void channel.next();
+      isWatching = true;
+    },
+    async next(bufferFor) {
+      const message = await readMessage(fillFromParent, bufferFor);
+      if (message !== undefined) return message;
+      endAtOnce();
+      return new Promise<never>(() => {});
+    },
+    tell: (facts) => writeToParent(packFacts(facts)),
+    async give(bytes) {
+      await writeToParent(bytesHeader(bytes.length));
+      await writeToParent(bytes);
+    },
+  };
+  const request = await channel.next();
+  if (request.kind !== 'facts') throw new TypeError('a media child is asked in facts');
+  const { maxMemoryMb } = request.facts;
+  setInterval(() => {
+    if (process.memoryUsage.rss() <= Number(maxMemoryMb) * 1024 ** 2) return;
+    writeSync(STDERR, OUT_OF_MEMORY);
+    endAtOnce();
+  }, MEMORY_CHECK_MS).unref();
+  await work(request.facts, channel).catch(async (error: unknown) => {
+    if (error instanceof UndecodableMediaError) await channel.tell({ problem: error.message });
+    else await channel.tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  });
+  channel.expectNothing();
+}

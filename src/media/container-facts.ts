@@ -1,0 +1,97 @@
+/**
+ * Duration and size of a stored film or sound, from its container's own tables: read in pieces from the object store, and
+ * never more than a bound, because every output passes here. Nothing is decoded.
+ */
+import type { Input } from 'mediabunny';
+import type { ObjectStore } from '../files/object-store.ts';
+import { mp3PaddingSeconds } from './mp3-padding.ts';
+
+/** What a container tells of itself. */
+export interface ContainerFacts {
+  /** To the millisecond; without what an MP3's encoder added. */
+  readonly durationSeconds?: number;
+  /** As a player shows it: upright, with square pixels. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Whether it holds sound and no film. */
+  readonly isSoundOnly: boolean;
+}
+
+/** A film whose tables lie at its end takes five reads; one without tables would take its whole length. */
+const MAX_READS = 64;
+const MAX_BYTES = 8 * 1024 * 1024;
+/** Sixteen files are archived at a time in a worker that may grow by 150 MB. */
+const CACHE_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads what a container says, as far as the bounds allow: a broken or boundless one brings no facts.
+ *
+ * @param beginning the file's first bytes, which are not read again.
+ * @throws {ObjectNotFoundError} or another error of the store.
+ */
+export async function containerFacts(
+  store: ObjectStore,
+  { key, sizeBytes, beginning }: { readonly key: string; readonly sizeBytes: number; readonly beginning: Buffer },
+): Promise<ContainerFacts> {
+  let [reads, bytes] = [0, 0];
+  let storeError: unknown;
+  const read = async (start: number, end: number): Promise<Buffer> => {
+    if (end <= beginning.length) return beginning.subarray(start, end);
+    reads += 1;
+    bytes += end - start;
+    if (reads > MAX_READS || bytes > MAX_BYTES) throw new RangeError('this container takes too much reading');
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of await store.read(key, { start, end: end - 1 })) chunks.push(chunk as Buffer);
+    } catch (error) {
+      storeError ??= error;
+      throw error;
+    }
+    return Buffer.concat(chunks);
+  };
+  const input = await openInput(read, sizeBytes);
+  try {
+    return await factsOf(input, beginning);
+  } catch {
+    if (storeError !== undefined) throw storeError;
+    return { isSoundOnly: false };
+  } finally {
+    input.dispose();
+  }
+}
+
+async function openInput(read: (start: number, end: number) => Promise<Buffer>, sizeBytes: number): Promise<Input> {
+  // Loaded when the first film or sound comes: a process that only ever sees pictures starts without it.
+  const { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } = await import('mediabunny');
+  return new Input({
+    // No playlists.
+    formats: [MP4, QTFF, WEBM, MATROSKA, MP3, WAVE, FLAC, OGG, ADTS],
+    source: new CustomSource({
+      getSize: () => sizeBytes,
+      read,
+      prefetchProfile: 'fileSystem',
+      maxCacheSize: CACHE_BYTES,
+      handleUnhandledError: () => {},
+    }),
+  });
+}
+
+async function factsOf(input: Input, beginning: Buffer): Promise<ContainerFacts> {
+  const film = await input.getPrimaryVideoTrack();
+  const sound = film === null ? await input.getPrimaryAudioTrack() : null;
+  // A film lasts as long as its pictures: the last block of its sound may be longer.
+  const tracks = film === null ? undefined : [film];
+  // What the header says comes first: only where it is silent is the file's end looked for. Not so for MP4, whose tables
+  // list every frame, and whose header counts what sound begins before them.
+  const isListed = film !== null && ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
+  const said = isListed ? null : await input.getDurationFromMetadata(tracks);
+  const told = said ?? (await input.computeDuration(tracks).catch(() => 0));
+  const seconds = told - mp3PaddingSeconds(beginning);
+  const durationSeconds = Math.round(seconds * 1000) / 1000;
+  const [width, height] = film === null ? [0, 0] : [await film.getDisplayWidth(), await film.getDisplayHeight()];
+  return {
+    isSoundOnly: film === null && sound !== null,
+    ...(Number.isFinite(durationSeconds) && durationSeconds > 0 ? { durationSeconds } : {}),
+    ...(width > 0 && height > 0 ? { width: Math.round(width), height: Math.round(height) } : {}),
+  };
+}

@@ -1,0 +1,45 @@
+/** Entry of the child process that decodes one stranger's file. Found by path from `decode.ts`. */
+import { serveParent } from './child-channel.ts';
+import type { ParentChannel } from './child-channel.ts';
+import type { ClipRequest, FilmPicture, Still } from './film-decoding.ts';
+import type { SoundRequest } from './sound-decoding.ts';
+
+/** What this child is asked to do. */
+export type DecodeRequest =
+  | { readonly decode: 'picture'; readonly path: string; readonly maxEdge: number }
+  | {
+      readonly decode: 'stills';
+      readonly path: string;
+      readonly stills: readonly Still[];
+      readonly as: 'rgba' | 'jpeg';
+    }
+  | ({ readonly decode: 'sound' } & SoundRequest)
+  | ({ readonly decode: 'clip' } & ClipRequest);
+
+async function givePicture({ width, height, rgba }: FilmPicture, channel: ParentChannel): Promise<void> {
+  await channel.tell({ width, height });
+  await channel.give(rgba);
+}
+
+// Each library is loaded where it is needed: they are most of the time that a child takes to start.
+await serveParent(async (asked, channel) => {
+  const request = asked as unknown as DecodeRequest;
+  channel.expectNothing();
+  if (request.decode === 'picture') {
+    const { decodePictureFile } = await import('./picture-decoding.ts');
+    await givePicture(await decodePictureFile(request.path, request.maxEdge), channel);
+  } else if (request.decode === 'sound') {
+    const { decodeSound } = await import('./sound-decoding.ts');
+    await decodeSound(request, channel);
+  } else if (request.decode === 'clip') {
+    const { decodeClip } = await import('./film-decoding.ts');
+    await decodeClip(request, channel);
+  } else {
+    const { decodeStill } = await import('./film-decoding.ts');
+    const { asJpeg } = await import('./picture-decoding.ts');
+    for (const still of request.stills) {
+      const picture = await decodeStill(request.path, still);
+      await givePicture(request.as === 'jpeg' ? { ...picture, rgba: await asJpeg(picture) } : picture, channel);
+    }
+  }
+});

@@ -1,0 +1,20 @@
+/** Entry of the child process that encodes one file of ours. Found by path from `encode.ts`. */
+import { serveParent } from './child-channel.ts';
+import type { FilmRequest } from './film-encoding.ts';
+import type { SoundFileRequest } from './sound-encoding.ts';
+
+/** What this child is asked to do; then it is given frames or samples, and told `{ isOver: true }`. */
+export type EncodeRequest =
+  | ({ readonly encode: 'film' } & FilmRequest)
+  | ({ readonly encode: 'sound' } & SoundFileRequest);
+
+await serveParent(async (asked, channel) => {
+  const request = asked as unknown as EncodeRequest;
+  if (request.encode === 'film') {
+    const { encodeFilm } = await import('./film-encoding.ts');
+    await encodeFilm(request, channel);
+  } else {
+    const { encodeSound } = await import('./sound-encoding.ts');
+    await encodeSound(request, channel);
+  }
+});

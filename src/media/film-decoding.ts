@@ -1,0 +1,215 @@
+/**
+ * Films as pixels: frames at a constant rate for a clip, and single frames for stills. Frames are chosen by their time
+ * stamps, as a player shows them: at each moment the last one that has begun. Runs in media children only.
+ */
+import {
+  AVCOL_SPC_BT709,
+  AVCOL_SPC_SMPTE170M,
+  AVCOL_SPC_UNSPECIFIED,
+  AV_PKT_DATA_DISPLAYMATRIX,
+} from 'node-av/constants';
+import type { Frame } from 'node-av/lib';
+import { checkFilmSize, openTrack } from './av-input.ts';
+import type { Track } from './av-input.ts';
+import type { ParentChannel } from './child-channel.ts';
+import { FilterChain } from './filter-chain.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+
+/** Time stamps are rounded to the container's clock: a frame that begins this little after a moment counts as begun. */
+const ROUNDING_SECONDS = 0.002;
+
+/** A moment of a film: its first or last frame, a time in seconds, or a fraction of its duration. */
+export type Moment = 'first' | 'last' | { readonly seconds: number } | { readonly fraction: number };
+
+/** One frame that is asked for. */
+export interface Still {
+  readonly moment: Moment;
+  /** Its longest edge in pixels; never enlarged. */
+  readonly maxEdge: number;
+}
+
+/** One frame as RGBA pixels. */
+export interface FilmPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly rgba: Buffer;
+}
+
+/** Where a frame goes: a size that it covers, cut at the edges, or the longest edge that it keeps below. */
+type Fit = { readonly cover: { readonly width: number; readonly height: number } } | { readonly maxEdge: number };
+
+/** What a clip is asked as (decode.ts). */
+export interface ClipRequest {
+  readonly path: string;
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number;
+  readonly startSeconds: number;
+  readonly maxFrames: number;
+}
+
+/** Tells the film's facts, then gives its frames, then says that it is over. */
+export async function decodeClip(request: ClipRequest, channel: ParentChannel): Promise<void> {
+  const track = await openTrack(request.path, 'film');
+  const painter = new Painter(track, { cover: request });
+  const size = displaySize(track);
+  await channel.tell({ durationSeconds: track.durationSeconds ?? 0, hasSound: track.hasSound, ...size });
+  const from = track.startSeconds + request.startSeconds;
+  if (request.startSeconds > 0) await track.seek(from);
+  let given = 0;
+  const isDue = (until: number): boolean =>
+    given < request.maxFrames && from + given / request.fps + ROUNDING_SECONDS < until;
+  // A frame is shown until the next begins, however long it says itself; it is painted when a moment first shows it.
+  let [shown, painted, shownUntil]: [Frame | undefined, FilmPicture | undefined, number] = [undefined, undefined, 0];
+  const show = async (until: number): Promise<void> => {
+    while (shown !== undefined && isDue(until)) {
+      painted ??= await painter.paint(shown);
+      await channel.give(painted.rgba);
+      given += 1;
+    }
+  };
+  for await (const frame of track.frames()) {
+    const begins = timeOf(frame, track);
+    await show(begins);
+    if (given >= request.maxFrames) break;
+    shown?.free();
+    [shown, painted, shownUntil] = [frame.clone() ?? undefined, undefined, begins + durationOf(frame, track)];
+  }
+  await show(shownUntil);
+  if (shown === undefined) throw new UndecodableMediaError('damaged: none of its frames can be read');
+  await channel.tell({ isOver: true });
+}
+
+/** The frame that a film shows at a moment. @throws {UndecodableMediaError} */
+export async function decodeStill(path: string, { moment, maxEdge }: Still): Promise<FilmPicture> {
+  const track = await openTrack(path, 'film');
+  try {
+    const picture = await pictureAt(track, moment, maxEdge);
+    if (picture === undefined) throw new UndecodableMediaError('damaged: none of its frames can be read');
+    return picture;
+  } finally {
+    await track.close();
+  }
+}
+
+async function pictureAt(track: Track, moment: Moment, maxEdge: number): Promise<FilmPicture | undefined> {
+  const painter = new Painter(track, { maxEdge });
+  const at = track.startSeconds + secondsOf(moment, track.durationSeconds ?? 0);
+  if (moment !== 'first') await track.seek(at);
+  const kept = await lastFrameUntil(track, at);
+  if (kept !== undefined) return painter.paint(kept).finally(() => kept.free());
+  // A wrong index, or a file that ends before it says: from the beginning then.
+  if (moment === 'first') return undefined;
+  await track.seek(track.startSeconds);
+  const found = await lastFrameUntil(track, at);
+  return found === undefined ? undefined : painter.paint(found).finally(() => found.free());
+}
+
+async function lastFrameUntil(track: Track, seconds: number): Promise<Frame | undefined> {
+  let kept: Frame | undefined;
+  for await (const frame of track.frames()) {
+    if (kept !== undefined && timeOf(frame, track) > seconds + ROUNDING_SECONDS) break;
+    kept?.free();
+    kept = frame.clone() ?? undefined;
+  }
+  return kept;
+}
+
+function secondsOf(moment: Moment, durationSeconds: number): number {
+  if (moment === 'first') return 0;
+  if (moment === 'last') return durationSeconds;
+  return 'seconds' in moment ? moment.seconds : moment.fraction * durationSeconds;
+}
+
+function timeOf(frame: Frame, track: Track): number {
+  return Number(frame.bestEffortTimestamp) * track.stream.timeBase.toDouble();
+}
+
+function durationOf(frame: Frame, track: Track): number {
+  const told = Number(frame.duration) * track.stream.timeBase.toDouble();
+  if (told > 0) return told;
+  const rate = track.stream.avgFrameRate;
+  return rate.num > 0 && rate.den > 0 ? rate.den / rate.num : 1 / 25;
+}
+
+/** Turns decoded frames into pixels of the asked size, upright and in sRGB. Films may change their size on the way. */
+class Painter {
+  readonly #track: Track;
+  readonly #fit: Fit;
+  #chain: FilterChain | undefined;
+  #takes = '';
+
+  constructor(track: Track, fit: Fit) {
+    this.#track = track;
+    this.#fit = fit;
+  }
+
+  async paint(frame: Frame): Promise<FilmPicture> {
+    checkFilmSize(frame.width, frame.height);
+    if (frame.colorSpace === AVCOL_SPC_UNSPECIFIED) {
+      // What players take a film for that does not say: SD as television was, HD as it is.
+      frame.colorSpace = frame.height > 576 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
+    }
+    const { num, den } = this.#track.stream.timeBase;
+    const takes =
+      `video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
+      `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`;
+    if (takes !== this.#takes) {
+      this.#chain?.close();
+      this.#chain = await FilterChain.open('picture', takes, this.#filters(frame));
+      this.#takes = takes;
+    }
+    const [painted] = (await this.#chain?.pass(frame)) ?? [];
+    if (painted === undefined) throw new Error('a frame did not come out of its filters');
+    const { width, height } = painted;
+    const rgba = painted.toBuffer();
+    painted.free();
+    return { width, height, rgba };
+  }
+
+  #filters(frame: Frame): string {
+    const filters = [...upright(this.#track)];
+    const { num, den } = pixelShape(this.#track);
+    if (num !== den) filters.unshift(`scale=w=iw*${num}/${den}:h=ih:flags=bicubic`);
+    if ('cover' in this.#fit) {
+      const { width, height } = this.#fit.cover;
+      filters.push(
+        `scale=w=${width}:h=${height}:force_original_aspect_ratio=increase:flags=bicubic`,
+        `crop=${width}:${height}`,
+      );
+    } else {
+      const edge = this.#fit.maxEdge;
+      const isLarge = Math.max((frame.width * num) / den, frame.height) > edge;
+      if (isLarge) filters.push(`scale=w=${edge}:h=${edge}:force_original_aspect_ratio=decrease:flags=bicubic`);
+    }
+    return [...filters, 'setsar=1', 'format=rgba'].join(',');
+  }
+}
+
+/** How wide a pixel is to its height: 1:1 unless the file says otherwise, within reason. */
+function pixelShape(track: Track): { readonly num: number; readonly den: number } {
+  const { num, den } =
+    track.stream.sampleAspectRatio.num > 0 ? track.stream.sampleAspectRatio : track.stream.codecpar.sampleAspectRatio;
+  const isSensible = num > 0 && den > 0 && num / den <= 4 && den / num <= 4;
+  return isSensible ? { num, den } : { num: 1, den: 1 };
+}
+
+/** The filters that turn a film as its display matrix asks: what phones write instead of turning the picture. */
+function upright(track: Track): readonly string[] {
+  const matrix = track.stream.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
+  if (matrix === null || matrix.length < 36) return [];
+  const at = (index: number): number => matrix.readInt32LE(index * 4);
+  const degrees = Math.round((Math.atan2(at(1), at(0)) * 180) / Math.PI);
+  if (degrees === 90) return [at(3) > 0 ? 'transpose=cclock_flip' : 'transpose=clock'];
+  if (degrees === -90) return [at(3) < 0 ? 'transpose=clock_flip' : 'transpose=cclock'];
+  return [...(at(0) < 0 ? ['hflip'] : []), ...(at(4) < 0 ? ['vflip'] : [])];
+}
+
+/** How large a player shows the film. */
+function displaySize(track: Track): { readonly width: number; readonly height: number } {
+  const { width, height } = track.stream.codecpar;
+  const { num, den } = pixelShape(track);
+  const shown = { width: Math.round((width * num) / den), height };
+  const isTurned = upright(track).some((filter) => filter.startsWith('transpose'));
+  return isTurned ? { width: shown.height, height: shown.width } : shown;
+}

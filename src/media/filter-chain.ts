@@ -1,0 +1,71 @@
+/**
+ * A chain of FFmpeg's filters with one way in and one way out: how decoded frames become the pixels and samples that
+ * were asked for. Runs in media children only.
+ */
+import { FFmpegError, Filter, FilterGraph, FilterInOut, Frame } from 'node-av/lib';
+import type { FilterContext } from 'node-av/lib';
+
+export class FilterChain {
+  readonly #graph: FilterGraph;
+  readonly #source: FilterContext;
+  readonly #sink: FilterContext;
+
+  private constructor(graph: FilterGraph, source: FilterContext, sink: FilterContext) {
+    this.#graph = graph;
+    this.#source = source;
+    this.#sink = sink;
+  }
+
+  /**
+   * @param medium which buffer filters stand at its ends.
+   * @param sourceOptions what the frames that go in are, as the `buffer` or `abuffer` filter takes it.
+   * @param filters as on the command line of ffmpeg.
+   */
+  static async open(medium: 'picture' | 'sound', sourceOptions: string, filters: string): Promise<FilterChain> {
+    const graph = new FilterGraph();
+    graph.alloc();
+    graph.nbThreads = 1;
+    const prefix = medium === 'sound' ? 'a' : '';
+    const source = graph.createFilter(filterOf(`${prefix}buffer`), 'in', sourceOptions);
+    const sink = graph.createFilter(filterOf(`${prefix}buffersink`), 'out', null);
+    if (source === null || sink === null) throw new Error(`FFmpeg does not take ${sourceOptions}`);
+    FFmpegError.throwIfError(graph.parsePtr(filters, end('out', sink), end('in', source)), filters);
+    FFmpegError.throwIfError(await graph.config(), filters);
+    return new FilterChain(graph, source, sink);
+  }
+
+  /** What comes out when a frame goes in; `null` brings out what is still inside. Whoever takes the frames frees them. */
+  async pass(frame: Frame | null): Promise<Frame[]> {
+    FFmpegError.throwIfError(await this.#source.buffersrcAddFrame(frame), 'filtering');
+    const passed: Frame[] = [];
+    for (;;) {
+      const out = new Frame();
+      out.alloc();
+      if ((await this.#sink.buffersinkGetFrame(out)) < 0) {
+        out.free();
+        return passed;
+      }
+      passed.push(out);
+    }
+  }
+
+  close(): void {
+    this.#graph.free();
+  }
+}
+
+function filterOf(name: string): Filter {
+  const filter = Filter.getByName(name);
+  if (filter === null) throw new Error(`FFmpeg has no filter ${name}`);
+  return filter;
+}
+
+/** An open end of the chain, by the name that filter chains give it. */
+function end(name: string, context: FilterContext): FilterInOut {
+  const open = new FilterInOut();
+  open.alloc();
+  open.name = name;
+  open.filterCtx = context;
+  open.padIdx = 0;
+  return open;
+}

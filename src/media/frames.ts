@@ -1,0 +1,35 @@
+/** The pictures that archiving makes of a film: what contract §3 lists as `first_frame`, `last_frame` and `thumbnail`. */
+import { jpegsAt } from './decode.ts';
+import type { Jpeg } from './decode.ts';
+import { MAX_FILM_EDGE } from './film-bounds.ts';
+
+/** The longest edge of a thumbnail, in pixels: sharp in a list on any screen, some 50 kB. */
+const THUMBNAIL_EDGE = 512;
+
+/** What comes beside a film. */
+export interface DerivedFrames {
+  readonly first: Jpeg;
+  readonly last: Jpeg;
+  /** At most 512 pixels on its long edge, from a third of the film: the first frame is often a fade from black. */
+  readonly thumbnail: Jpeg;
+}
+
+/**
+ * Makes the pictures of a film, decoding it in a child process (decode.ts).
+ *
+ * @throws {UndecodableMediaError} it is no film that can be read.
+ * @throws {DOMException} `AbortError` when the signal fires.
+ */
+export async function derivedFrames(
+  path: string,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<DerivedFrames> {
+  const wanted = [
+    { moment: 'first', maxEdge: MAX_FILM_EDGE },
+    { moment: 'last', maxEdge: MAX_FILM_EDGE },
+    { moment: { fraction: 1 / 3 }, maxEdge: THUMBNAIL_EDGE },
+  ] as const;
+  const [first, last, thumbnail] = await jpegsAt(path, wanted, signal);
+  if (first === undefined || last === undefined || thumbnail === undefined) throw new Error('a frame did not come');
+  return { first, last, thumbnail };
+}

@@ -1,0 +1,250 @@
+/**
+ * A parent's side of a media child: a process of ours that holds the codec library, so that a hostile file, a crash or a
+ * cancellation ends that process and nothing else. The child has no environment, no network where Linux lets us take
+ * it away, and a bound on its memory; it ends by itself when the parent's end of its pipe closes, for whatever reason.
+ */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Duplex, Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { PACKAGE_ROOT, RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
+import { OUT_OF_MEMORY } from './child-channel.ts';
+import { bytesHeader, packFacts, readMessage } from './messages.ts';
+import type { Fill, MediaMessage } from './messages.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+
+/** A child that says nothing for so long while it is waited for is stuck: our own bound on one picture or sound. */
+const SILENCE_MS = 60_000;
+/** JavaScript's share of the child's memory: a loader and some objects. */
+const CHILD_HEAP_MB = 256;
+const STDERR_KEPT = 2000;
+
+/** The signals of a program that broke, not of one that was ended. */
+const CRASHES: ReadonlySet<NodeJS.Signals> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
+
+/**
+ * An own user and network space without a single capability. Both commands replace themselves by the next, so that the
+ * child keeps the process id that we know.
+ */
+const WITHOUT_NETWORK = [
+  '/usr/bin/unshare',
+  '-rn',
+  '/usr/bin/setpriv',
+  '--no-new-privs',
+  '--bounding-set',
+  '-all',
+  '--inh-caps',
+  '-all',
+] as const;
+
+/** What a media child is started with. */
+export interface MediaChildOptions {
+  /** The module that it runs, by its source path from the package's root. */
+  readonly module: string;
+  /** Whether what it reads is a stranger's: no network then, and a crash is the file's fault. */
+  readonly isUntrusted: boolean;
+  /** Of the whole process, in megabytes of resident memory. */
+  readonly maxMemoryMb: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+let canUnshare: Promise<boolean> | undefined;
+
+/**
+ * Tried once, with a look at our own program, which another user may own: containers and hardened machines often forbid it,
+ * and the other bounds hold all the same.
+ */
+function canTakeNetworkAway(program: string): Promise<boolean> {
+  const [command, ...args] = WITHOUT_NETWORK;
+  canUnshare ??=
+    process.platform === 'linux'
+      ? promisify(execFile)(command, [...args, '/usr/bin/test', '-r', program], { env: {} }).then(
+          () => true,
+          () => false,
+        )
+      : Promise.resolve(false);
+  return canUnshare;
+}
+
+/** From source our children need the loader that this process runs under; nothing else of its options is theirs. */
+function loaderOptions(): string[] {
+  if (RUNS_FROM_DIST) return [];
+  const options: string[] = [];
+  for (const [index, option] of process.execArgv.entries()) {
+    if (/^--(import|require|loader)=/.test(option)) options.push(option);
+    else if (/^(--import|--require|-r|--loader)$/.test(option)) options.push(option, process.execArgv[index + 1] ?? '');
+  }
+  return options;
+}
+
+const running = new Set<MediaChild>();
+
+/**
+ * Ends all media children that this thread has started. To be called before a thread is terminated, where there is still
+ * time: a child that outlives its thread ends too, but nobody is left to take note of it, and its entry stays in the
+ * system's table until our process ends.
+ */
+export async function endMediaChildren(): Promise<void> {
+  await Promise.all(Array.from(running, (child) => child.end()));
+}
+
+/** One running media child. Whoever starts it calls `end` in the end, whatever happened. */
+export class MediaChild {
+  readonly #process: ChildProcess;
+  readonly #toChild: Duplex;
+  readonly #fromChild: Duplex;
+  readonly #options: MediaChildOptions;
+  readonly #ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  readonly #fill: Fill;
+  readonly #onAbort = (): void => this.#kill();
+  #stderr = '';
+
+  private constructor(options: MediaChildOptions, isolation: readonly string[]) {
+    this.#options = options;
+    const [command, ...args] = [
+      ...isolation,
+      process.execPath,
+      `--max-old-space-size=${CHILD_HEAP_MB}`,
+      ...loaderOptions(),
+      packageModule(options.module),
+    ];
+    this.#process = spawn(command ?? process.execPath, args, {
+      // A loader is found from here; the child is given absolute paths.
+      cwd: PACKAGE_ROOT,
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+      windowsHide: true,
+    });
+    [this.#toChild, this.#fromChild] = this.#process.stdio.slice(3) as [Duplex, Duplex];
+    // A pipe that breaks is told by the end of the child, which is where everybody looks.
+    this.#toChild.on('error', () => {});
+    this.#fromChild.on('error', () => {});
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
+    });
+    this.#ended = once(this.#process, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+    }));
+    this.#ended.catch(() => {});
+    this.#fill = fillFrom(this.#fromChild);
+    running.add(this);
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (options.signal?.aborted === true) this.#kill();
+  }
+
+  /** Starts a child and hands it its work, as facts. @throws {DOMException} `AbortError`: the signal has fired already. */
+  static async start(options: MediaChildOptions, request: object): Promise<MediaChild> {
+    const isIsolated = options.isUntrusted && (await canTakeNetworkAway(packageModule(options.module)));
+    options.signal?.throwIfAborted();
+    const child = new MediaChild(options, isIsolated ? WITHOUT_NETWORK : []);
+    void child.tell({ ...request, maxMemoryMb: options.maxMemoryMb });
+    return child;
+  }
+
+  /** Tells the child some facts. Never throws: that a child has ended is told by `receive`. */
+  async tell(facts: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#write(packFacts(facts));
+  }
+
+  /** Gives the child bytes, which may be changed afterwards. @returns false: the child has ended. */
+  async give(bytes: Buffer): Promise<boolean> {
+    this.#toChild.write(bytesHeader(bytes.length));
+    return this.#write(bytes);
+  }
+
+  /**
+   * The child's next message.
+   *
+   * @param silenceMs how long it may say nothing.
+   * @throws {UndecodableMediaError} the stranger's file cannot be used: in the child's own words, or for what became of
+   *   the child.
+   * @throws {DOMException} `AbortError`: the signal fired.
+   * @throws {Error} the child failed for another reason.
+   */
+  async receive(silenceMs = SILENCE_MS): Promise<MediaMessage> {
+    let isSilent = false;
+    const timer = setTimeout(() => {
+      isSilent = true;
+      this.#kill();
+    }, silenceMs);
+    const message = await readMessage(this.#fill).finally(() => clearTimeout(timer));
+    if (isSilent) throw this.#failure(`takes longer than ${silenceMs / 1000} s to read`);
+    if (message === undefined) throw await this.#explainEnd();
+    if (message.kind === 'bytes') return message;
+    const { problem, error } = message.facts;
+    if (typeof problem === 'string') throw new UndecodableMediaError(problem);
+    if (typeof error === 'string') throw new Error('a media child failed', { cause: new Error(error) });
+    return message;
+  }
+
+  /** The same for a message that can only be facts. */
+  async receiveFacts(silenceMs = SILENCE_MS): Promise<Readonly<Record<string, unknown>>> {
+    const message = await this.receive(silenceMs);
+    if (message.kind === 'bytes') throw new TypeError('a media child gave bytes where facts were due');
+    return message.facts;
+  }
+
+  /** The same for a message that can only be bytes. */
+  async receiveBytes(): Promise<Buffer> {
+    const message = await this.receive();
+    if (message.kind === 'facts') throw new TypeError('a media child told facts where bytes were due');
+    return message.bytes;
+  }
+
+  /** Ends the child, whatever it is doing. @returns when it has gone. */
+  async end(): Promise<void> {
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#kill();
+    this.#fromChild.destroy();
+    await this.#ended.catch(() => {});
+    running.delete(this);
+  }
+
+  #kill(): void {
+    this.#process.kill('SIGKILL');
+  }
+
+  async #write(bytes: Buffer): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#toChild.write(bytes, (error) => resolve(error == null));
+    });
+  }
+
+  async #explainEnd(): Promise<Error> {
+    const end = await this.#ended.catch((cause: unknown) => new Error('a media child did not start', { cause }));
+    this.#options.signal?.throwIfAborted();
+    if (end instanceof Error) return end;
+    if (this.#stderr.includes(OUT_OF_MEMORY)) {
+      return this.#failure(`takes more than ${this.#options.maxMemoryMb} MB of memory to read`);
+    }
+    if (end.signal !== null && CRASHES.has(end.signal)) return this.#failure('breaks its decoder');
+    return new Error(`a media child ended: ${end.signal ?? `exit code ${end.code}`}`, {
+      cause: new Error(this.#stderr),
+    });
+  }
+
+  #failure(problem: string): Error {
+    return this.#options.isUntrusted ? new UndecodableMediaError(problem) : new Error(`what we encode ${problem}`);
+  }
+}
+
+function fillFrom(stream: Readable): Fill {
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let rest: Buffer = Buffer.alloc(0);
+  return async (target) => {
+    for (let filled = 0; filled < target.length;) {
+      if (rest.length === 0) {
+        // A stream that breaks has ended.
+        const next = await chunks.next().catch(() => ({ done: true as const, value: undefined }));
+        if (next.done === true) return false;
+        rest = next.value;
+      }
+      const taken = rest.copy(target, filled);
+      filled += taken;
+      rest = rest.subarray(taken);
+    }
+    return true;
+  };
+}

@@ -1,0 +1,95 @@
+/** Sounds as samples: always stereo floats at the asked rate. Runs in media children only. */
+import type { Frame } from 'node-av/lib';
+import { openTrack } from './av-input.ts';
+import type { Track } from './av-input.ts';
+import type { ParentChannel } from './child-channel.ts';
+import { FilterChain } from './filter-chain.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+
+const BYTES_PER_SAMPLE = 4;
+
+/** What a sound is asked as (decode.ts). */
+export interface SoundRequest {
+  readonly path: string;
+  readonly sampleRate: number;
+  readonly maxSeconds: number;
+}
+
+/** Gives the samples piece by piece, the left channel's and then the right channel's of each, then says that it is over. */
+export async function decodeSound(request: SoundRequest, channel: ParentChannel): Promise<void> {
+  const maxSamples = Math.round(request.maxSeconds * request.sampleRate);
+  let given = 0;
+  for await (const piece of stereoPieces(request.path, request.sampleRate)) {
+    const samples = Math.min(piece.length / 2 / BYTES_PER_SAMPLE, maxSamples - given);
+    await channel.give(firstOf(piece, samples));
+    given += samples;
+    if (given >= maxSamples) break;
+  }
+  if (given === 0) throw new UndecodableMediaError('damaged: none of its sound can be read');
+  await channel.tell({ isOver: true });
+}
+
+/** The sound of a file in pieces: 32-bit floats, all of the left channel and then all of the right. */
+export async function* stereoPieces(path: string, sampleRate: number): AsyncGenerator<Buffer, void> {
+  const track = await openTrack(path, 'sound');
+  const resampler = new Resampler(track, sampleRate);
+  try {
+    for await (const frame of track.frames()) yield* piecesOf(await resampler.pass(frame));
+    yield* piecesOf(await resampler.pass(null));
+  } finally {
+    await track.close();
+  }
+}
+
+/** Takes frames of one file, which may change their rate and channels on the way. */
+class Resampler {
+  readonly #track: Track;
+  readonly #sampleRate: number;
+  #chain: FilterChain | undefined;
+  #takes = '';
+
+  constructor(track: Track, sampleRate: number) {
+    this.#track = track;
+    this.#sampleRate = sampleRate;
+  }
+
+  async pass(frame: Frame | null): Promise<Frame[]> {
+    if (frame === null) return (await this.#chain?.pass(null)) ?? [];
+    const { num, den } = this.#track.stream.timeBase;
+    const { nbChannels, mask } = frame.channelLayout;
+    const layout = mask === 0n ? `${nbChannels}c` : `0x${mask.toString(16)}`;
+    const takes = `sample_rate=${frame.sampleRate}:sample_fmt=${frame.format}:channel_layout=${layout}:time_base=${num}/${den}`;
+    const out: Frame[] = [];
+    if (takes !== this.#takes) {
+      out.push(...(await this.pass(null)));
+      this.#chain?.close();
+      this.#chain = await FilterChain.open('sound', takes, this.#filters(nbChannels));
+      this.#takes = takes;
+    }
+    return [...out, ...((await this.#chain?.pass(frame)) ?? [])];
+  }
+
+  #filters(channels: number): string {
+    // One channel is heard as loud from both sides as it was from one; FFmpeg's own rule would take 3 dB off.
+    const spread = channels === 1 ? ['pan=stereo|c0=c0|c1=c0'] : [];
+    const wanted = `aformat=sample_fmts=fltp:sample_rates=${this.#sampleRate}:channel_layouts=stereo`;
+    return [...spread, `aresample=${this.#sampleRate}`, wanted].join(',');
+  }
+}
+
+function* piecesOf(frames: readonly Frame[]): Generator<Buffer, void> {
+  for (const frame of frames) {
+    const bytes = frame.nbSamples * BYTES_PER_SAMPLE;
+    const [left, right] = frame.data ?? [];
+    if (left !== undefined && right !== undefined) {
+      yield Buffer.concat([left.subarray(0, bytes), right.subarray(0, bytes)]);
+    }
+    frame.free();
+  }
+}
+
+function firstOf(piece: Buffer, samples: number): Buffer {
+  const half = piece.length / 2;
+  const bytes = samples * BYTES_PER_SAMPLE;
+  return bytes === half ? piece : Buffer.concat([piece.subarray(0, bytes), piece.subarray(half, half + bytes)]);
+}

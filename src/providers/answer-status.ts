@@ -1,0 +1,43 @@
+/**
+ * What the status of an answer says of a submit: whether the work was certainly not accepted, why, and what that shows of
+ * the upstream itself. Providers' own codes come before it (`SubmitExchange.refusalReason`).
+ */
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { ExchangeAnswer } from './http-exchange.ts';
+import { ProviderRefusal } from './provider.ts';
+import type { UpstreamCondition } from './provider.ts';
+
+/** 5 s: how long to stay away from a provider that did not say how long. */
+export const DEFAULT_RETRY_AFTER_MS = 5_000;
+/** Statuses of a submit that say nothing of whether the work was accepted. */
+const UNKNOWN_STATUSES: readonly number[] = [408, 409, 499];
+/** "Go elsewhere", with the method kept or for good: the base address is wrong, and nothing was done. */
+const MOVED_STATUSES: readonly number[] = [301, 307, 308];
+const INPUT_STATUSES: readonly number[] = [400, 413, 415, 422];
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+export function isRefusal(status: number): boolean {
+  if (UNKNOWN_STATUSES.includes(status)) return false;
+  return (status >= 400 && status < 500) || status === 503 || MOVED_STATUSES.includes(status);
+}
+
+export function reasonOfStatus(status: number): FailureReason {
+  if (status === 429 || status === 503 || status === 425) return 'provider_unavailable';
+  return INPUT_STATUSES.includes(status) ? 'input_invalid' : 'model_unavailable';
+}
+
+/** A 503 that does not say for how long is a failure like any other 5xx; a 429 is a wish even then. */
+export function conditionOf({ status, retryAfterMs }: ExchangeAnswer): UpstreamCondition | undefined {
+  if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return 'busy';
+  return status === 503 ? 'down' : undefined;
+}
+
+/** The refusal of work that never left: to be tried again, at once where it was we who gave up. */
+export function unsent(code: string): ProviderRefusal {
+  if (code === 'UND_ERR_INVALID_ARG') return new ProviderRefusal('model_unavailable');
+  if (code === 'ABORTED') return new ProviderRefusal('provider_unavailable', { retryAfterMs: 0 });
+  return new ProviderRefusal('provider_unavailable', { retryAfterMs: DEFAULT_RETRY_AFTER_MS, condition: 'down' });
+}

@@ -1,0 +1,26 @@
+/** How a binding's secret is sent: as its model file says. */
+import type { SecretSource } from '../../upstreams/secrets.ts';
+import type { UpstreamBinding } from '../provider.ts';
+
+/** The headers that carry it; none where it goes into the query. */
+export function credentialHeaders(secret: string, upstream: UpstreamBinding): Readonly<Record<string, string>> {
+  const { scheme = 'bearer', name = 'authorization', prefix = '' } = upstream.http?.auth ?? {};
+  switch (scheme) {
+    case 'bearer':
+      return { authorization: `Bearer ${secret}` };
+    case 'basic':
+      return { authorization: `Basic ${Buffer.from(secret, 'utf8').toString('base64')}` };
+    case 'header':
+      return { [name]: `${prefix}${secret}` };
+    case 'query':
+      return {};
+  }
+}
+
+/** An address or a path with the secret in its query, where that is where it goes and one is configured. */
+export function withCredential(address: string, upstream: UpstreamBinding, secrets: SecretSource): string {
+  const { auth } = upstream.http ?? {};
+  const secret = upstream.secret === undefined ? undefined : secrets.get(upstream.secret);
+  if (auth?.scheme !== 'query' || auth.name === undefined || secret === undefined) return address;
+  return `${address}${address.includes('?') ? '&' : '?'}${auth.name}=${encodeURIComponent(secret)}`;
+}

@@ -1,0 +1,238 @@
+/**
+ * Any job API, as a model file describes it (src/catalogue/http-binding.ts): what is sent and what the answers mean are
+ * expressions of that file. What is ours is everything that makes a provider safe: the sorting of answers, the bounds,
+ * the credential that goes to the configured origin alone, and the closed lists of states and reasons.
+ */
+import { submitReads } from '../../catalogue/http-binding.ts';
+import type { HttpBinding } from '../../catalogue/http-binding.ts';
+import { jobIdAt } from '../json-answer.ts';
+import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderFailure, ProviderRefusal } from '../provider.ts';
+import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
+import { createUpstreamCalls } from '../upstream-calls.ts';
+import type { HttpProviderDeps, JobExchange } from '../upstream-calls.ts';
+import { credentialHeaders, withCredential } from './credential.ts';
+import { createModelFile } from './model-file.ts';
+import type { Sight } from './model-file.ts';
+import { filesOf, headerOf, microUsdOf, outcomeOf, pathOf, progressOf, reasonOf, stateOf } from './values.ts';
+
+/** A job that an upstream does not know any more. */
+const GONE: readonly number[] = [404, 410];
+/** Of a result: everything that is about the job, and not about us, the moment or the server. */
+const FAILED_RESULTS: readonly number[] = [400, 402, 404, 406, 410, 413, 415, 422, 451];
+const NOT_CANCELLED: readonly number[] = [400, 404, 405, 409, 410, 422, 501];
+
+/** The adapter of protocol `http`; it works bound to a binding, which says what it declares. */
+export function createHttpProvider(deps: HttpProviderDeps): Provider {
+  const { secrets } = deps;
+  const calls = createUpstreamCalls('http', deps, credentialHeaders);
+  const file = createModelFile(deps.logger);
+
+  const ask = async (
+    request: GenerationRequest,
+    call: ProviderCall,
+    path: unknown,
+    question: Omit<JobExchange, 'path' | 'headers'>,
+  ) => {
+    const known = pathOf(path);
+    if (known === undefined) throw new ProviderUnreachable({ code: 'NO_PATH' });
+    const { headers = {} } = bindingOf(request);
+    return calls.ask(request, call, {
+      ...question,
+      path: withCredential(known, request.upstream, secrets),
+      headers,
+    });
+  };
+
+  const askState = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
+    const { poll } = http;
+    const order = await file.read(request, { path: poll.path, body: poll.body }, { jobId });
+    const answer = await ask(request, call, order.path, {
+      method: poll.method ?? 'GET',
+      body: order.body,
+      bringsFiles: http.result === undefined,
+      definiteStatuses: poll.failedStatuses ?? GONE,
+    });
+    const { status, json } = answer;
+    const sight = { jobId, httpStatus: status, document: json };
+    if (status >= 400) return { ...answer, sight, state: 'failed' as const, progress: undefined };
+    const said = await file.read(request, { state: poll.state, progress: poll.progress }, sight);
+    return { ...answer, sight, state: stateOf(said.state), progress: progressOf(said.progress) };
+  };
+
+  /** What brings the outputs of a job that is done: the answer to another question, or the one that said so. */
+  const fetchResult = async (
+    request: GenerationRequest,
+    jobId: string,
+    call: ProviderCall,
+    { result, reason }: HttpBinding & { readonly result: NonNullable<HttpBinding['result']> },
+  ): Promise<Sight> => {
+    const { path } = await file.read(request, { path: result.path }, { jobId });
+    const { status, json } = await ask(request, call, path, {
+      method: 'GET',
+      bringsFiles: true,
+      definiteStatuses: result.failedStatuses ?? FAILED_RESULTS,
+    });
+    const sight = { jobId, httpStatus: status, document: json };
+    if (status < 400) return sight;
+    throw await failureOf(request, reason, sight);
+  };
+
+  const failureOf = async (request: GenerationRequest, reason: string | undefined, sight: Sight) => {
+    const said = await file.read(request, { reason }, sight);
+    return new ProviderFailure(reasonOf(said.reason) ?? 'provider_error');
+  };
+
+  const outputsOf = async (request: GenerationRequest, { outputs }: HttpBinding, sight: Sight) => {
+    const files = filesOf((await file.read(request, { outputs }, sight)).outputs);
+    if (files.length === 0) throw new ProviderFailure('no_output');
+    return files;
+  };
+
+  const poll = async (request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState> => {
+    const http = polledBindingOf(request);
+    const { status, retryAfterMs, sight, state, progress } = await askState(request, jobId, call, http);
+    switch (state) {
+      case undefined:
+        throw new ProviderUnreachable({ status, code: 'NO_STATE' }, { retryAfterMs });
+      case 'failed':
+        throw await failureOf(request, http.reason, sight);
+      case 'running':
+        return running(progress, Math.max(retryAfterMs ?? 0, (http.poll.everySeconds ?? 0) * 1_000));
+      case 'done': {
+        const { result } = http;
+        const last = result === undefined ? sight : await fetchResult(request, jobId, call, { ...http, result });
+        return { kind: 'done', files: await outputsOf(request, http, last) };
+      }
+    }
+  };
+
+  const cancel = async (request: GenerationRequest, jobId: string, call: ProviderCall): Promise<CancelAnswer> => {
+    const http = polledBindingOf(request);
+    if (http.cancel === undefined) return { outcome: 'unsupported' };
+    if (http.cancel.asksFirst === true) {
+      const { state } = await askState(request, jobId, call, http);
+      if (state === 'done' || state === 'failed') return { outcome: 'too_late' };
+    }
+    const order = await file.read(request, { path: http.cancel.path, body: http.cancel.body }, { jobId });
+    const { status, json } = await ask(request, call, order.path, {
+      method: http.cancel.method ?? 'POST',
+      body: order.body,
+      isBodyOptional: true,
+      definiteStatuses: NOT_CANCELLED,
+    });
+    const said = await file.read(
+      request,
+      { outcome: http.cancel.outcome, cost: http.cancel.cost },
+      { jobId, httpStatus: status, document: json },
+    );
+    const outcome = outcomeOf(said.outcome) ?? outcomeOfStatus(status);
+    if (http.cancel.cost === undefined) return { outcome };
+    const billedMicroUsd = microUsdOf(said.cost) ?? (await askCost(request, jobId, call, http));
+    return { outcome, ...(billedMicroUsd === undefined ? {} : { billedMicroUsd }) };
+  };
+
+  /** What a last look at the job says of its cost; nothing where it cannot be asked any more. */
+  const askCost = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
+    try {
+      const { sight } = await askState(request, jobId, call, http);
+      return microUsdOf((await file.read(request, { cost: http.cancel?.cost }, sight)).cost);
+    } catch (error) {
+      if (error instanceof ProviderUnreachable) return undefined;
+      throw error;
+    }
+  };
+
+  const submit: Provider['submit'] = async (request, call) => {
+    const http = bindingOf(request);
+    const { hookUrl } = call;
+    const order = await file.readOrder(request, http, { hookUrl });
+    const path = pathOf(order.path);
+    // Nothing was sent: the model file has no order for this input, and will have none the next time.
+    if (path === undefined || order.body === undefined) throw new ProviderRefusal('model_unavailable');
+    const headers = Object.entries(order.headers).flatMap(([name, value]) => {
+      const text = headerOf(value);
+      return text === undefined ? [] : [[name, text] as const];
+    });
+    const isSynchronous = http.jobId === undefined;
+    const jobIdOf = async (json: unknown) => {
+      const { jobId } = await file.read(request, { jobId: http.jobId }, { document: json, hookUrl });
+      return jobIdAt(typeof jobId === 'number' ? String(jobId) : jobId);
+    };
+    const json = await calls.submit(request, call, {
+      method: http.submit.method ?? 'POST',
+      path: withCredential(path, request.upstream, secrets),
+      headers: { ...http.headers, ...Object.fromEntries(headers) },
+      body: order.body,
+      isSynchronous,
+      jobId: jobIdOf,
+      async refusalReason(httpStatus, document) {
+        const said = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
+        return reasonOf(said.refusal);
+      },
+    });
+    if (isSynchronous) {
+      const sight = { document: json };
+      // Such an answer has no state: it says in the same place why it brings nothing.
+      const { reason } = await file.read(request, { reason: http.reason }, sight);
+      const known = reasonOf(reason);
+      if (known !== undefined) throw new ProviderFailure(known);
+      return { kind: 'done', files: await outputsOf(request, http, sight) };
+    }
+    const jobId = await jobIdOf(json);
+    if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
+    return { kind: 'job', jobId };
+  };
+
+  const provider: Provider = {
+    protocol: 'http',
+    isSubmitRepeatable: false,
+    worksWhileSubmitting: false,
+    submit,
+    poll,
+    cancel,
+    download: (request, url, call) => calls.download(request, withOwnCredential(request, url), call),
+    boundTo: ({ http }) => ({
+      ...provider,
+      isSubmitRepeatable: http?.isSubmitRepeatable === true,
+      worksWhileSubmitting: http?.jobId === undefined,
+      callsBack: http !== undefined && submitReads(http, 'hookUrl'),
+    }),
+  };
+
+  /** A credential that goes into the query goes nowhere but to the configured origin. */
+  function withOwnCredential({ upstream }: GenerationRequest, url: string): string {
+    const isOwn = upstream.baseUrl !== undefined && new URL(url).origin === new URL(upstream.baseUrl).origin;
+    return isOwn ? withCredential(url, upstream, secrets) : url;
+  }
+
+  return provider;
+}
+
+/** A binding with jobs: something to ask about. */
+type Polled = HttpBinding & { readonly poll: NonNullable<HttpBinding['poll']> };
+
+/** @throws {ProviderRefusal} the definition has none: it was written for another protocol. */
+function bindingOf({ upstream }: GenerationRequest): HttpBinding {
+  if (upstream.http === undefined) throw new ProviderRefusal('model_unavailable');
+  return upstream.http;
+}
+
+/** @throws {ProviderFailure} there are no jobs: an id can only come from a definition that was changed. */
+function polledBindingOf({ upstream: { http } }: GenerationRequest): Polled {
+  if (http?.poll === undefined) throw new ProviderFailure('outcome_unknown');
+  return { ...http, poll: http.poll };
+}
+
+function outcomeOfStatus(status: number): CancelAnswer['outcome'] {
+  if (status < 400) return 'cancelled';
+  return status === 405 || status === 501 ? 'unsupported' : 'too_late';
+}
+
+function running(progress: number | undefined, pollAfterMs: number): JobState {
+  return {
+    kind: 'running',
+    ...(progress === undefined ? {} : { progress }),
+    ...(pollAfterMs === 0 ? {} : { pollAfterMs }),
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * What the values of a model file's expressions are taken for. They come from a provider's answer, so each may be of any
+ * type; whatever is not exactly what was asked for counts as not said.
+ */
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import { decimalOf, roundUpToMicroUsd } from '../../domain/money.ts';
+import { isWebAddress, textAt } from '../json-answer.ts';
+import { filesIn, filesOfBase64 } from '../output-files.ts';
+import type { CancelOutcome, ProducedFile } from '../provider.ts';
+
+/** What an upstream can be the reason of; the others of the closed list are ours to say. */
+const REASONS: readonly FailureReason[] = [
+  'content_rejected',
+  'input_unreachable',
+  'input_invalid',
+  'no_output',
+  'provider_unavailable',
+  'provider_error',
+  'model_unavailable',
+];
+const STATES = ['running', 'done', 'failed'] as const;
+const OUTCOMES: readonly CancelOutcome[] = ['cancelled', 'too_late', 'unsupported'];
+const MAX_PATH_LENGTH = 4_096;
+/** 100,000 USD: no job costs more, and what says so means another unit. */
+const MAX_COST_MICRO_USD = 100_000_000_000n;
+
+export type JobStateWord = (typeof STATES)[number];
+
+export function reasonOf(value: unknown): FailureReason | undefined {
+  return REASONS.find((reason) => reason === value);
+}
+
+export function stateOf(value: unknown): JobStateWord | undefined {
+  return STATES.find((state) => state === value);
+}
+
+export function outcomeOf(value: unknown): CancelOutcome | undefined {
+  return OUTCOMES.find((outcome) => outcome === value);
+}
+
+/** 0 to 1. */
+export function progressOf(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined;
+}
+
+/** A path below the base address: it leads nowhere else, and its dots climb nowhere. */
+export function pathOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_PATH_LENGTH) return undefined;
+  if (!/^\/[\x21-\x7e]*$/.test(value) || /[#\\]/.test(value)) return undefined;
+  const [path = ''] = value.split('?');
+  return path.split('/').some((segment) => /^(\.|%2e){1,2}$/i.test(segment)) ? undefined : value;
+}
+
+/** A value of a header: one line of visible characters. */
+export function headerOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x20-\x7e]{1,4096}$/.test(value) ? value : undefined;
+}
+
+/** The files that an expression names: addresses, data URLs, and base64 where it says that it is. */
+export function filesOf(value: unknown): readonly ProducedFile[] {
+  return (Array.isArray(value) ? value : [value]).flatMap((item: unknown) => {
+    const base64 = textAt(item, 'base64');
+    if (base64 !== undefined) return filesOfBase64(base64);
+    return typeof item === 'string' && (isWebAddress(item) || item.startsWith('data:')) ? filesIn(item) : [];
+  });
+}
+
+/** USD, as a number or a decimal text, in micros. */
+export function microUsdOf(value: unknown): bigint | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const decimal = decimalOf(value);
+  const microUsd = decimal === undefined ? undefined : roundUpToMicroUsd(decimal);
+  return microUsd !== undefined && microUsd <= MAX_COST_MICRO_USD ? microUsd : undefined;
+}

@@ -1,0 +1,35 @@
+/**
+ * The media of an input inside the input, as data URLs: for upstreams that cannot, or should not, fetch addresses.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { ProviderRefusal } from './provider.ts';
+import type { GenerationRequest } from './provider.ts';
+
+/** 64 MB in all: a third more as base64, and some times that while it is put together. */
+const MAX_MEDIA_BYTES = 64 * 1024 * 1024;
+
+/**
+ * @returns the input with each of its media as a data URL.
+ * @throws {ProviderRefusal} `input_invalid`: they are larger than 64 MB together.
+ */
+export async function withMediaInline({ input, media }: GenerationRequest): Promise<GenerationRequest['input']> {
+  if (media === undefined || media.size === 0) return input;
+  const files = [...media.values()];
+  const sizes = await Promise.all(files.map(async ({ path }) => (await stat(path)).size));
+  const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (totalBytes > MAX_MEDIA_BYTES) throw new ProviderRefusal('input_invalid');
+
+  const filled = structuredClone(input) as Record<string, unknown>;
+  for (const [place, { mimeType, path }] of media) {
+    put(filled, place.split('.'), `data:${mimeType};base64,${await readFile(path, 'base64')}`);
+  }
+  return filled;
+}
+
+/** Writes a text over what stands at a place of the input, which is there. */
+function put(within: unknown, [name = '', ...rest]: readonly string[], text: string): void {
+  if (typeof within !== 'object' || within === null || !Object.hasOwn(within, name)) return;
+  const members = within as Record<string, unknown>;
+  if (rest.length === 0) members[name] = text;
+  else put(members[name], rest, text);
+}

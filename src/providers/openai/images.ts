@@ -1,0 +1,70 @@
+/**
+ * Images: `POST {baseUrl}/images/generations`, and with pictures in the input `POST {baseUrl}/images/edits`, both
+ * synchronous. Source: the openai-openapi document (CreateImageRequest, CreateImageEditRequest, ImagesResponse).
+ *
+ * The input's fields are the provider's own (`prompt`, `n`, `size`, `quality`, `output_format` …); the model's schema
+ * says which.
+ */
+import { extensionFor } from '../../files/media-types.ts';
+import { isWebAddress, listAt, textAt } from '../json-answer.ts';
+import { filesOfBase64 } from '../output-files.ts';
+import { ProviderFailure } from '../provider.ts';
+import type { GenerationRequest, InputFile, ProducedFile, Provider } from '../provider.ts';
+import type { SubmitExchange, UpstreamCalls } from '../upstream-calls.ts';
+import { createForm, textParts } from './form.ts';
+import type { FormPart } from './form.ts';
+import { refusalReason } from './refusals.ts';
+import { withoutJobs } from './without-jobs.ts';
+
+/** Fields that hold the mask of an edit; every other picture is one to be edited. */
+const MASK_FIELDS = ['mask', 'mask_url'];
+
+/** @param alwaysEdits whether to call for an edit without pictures too: some servers make both there. */
+export function createImages(calls: UpstreamCalls, { alwaysEdits }: { readonly alwaysEdits: boolean }): Provider {
+  return {
+    ...withoutJobs(calls),
+
+    async submit(request, call) {
+      const isEdit = alwaysEdits || (request.media?.size ?? 0) > 0;
+      const exchange = isEdit ? await editOf(request) : generationOf(request);
+      const json = await calls.submit(request, call, { ...exchange, isSynchronous: true, refusalReason });
+      const files = listAt(json, 'data').flatMap(fileOf);
+      if (files.length === 0) throw new ProviderFailure('no_output');
+      return { kind: 'done', files };
+    },
+  };
+}
+
+function generationOf({ upstream, input }: GenerationRequest): SubmitExchange {
+  return { path: '/images/generations', body: { ...input, ...upstream.parameters, model: upstream.model } };
+}
+
+async function editOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<SubmitExchange> {
+  const mediaFields = new Set([...media.keys()].map(fieldOf));
+  const fields = { ...input, ...upstream.parameters, model: upstream.model };
+  const form = await createForm([...textParts(fields, mediaFields), ...pictureParts(media)]);
+  return { path: '/images/edits', form };
+}
+
+function pictureParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] {
+  const masks = [...media].filter(([place]) => MASK_FIELDS.includes(fieldOf(place)));
+  const pictures = [...media].filter(([place]) => !MASK_FIELDS.includes(fieldOf(place)));
+  // "string or array": older models take no array.
+  const name = pictures.length === 1 ? 'image' : 'image[]';
+  return [
+    ...pictures.map(([, file], place) => ({ name, file, fileName: `image-${place}.${extensionFor(file.mimeType)}` })),
+    ...masks.map(([, file]) => ({ name: 'mask', file, fileName: `mask.${extensionFor(file.mimeType)}` })),
+  ];
+}
+
+/** `image_urls.0` is of `image_urls`. */
+function fieldOf(place: string): string {
+  return place.split('.')[0] ?? '';
+}
+
+function fileOf(image: unknown): readonly ProducedFile[] {
+  const base64 = textAt(image, 'b64_json');
+  if (base64 !== undefined) return filesOfBase64(base64);
+  const url = textAt(image, 'url');
+  return url !== undefined && isWebAddress(url) ? [{ from: 'url', url }] : [];
+}

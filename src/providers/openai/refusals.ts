@@ -1,0 +1,31 @@
+/** What an API of OpenAI's form says when it takes no work, or when work failed: the codes of its error object. */
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import { textAt } from '../json-answer.ts';
+
+/** Codes for content that the provider will not make; the last two are what Azure's edition says. */
+const CONTENT_CODES = [
+  'moderation_blocked',
+  'content_policy_violation',
+  'image_content_policy_violation',
+  'sentinel_block',
+  'content_filter',
+  'contentFilter',
+];
+/** Codes that only the operator can do something about. `insufficient_quota` comes with 429, yet waiting is no cure. */
+const OPERATOR_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'model_not_found', 'invalid_api_key'];
+
+/** @returns undefined: the status says it. */
+export function refusalReason(_status: number, json: unknown): FailureReason | undefined {
+  const code = textAt(json, 'error', 'code');
+  if (code === undefined) {
+    // Older models refuse content with no code, only with this sentence.
+    return /safety system/i.test(textAt(json, 'error', 'message') ?? '') ? 'content_rejected' : undefined;
+  }
+  if (CONTENT_CODES.includes(code)) return 'content_rejected';
+  return OPERATOR_CODES.includes(code) ? 'model_unavailable' : undefined;
+}
+
+/** Why a job failed, from its error object. */
+export function failureReason(json: unknown): FailureReason {
+  return refusalReason(200, json) === 'content_rejected' ? 'content_rejected' : 'provider_error';
+}

@@ -1,0 +1,35 @@
+/**
+ * Speech: `POST {baseUrl}/audio/speech`, whose answer is the sound itself. Source: the openai-openapi document
+ * (CreateSpeechRequest).
+ *
+ * Our words for two of its fields are `text` and `format` (spec §2.5); the others are the provider's own.
+ */
+import { ProviderFailure } from '../provider.ts';
+import type { Provider } from '../provider.ts';
+import type { UpstreamCalls } from '../upstream-calls.ts';
+import { refusalReason } from './refusals.ts';
+import { withoutJobs } from './without-jobs.ts';
+
+export function createSpeech(calls: UpstreamCalls): Provider {
+  return {
+    ...withoutJobs(calls),
+
+    async submit(request, call) {
+      const { upstream } = request;
+      const { text, format, ...fields } = { ...request.input, ...upstream.parameters };
+      const bytes = await calls.submitForFile(request, call, {
+        path: '/audio/speech',
+        body: {
+          ...fields,
+          ...(text === undefined ? {} : { input: text }),
+          ...(format === undefined ? {} : { response_format: format }),
+          model: upstream.model,
+        },
+        isSynchronous: true,
+        refusalReason,
+      });
+      if (bytes.length === 0) throw new ProviderFailure('no_output');
+      return { kind: 'done', files: [{ from: 'bytes', bytes }] };
+    },
+  };
+}

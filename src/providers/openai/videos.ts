@@ -1,0 +1,101 @@
+/**
+ * Videos: a job that is created, asked about, and whose content is fetched, below `{baseUrl}/videos`. Source: the
+ * openai-openapi document (CreateVideoBody, VideoResource); self-hosted servers speak the same.
+ *
+ * Our word for the clip's length is `duration` (spec §2.5), the provider's `seconds`, a text; the other fields are the
+ * provider's own. The first picture of the input is what it calls `input_reference`.
+ */
+import { extensionFor } from '../../files/media-types.ts';
+import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
+import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderFailure } from '../provider.ts';
+import type { GenerationRequest, JobState, Provider } from '../provider.ts';
+import type { Form, UpstreamCalls } from '../upstream-calls.ts';
+import { createForm, textParts } from './form.ts';
+import { failureReason, refusalReason } from './refusals.ts';
+
+const DONE = ['completed', 'succeeded'];
+const OVER = [...DONE, 'failed', 'cancelled', 'canceled', 'expired'];
+
+export function createVideos(calls: UpstreamCalls): Provider {
+  return {
+    protocol: 'openai',
+    isSubmitRepeatable: false,
+    worksWhileSubmitting: false,
+    takesMediaAsFiles: true,
+    download: calls.download,
+
+    async submit(request, call) {
+      const json = await calls.submit(request, call, {
+        path: '/videos',
+        form: await formOf(request),
+        refusalReason,
+        jobId: (answer) => jobIdAt(answer, 'id'),
+      });
+      const jobId = jobIdAt(json, 'id');
+      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
+      return { kind: 'job', jobId };
+    },
+
+    async poll(request, jobId, call) {
+      const path = pathOf(jobId);
+      const { status, json, retryAfterMs } = await calls.ask(request, call, {
+        method: 'GET',
+        path,
+        definiteStatuses: [404, 410],
+      });
+      if (status >= 400) throw new ProviderFailure('provider_error');
+      const state = textAt(json, 'status');
+      if (state === undefined) throw new ProviderUnreachable({ status, code: 'NO_STATE' }, { retryAfterMs });
+      if (DONE.includes(state)) {
+        const url = `${(request.upstream.baseUrl ?? '').replace(/\/+$/, '')}${path}/content`;
+        return { kind: 'done', files: [{ from: 'url', url }] };
+      }
+      if (OVER.includes(state)) throw new ProviderFailure(failureReason(json));
+      return running(json, retryAfterMs);
+    },
+
+    /** "Delete" is the only way to stop one; of a video that is done it would remove the files, so that is asked first. */
+    async cancel(request, jobId, call) {
+      const path = pathOf(jobId);
+      const known = await calls.ask(request, call, { method: 'GET', path, definiteStatuses: [404, 410] });
+      if (known.status >= 400 || OVER.includes(textAt(known.json, 'status') ?? '')) return { outcome: 'too_late' };
+      const { status } = await calls.ask(request, call, {
+        method: 'DELETE',
+        path,
+        isBodyOptional: true,
+        definiteStatuses: [400, 404, 405, 409, 410, 422, 501],
+      });
+      if (status === 405 || status === 501) return { outcome: 'unsupported' };
+      return { outcome: status >= 400 ? 'too_late' : 'cancelled' };
+    },
+  };
+}
+
+async function formOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<Form> {
+  const mediaFields = new Set([...media.keys()].map((place) => place.split('.')[0] ?? ''));
+  const { duration, ...fields } = { ...input, ...upstream.parameters };
+  const isLength = typeof duration === 'number' || typeof duration === 'string';
+  const seconds = isLength ? { seconds: `${duration}` } : {};
+  const pictures = [...media.values()].slice(0, 1).map((file) => ({
+    name: 'input_reference',
+    file,
+    fileName: `reference.${extensionFor(file.mimeType)}`,
+  }));
+  return createForm([...textParts({ ...fields, ...seconds, model: upstream.model }, mediaFields), ...pictures]);
+}
+
+function pathOf(jobId: string): string {
+  return `/videos/${encodeURIComponent(jobId)}`;
+}
+
+/** "Approximate completion percentage." */
+function running(json: unknown, pollAfterMs: number | undefined): JobState {
+  const percent = valueAt(json, 'progress');
+  const isKnown = typeof percent === 'number' && percent >= 0 && percent <= 100;
+  return {
+    kind: 'running',
+    ...(isKnown ? { progress: percent / 100 } : {}),
+    ...(pollAfterMs === undefined ? {} : { pollAfterMs }),
+  };
+}

@@ -1,0 +1,18 @@
+/** What the synchronous interfaces have in common: the files come with the answer, and nothing can be asked afterwards. */
+import { ProviderFailure } from '../provider.ts';
+import type { Provider } from '../provider.ts';
+import type { UpstreamCalls } from '../upstream-calls.ts';
+
+/** There is no idempotency key either, so a submit whose answer was lost is lost. */
+export function withoutJobs(calls: UpstreamCalls): Omit<Provider, 'submit'> {
+  return {
+    protocol: 'openai',
+    isSubmitRepeatable: false,
+    worksWhileSubmitting: true,
+    takesMediaAsFiles: true,
+    download: calls.download,
+    /** An id can only come from a definition that was changed to another protocol. */
+    poll: () => Promise.reject(new ProviderFailure('outcome_unknown')),
+    cancel: () => Promise.resolve({ outcome: 'unsupported' as const }),
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * The files in what an upstream calls its output, which may be any JSON: every http(s) address and every base64 data URL,
+ * in the order in which they stand.
+ */
+import { isWebAddress } from './json-answer.ts';
+import type { ProducedFile } from './provider.ts';
+
+/** These bounds end the search. */
+const MAX_DEPTH = 4;
+const MAX_FILES = 100;
+
+/** @returns at most 100 files. */
+export function filesIn(output: unknown): readonly ProducedFile[] {
+  return search(output, 0).slice(0, MAX_FILES);
+}
+
+/** A file of base64; none where there are no bytes in it. */
+export function filesOfBase64(base64: string): readonly ProducedFile[] {
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.length === 0 ? [] : [{ from: 'bytes', bytes }];
+}
+
+function search(output: unknown, depth: number): readonly ProducedFile[] {
+  if (typeof output === 'string') return filesOfText(output);
+  if (typeof output !== 'object' || output === null || depth >= MAX_DEPTH) return [];
+  return Object.values(output)
+    .flatMap((part) => search(part, depth + 1))
+    .slice(0, MAX_FILES);
+}
+
+function filesOfText(text: string): readonly ProducedFile[] {
+  if (isWebAddress(text)) return [{ from: 'url', url: text }];
+  const header = /^data:[^,]{0,200};base64,/i.exec(text.slice(0, 256))?.[0];
+  return header === undefined ? [] : filesOfBase64(text.slice(header.length));
+}

@@ -1,0 +1,107 @@
+/**
+ * Fetches a file that an upstream serves itself, from its configured origin: scheme, host and port. The operator named
+ * that place, so it may be plain http and private, and it alone gets the credential. What it redirects elsewhere is not
+ * followed here: any other address is for the guarded client (src/egress/), which knows no credential.
+ */
+import { Readable } from 'node:stream';
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import { EgressError } from '../egress/egress-error.ts';
+import { startDeadline } from '../egress/exchange.ts';
+import type { Deadline } from '../egress/exchange.ts';
+import type { DownloadCall, UpstreamFile } from './provider.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const MAX_REDIRECTS = 3;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+/** Fetches from one origin and no other. */
+export type UpstreamDownload = (
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  call: DownloadCall,
+) => Promise<UpstreamFile>;
+
+/** Makes the client, with its own connections. Idle ones do not keep the process alive. */
+export function createUpstreamDownload(): UpstreamDownload {
+  // One clock bounds the exchange; a large file may well take long between two chunks.
+  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, headersTimeout: 0, bodyTimeout: 0 });
+
+  return async (url, headers, { timeoutMs, maxBytes, signal }) => {
+    const deadline = startDeadline(timeoutMs, signal);
+    try {
+      let next = url;
+      for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+        const answer = await agent.request({
+          origin: next.origin,
+          path: next.pathname + next.search,
+          method: 'GET',
+          headers: { ...headers, 'accept-encoding': 'identity' },
+          signal: deadline.signal,
+        });
+        answer.body.on('error', () => undefined);
+        const { location } = answer.headers;
+        if (!REDIRECTS.includes(answer.statusCode) || typeof location !== 'string') {
+          return { from: 'upstream', body: bodyOf(answer, maxBytes, deadline) };
+        }
+        answer.body.destroy();
+        if (!URL.canParse(location, next.href)) {
+          throw new EgressError('unreachable', 'redirected to something that is no address', { isBarred: true });
+        }
+        next = new URL(location, next);
+        next.hash = '';
+        if (next.origin !== url.origin) {
+          deadline.clear();
+          return { from: 'elsewhere', url: next.href };
+        }
+      }
+      throw new EgressError('unreachable', `more than ${MAX_REDIRECTS} redirects`, { isBarred: true });
+    } catch (error) {
+      deadline.clear();
+      throw failureOf(error, deadline);
+    }
+  };
+}
+
+/** The answer's body as a stream that ends the exchange when it closes, however that comes about. */
+function bodyOf(answer: Dispatcher.ResponseData, maxBytes: number, deadline: Deadline): Readable {
+  const status = answer.statusCode;
+  if (status < 200 || status >= 300) {
+    answer.body.destroy();
+    throw new EgressError('status', `the upstream answered ${status} with no file`, { status });
+  }
+  if (Number(answer.headers['content-length'] ?? 0) > maxBytes) {
+    answer.body.destroy();
+    throw tooLarge(maxBytes);
+  }
+  async function* bounded(): AsyncGenerator<Buffer> {
+    let received = 0;
+    try {
+      for await (const chunk of answer.body) {
+        received += (chunk as Buffer).length;
+        if (received > maxBytes) throw tooLarge(maxBytes);
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      throw failureOf(error, deadline);
+    }
+  }
+  const body = Readable.from(bounded(), { objectMode: false });
+  // Whoever reads sees a failure; before anyone does, it must not end the process.
+  body.on('error', () => undefined);
+  body.once('close', () => {
+    deadline.clear();
+    answer.body.destroy();
+  });
+  return body;
+}
+
+/** No cause: undici's errors name the host, and this one may be written into a history. */
+function failureOf(error: unknown, deadline: Deadline): unknown {
+  if (deadline.signal.aborted) return deadline.signal.reason;
+  return error instanceof EgressError ? error : new EgressError('unreachable', 'the upstream could not be reached');
+}
+
+function tooLarge(maxBytes: number): EgressError {
+  return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
+}

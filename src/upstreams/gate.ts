@@ -1,0 +1,175 @@
+/**
+ * Whether a task may go to an upstream at this moment: its cap, its pause and its breaker, shared by all workers
+ * (architecture, "limits shared by processes are leased … so that no request pays a round trip for them"). What is known
+ * of an upstream is read once a second by a process that uses it; only a cap costs a statement for each task.
+ *
+ * Nothing here is worth a task: what could not be written down is logged, and the upstream will say it again.
+ */
+import type { Database } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { giveBackSlot, sweepSlots, takeSlot } from './slots.ts';
+import {
+  SOUND,
+  claimUpstreamProbe,
+  countUpstreamFailure,
+  forgetUpstreamFailures,
+  pauseUpstream,
+  readState,
+} from './states.ts';
+import type { UpstreamState } from './states.ts';
+
+/** An upstream as the gate knows it. */
+export interface GatedUpstream {
+  /** The same for every binding that goes to the same place (activities/task-route.ts). */
+  readonly name: string;
+  /** How many of its jobs may be under way at once; undefined: any number. */
+  readonly concurrency?: number | undefined;
+}
+
+/** What a task is told that wants to go there. */
+export type Entry =
+  | { readonly kind: 'open' }
+  /** It is paused, or its breaker is open; for this long as far as is known, in milliseconds. */
+  | { readonly kind: 'closed'; readonly waitMs: number }
+  /** Its cap is reached. */
+  | { readonly kind: 'full' };
+
+/**
+ * What a submit says of the upstream itself: `answered`, whatever the answer was; `failed`, no answer or 5xx; or for how
+ * many milliseconds it asks to be left alone.
+ */
+export type Health = 'answered' | 'failed' | { readonly pauseMs: number };
+
+/** The gates of all upstreams, for one process. */
+export interface UpstreamGate {
+  /**
+   * Asks to go in, and takes a slot where there is a cap. Whoever was let in and does not leave a job there must `leave`.
+   *
+   * @throws {DatabaseUnavailableError} nothing is known: try again.
+   */
+  enter(upstream: GatedUpstream, taskId: TaskId): Promise<Entry>;
+  /** The task has no job there any more, or never had one. Twice is the same as once; never fails. */
+  leave(upstream: GatedUpstream, taskId: TaskId): Promise<void>;
+  /** Takes in what a submit, or a question about a job, has shown. Never fails. */
+  report(upstream: GatedUpstream, health: Health): Promise<void>;
+  /** For how many milliseconds the upstream wants to be left alone. Never fails. */
+  pausedMs(upstream: GatedUpstream): Promise<number>;
+}
+
+/** What is known is good for this long. */
+const FRESH_MS = 1_000;
+/** An upstream that is full is looked through for forgotten slots this often. */
+const SWEEP_INTERVAL_MS = 5_000;
+/** A breaker may close before its time, when the one that tries succeeds: it is looked at again after this long. */
+const BROKEN_WAIT_MS = 5_000;
+
+interface Known {
+  readonly readAt: number;
+  readonly state: UpstreamState;
+}
+
+export function createUpstreamGate({
+  database,
+  logger,
+  now = Date.now,
+}: {
+  readonly database: Database;
+  readonly logger: Logger;
+  /** Milliseconds; only differences count. */
+  readonly now?: () => number;
+}): UpstreamGate {
+  const known = new Map<string, Known>();
+  const reading = new Map<string, Promise<UpstreamState>>();
+  const sweptAt = new Map<string, number>();
+
+  /** Where the upstream stands now, as read within the last second; many who ask at once are one read. */
+  const stateOf = async (name: string): Promise<UpstreamState> => {
+    const entry = known.get(name);
+    const ageMs = entry === undefined ? Infinity : now() - entry.readAt;
+    if (entry !== undefined && ageMs < FRESH_MS) {
+      const { state } = entry;
+      return { ...state, pausedMs: Math.max(0, state.pausedMs - ageMs), openMs: Math.max(0, state.openMs - ageMs) };
+    }
+    const running = reading.get(name);
+    if (running !== undefined) return running;
+    const read = readState(database, name)
+      .then((state) => {
+        known.set(name, { readAt: now(), state });
+        return state;
+      })
+      .finally(() => reading.delete(name));
+    reading.set(name, read);
+    return read;
+  };
+
+  const quietly = async (upstream: GatedUpstream, work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (err) {
+      logger.warn({ err, upstream: upstream.name }, 'what is known of an upstream could not be written down');
+    }
+  };
+
+  const takeSlotOf = async ({ name, concurrency }: GatedUpstream, taskId: TaskId): Promise<boolean> => {
+    if (concurrency === undefined) return true;
+    if (await takeSlot(database, name, taskId, concurrency)) return true;
+    if (now() - (sweptAt.get(name) ?? -Infinity) < SWEEP_INTERVAL_MS) return false;
+    sweptAt.set(name, now());
+    const freed = await sweepSlots(database, name);
+    if (freed === 0) return false;
+    logger.info({ upstream: name, freed }, 'slots of tasks that are over were freed');
+    return takeSlot(database, name, taskId, concurrency);
+  };
+
+  const leave = async (upstream: GatedUpstream, taskId: TaskId): Promise<void> => {
+    if (upstream.concurrency === undefined) return;
+    await quietly(upstream, () => giveBackSlot(database, upstream.name, taskId));
+  };
+
+  return {
+    leave,
+
+    async enter(upstream, taskId) {
+      const state = await stateOf(upstream.name);
+      const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
+      if (waitMs > 0) return { kind: 'closed', waitMs };
+      if (!(await takeSlotOf(upstream, taskId))) return { kind: 'full' };
+      if (!state.isBroken) return { kind: 'open' };
+      known.delete(upstream.name);
+      if (await claimUpstreamProbe(database, upstream.name)) return { kind: 'open' };
+      await leave(upstream, taskId);
+      return { kind: 'closed', waitMs: BROKEN_WAIT_MS };
+    },
+
+    async report(upstream, health) {
+      const { name } = upstream;
+      const state = known.get(name)?.state;
+      if (health === 'failed') {
+        await quietly(upstream, async () => {
+          const isBroken = await countUpstreamFailure(database, name);
+          if (isBroken) logger.warn({ upstream: name }, 'an upstream keeps failing and is left alone for a while');
+        });
+        known.delete(name);
+        return;
+      }
+      if (state === undefined || state.isBroken || state.failures > 0) {
+        await quietly(upstream, () => forgetUpstreamFailures(database, name));
+        known.delete(name);
+      }
+      if (health === 'answered' || health.pauseMs <= 0) return;
+      const { pauseMs } = health;
+      logger.info({ upstream: name, pauseMs }, 'an upstream asks to be left alone');
+      await quietly(upstream, () => pauseUpstream(database, name, pauseMs));
+      known.delete(name);
+    },
+
+    async pausedMs({ name }) {
+      try {
+        return (await stateOf(name)).pausedMs;
+      } catch {
+        return SOUND.pausedMs;
+      }
+    },
+  };
+}

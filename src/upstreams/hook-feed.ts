@@ -1,0 +1,104 @@
+/**
+ * Wakes whoever waits for a provider when that provider calls back. One poller for each process, which runs only while
+ * somebody waits: hooks arrive at any api process, and this one is a worker's. One statement a second, whatever the
+ * number of those who wait.
+ */
+import type { Queryable } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { readProviderHooks } from './provider-hooks.ts';
+
+const POLL_INTERVAL_MS = 1_000;
+/** An upstream whose hooks arrived within this time is believed to send more. */
+const HEARD_FOR_MS = 10 * 60_000;
+
+export interface HookFeed {
+  /**
+   * Waits, at most as long as is said, for a hook that has not been seen.
+   *
+   * @param seen how many hooks of the task were seen; 0 at first, so that one which came early wakes at once.
+   * @returns how many have arrived by now.
+   * @throws the signal's reason.
+   */
+  wait(taskId: TaskId, seen: number, waitMs: number, signal: AbortSignal): Promise<number>;
+  /** Whether hooks of this upstream are known to arrive. */
+  isHeard(upstreamName: string): boolean;
+}
+
+interface Waiter {
+  readonly seen: number;
+  wake(received: number): void;
+}
+
+export function createHookFeed({
+  database,
+  logger,
+  now = Date.now,
+}: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+  readonly now?: () => number;
+}): HookFeed {
+  const waiters = new Map<TaskId, Set<Waiter>>();
+  const heardAt = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  let isPolling = false;
+  let isFailing = false;
+
+  const poll = async (): Promise<void> => {
+    if (waiters.size === 0) return;
+    const hooks = await readProviderHooks(database, [...waiters.keys()]);
+    for (const { taskId, upstream, received } of hooks) {
+      for (const waiter of waiters.get(taskId) ?? []) {
+        if (received <= waiter.seen) continue;
+        heardAt.set(upstream, now());
+        waiter.wake(received);
+      }
+    }
+  };
+
+  const tick = async (): Promise<void> => {
+    timer = undefined;
+    isPolling = true;
+    try {
+      await poll();
+      isFailing = false;
+    } catch (err) {
+      // Who waits is woken by the clock as well.
+      if (!isFailing) logger.warn({ err }, 'the hooks of providers could not be read');
+      isFailing = true;
+    }
+    isPolling = false;
+    schedule();
+  };
+
+  const schedule = (): void => {
+    if (timer !== undefined || isPolling || waiters.size === 0) return;
+    timer = setTimeout(() => void tick(), POLL_INTERVAL_MS);
+    timer.unref();
+  };
+
+  return {
+    isHeard: (upstreamName) => now() - (heardAt.get(upstreamName) ?? -Infinity) < HEARD_FOR_MS,
+
+    wait: (taskId, seen, waitMs, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason as Error);
+        const others = waiters.get(taskId) ?? new Set<Waiter>();
+        const end = (settle: () => void): void => {
+          clearTimeout(alarm);
+          signal.removeEventListener('abort', onAbort);
+          others.delete(waiter);
+          if (others.size === 0) waiters.delete(taskId);
+          settle();
+        };
+        const waiter: Waiter = { seen, wake: (received) => end(() => resolve(received)) };
+        const onAbort = (): void => end(() => reject(signal.reason as Error));
+        const alarm = setTimeout(() => end(() => resolve(seen)), waitMs);
+        signal.addEventListener('abort', onAbort);
+        others.add(waiter);
+        waiters.set(taskId, others);
+        schedule();
+      }),
+  };
+}

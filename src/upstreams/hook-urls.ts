@@ -1,0 +1,64 @@
+/**
+ * The addresses under which providers may call back: `{public URL}/hooks/{upstream}/{token}` (contract, "Conventions").
+ * The token is the task's id and an HMAC over it and the upstream's name, so that a forged one is told without asking
+ * anyone. What a provider signs itself is not looked at: a hook is a hint, and needs no more trust than this.
+ */
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import { isTaskId } from '../domain/workflow-ids.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+
+// Binds the derived key to this use: the same secret signs other things.
+const PURPOSE = 'darkroom/provider-hook/v1';
+/** 128 bits in base64url. */
+const MAC_LENGTH = 22;
+const TOKEN = /^(tk-svc-[0-9A-Z]{26})\.([A-Za-z0-9_-]{22})$/;
+
+export interface HookUrls {
+  /**
+   * Where an upstream can call back about a task.
+   *
+   * @param upstream its name and its base address.
+   * @returns undefined where it cannot be expected to reach us.
+   */
+  urlFor(
+    upstream: { readonly name: string; readonly baseUrl?: string | undefined },
+    taskId: TaskId,
+  ): string | undefined;
+  /** The task that a token belongs to; undefined: it was not made by us for that upstream. */
+  taskOf(upstreamName: string, token: string): TaskId | undefined;
+}
+
+/**
+ * @param publicUrl without a trailing slash.
+ * @param signingKey at least 32 characters.
+ */
+export function createHookUrls({ publicUrl, signingKey }: { publicUrl: string; signingKey: string }): HookUrls {
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', signingKey, '', PURPOSE, 32)));
+  const macOf = (upstreamName: string, taskId: string): string =>
+    createHmac('sha256', key).update(`${upstreamName}\n${taskId}`).digest('base64url').slice(0, MAC_LENGTH);
+  return {
+    urlFor({ name, baseUrl }, taskId) {
+      if (baseUrl === undefined || !canReach(new URL(baseUrl), new URL(publicUrl))) return undefined;
+      return `${publicUrl}/hooks/${encodeURIComponent(name)}/${taskId}.${macOf(name, taskId)}`;
+    },
+    taskOf(upstreamName, token) {
+      const [, taskId = '', mac = ''] = TOKEN.exec(token) ?? [];
+      if (!isTaskId(taskId)) return undefined;
+      return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(upstreamName, taskId))) ? taskId : undefined;
+    },
+  };
+}
+
+/**
+ * A public service takes https addresses only, and one on this machine's loopback is reached from this machine alone. An
+ * upstream that cannot reach us all the same costs nothing: it is asked as ever.
+ */
+function canReach(upstream: URL, us: URL): boolean {
+  if (us.protocol === 'http:' && upstream.protocol === 'https:') return false;
+  return !isLoopback(us) || isLoopback(upstream);
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
+}

@@ -1,0 +1,42 @@
+/**
+ * The record of providers' hooks: one row for each task that is not over, which only counts. What the provider sent is
+ * not kept, because nobody believes it (architecture, "A provider's webhook is a hint").
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+
+const record: Statement = {
+  name: 'record_provider_hook',
+  text: `INSERT INTO provider_hooks (task_id, upstream)
+         SELECT id, $2 FROM tasks WHERE id = $1 AND completed_at IS NULL
+         ON CONFLICT (task_id) DO UPDATE SET received = provider_hooks.received + 1, received_at = now()`,
+};
+
+/** Notes that a provider has called back. Of a task that is over, or that there is not, nothing is noted. */
+export async function recordProviderHook(database: Queryable, taskId: TaskId, upstream: string): Promise<void> {
+  await database.query(record, [taskId, upstream]);
+}
+
+const select: Statement = {
+  name: 'select_provider_hooks',
+  text: 'SELECT task_id AS "taskId", upstream, received FROM provider_hooks WHERE task_id = ANY ($1::text[])',
+};
+
+/** How often a provider has called back about a task. */
+export interface ProviderHook {
+  readonly taskId: TaskId;
+  readonly upstream: string;
+  readonly received: number;
+}
+
+/** Reads the hooks of some tasks; those that were never called back about are not among them. */
+export function readProviderHooks(database: Queryable, taskIds: readonly TaskId[]): Promise<readonly ProviderHook[]> {
+  return database.query<ProviderHook>(select, [taskIds]);
+}
+
+const forget: Statement = { name: 'forget_provider_hook', text: 'DELETE FROM provider_hooks WHERE task_id = $1' };
+
+/** Nobody waits for the task's provider any more. */
+export async function forgetProviderHook(database: Queryable, taskId: TaskId): Promise<void> {
+  await database.query(forget, [taskId]);
+}

@@ -1,0 +1,64 @@
+/**
+ * The cap on jobs under way at an upstream, over all workers: a slot is a row for the task that has it, so a worker that
+ * dies loses none, and whoever takes the task over finds it taken. The count beside the rows is what a cap is judged by,
+ * because an update looks at the newest version of one row, and a count over rows would not.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+
+/**
+ * A task that is over may still be told to its provider (workflows/activity-options.ts: 30 s an attempt); after that its
+ * slot has been forgotten.
+ */
+const FORGOTTEN_SECONDS = 60;
+
+const take: Statement = {
+  name: 'take_upstream_slot',
+  text: `WITH held AS (SELECT 1 FROM upstream_slots WHERE upstream = $1 AND task_id = $2),
+         counted AS (
+           INSERT INTO upstream_states AS s (upstream, slots_taken) SELECT $1, 1 WHERE NOT EXISTS (SELECT 1 FROM held)
+           ON CONFLICT (upstream) DO UPDATE SET slots_taken = s.slots_taken + 1 WHERE s.slots_taken < $3
+           RETURNING s.upstream),
+         slot AS (INSERT INTO upstream_slots (upstream, task_id) SELECT upstream, $2 FROM counted RETURNING task_id)
+         SELECT 1 FROM held UNION ALL SELECT 1 FROM slot`,
+};
+
+/**
+ * Takes a slot for a task; a task that has one keeps it.
+ *
+ * @param cap how many there are: at least 1.
+ * @returns false: all are taken.
+ */
+export async function takeSlot(database: Queryable, upstream: string, taskId: string, cap: number): Promise<boolean> {
+  return (await database.query(take, [upstream, taskId, cap])).length > 0;
+}
+
+const giveBack: Statement = {
+  name: 'give_back_upstream_slot',
+  text: `WITH gone AS (DELETE FROM upstream_slots WHERE upstream = $1 AND task_id = $2 RETURNING upstream)
+         UPDATE upstream_states s SET slots_taken = s.slots_taken - 1 FROM gone WHERE s.upstream = gone.upstream`,
+};
+
+/** Gives a task's slot back, if it has one. */
+export async function giveBackSlot(database: Queryable, upstream: string, taskId: string): Promise<void> {
+  await database.query(giveBack, [upstream, taskId]);
+}
+
+const sweep: Statement = {
+  name: 'sweep_upstream_slots',
+  text: `WITH gone AS (
+           DELETE FROM upstream_slots s USING tasks t
+            WHERE s.upstream = $1 AND t.id = s.task_id
+              AND t.completed_at < now() - make_interval(secs => ${FORGOTTEN_SECONDS})
+        RETURNING s.upstream),
+         freed AS (
+           UPDATE upstream_states s SET slots_taken = s.slots_taken - g.number
+             FROM (SELECT upstream, count(*)::integer AS number FROM gone GROUP BY upstream) g
+            WHERE s.upstream = g.upstream RETURNING g.number)
+         SELECT number FROM freed`,
+};
+
+/** Frees what tasks left taken that were over a minute ago. @returns how many slots. */
+export async function sweepSlots(database: Queryable, upstream: string): Promise<number> {
+  const [row] = await database.query<{ number: number }>(sweep, [upstream]);
+  return row?.number ?? 0;
+}

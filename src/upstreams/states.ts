@@ -1,0 +1,99 @@
+/**
+ * What PostgreSQL keeps of an upstream for all workers: a pause that it asked for, and the breaker that opens when it
+ * keeps failing. Each thing is one small statement by the database's clock. Who asks how often is in gate.ts.
+ *
+ * The breaker: five failures in a row within a minute open it for 30 s. Then one task may try, and the others wait for
+ * what becomes of it; success closes the breaker, failure opens it again.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+
+/** Failures in a row that open the breaker: fewer can be a restart of the upstream, more are a queue of lost work. */
+const FAILURES_TO_OPEN = 5;
+/** A failure of longer ago belongs to another trouble. */
+const FAILURE_WINDOW_SECONDS = 60;
+const OPEN_SECONDS = 30;
+/** One that tries has this long before another may: connecting alone can take 10 s, a picture takes half a minute. */
+const PROBE_SECONDS = 60;
+
+/** Where an upstream stands. Times are milliseconds from now; 0: over, or never was. */
+export interface UpstreamState {
+  /** It asked to be left alone for this long. */
+  readonly pausedMs: number;
+  /** The breaker is open, or somebody tries, for this long. */
+  readonly openMs: number;
+  /** The breaker has not been closed: whoever comes when `openMs` is 0 has to be the one that tries. */
+  readonly isBroken: boolean;
+  /** Failures in a row. */
+  readonly failures: number;
+}
+
+/** What is true of an upstream that nobody has complained of. */
+export const SOUND: UpstreamState = { pausedMs: 0, openMs: 0, isBroken: false, failures: 0 };
+
+const select: Statement = {
+  name: 'select_upstream_state',
+  text: `SELECT greatest(0, coalesce(extract(epoch FROM paused_until - now()), 0) * 1000)::float8 AS "pausedMs",
+                greatest(0, coalesce(extract(epoch FROM open_until - now()), 0) * 1000)::float8 AS "openMs",
+                open_until IS NOT NULL AS "isBroken", failures
+           FROM upstream_states WHERE upstream = $1`,
+};
+
+/** Reads where an upstream stands. */
+export async function readState(database: Queryable, upstream: string): Promise<UpstreamState> {
+  const [row] = await database.query<UpstreamState>(select, [upstream]);
+  return row ?? SOUND;
+}
+
+const pause: Statement = {
+  name: 'pause_upstream',
+  text: `INSERT INTO upstream_states (upstream, paused_until) VALUES ($1, now() + make_interval(secs => $2))
+         ON CONFLICT (upstream) DO UPDATE SET paused_until = greatest(upstream_states.paused_until, excluded.paused_until)`,
+};
+
+/** Leaves an upstream alone for a time; a longer pause stays. */
+export async function pauseUpstream(database: Queryable, upstream: string, pauseMs: number): Promise<void> {
+  await database.query(pause, [upstream, pauseMs / 1000]);
+}
+
+const countFailure: Statement = {
+  name: 'count_upstream_failure',
+  text: `INSERT INTO upstream_states AS s (upstream, failures, failing_since) VALUES ($1, 1, now())
+         ON CONFLICT (upstream) DO UPDATE
+            SET failures = CASE WHEN s.failing_since > now() - make_interval(secs => ${FAILURE_WINDOW_SECONDS})
+                                THEN s.failures + 1 ELSE 1 END,
+                failing_since = CASE WHEN s.failing_since > now() - make_interval(secs => ${FAILURE_WINDOW_SECONDS})
+                                     THEN s.failing_since ELSE now() END,
+                open_until = CASE WHEN s.open_until IS NOT NULL
+                                    OR (s.failures + 1 >= ${FAILURES_TO_OPEN}
+                                        AND s.failing_since > now() - make_interval(secs => ${FAILURE_WINDOW_SECONDS}))
+                                  THEN now() + make_interval(secs => ${OPEN_SECONDS}) END
+     RETURNING s.open_until IS NOT NULL AS "isBroken"`,
+};
+
+/** Counts a submit that the upstream did not answer, or answered with 5xx. @returns whether the breaker is open now. */
+export async function countUpstreamFailure(database: Queryable, upstream: string): Promise<boolean> {
+  const [row] = await database.query<{ isBroken: boolean }>(countFailure, [upstream]);
+  return row?.isBroken === true;
+}
+
+const close: Statement = {
+  name: 'close_upstream_breaker',
+  text: `UPDATE upstream_states SET failures = 0, failing_since = NULL, open_until = NULL
+          WHERE upstream = $1 AND (failures > 0 OR open_until IS NOT NULL)`,
+};
+
+/** The upstream has answered: whatever was counted against it is forgotten. */
+export async function forgetUpstreamFailures(database: Queryable, upstream: string): Promise<void> {
+  await database.query(close, [upstream]);
+}
+
+const claimProbe: Statement = {
+  name: 'claim_upstream_probe',
+  text: `UPDATE upstream_states SET open_until = now() + make_interval(secs => ${PROBE_SECONDS})
+          WHERE upstream = $1 AND open_until <= now() RETURNING upstream`,
+};
+
+/** Asks to be the one that tries. @returns false: another does already. */
+export async function claimUpstreamProbe(database: Queryable, upstream: string): Promise<boolean> {
+  return (await database.query(claimProbe, [upstream])).length === 1;
+}

@@ -1,0 +1,28 @@
+/** What a worker knows of upstreams beside their protocols: made once for a process (src/context.ts). */
+import type { Database } from '../database/database.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { createUpstreamGate } from './gate.ts';
+import type { UpstreamGate } from './gate.ts';
+import { createHookFeed } from './hook-feed.ts';
+import type { HookFeed } from './hook-feed.ts';
+import { createHookUrls } from './hook-urls.ts';
+import type { HookUrls } from './hook-urls.ts';
+
+export interface Upstreams {
+  readonly gate: UpstreamGate;
+  readonly hookFeed: HookFeed;
+  readonly hookUrls: HookUrls;
+}
+
+export function createUpstreams(dependencies: {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly publicUrl: string;
+  readonly signingKey: string;
+}): Upstreams {
+  return {
+    gate: createUpstreamGate(dependencies),
+    hookFeed: createHookFeed(dependencies),
+    hookUrls: createHookUrls(dependencies),
+  };
+}

@@ -1,0 +1,116 @@
+/** What a model file that describes an HTTP API is refused for, before any task meets it. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { ModelDefinitionSchema } from '../../src/catalogue/definition.ts';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import type { HttpBinding } from '../../src/catalogue/http-binding.ts';
+import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { upstreamProblem } from '../../src/catalogue/upstream-proof.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+
+const GOOD: HttpBinding = {
+  submit: { path: "'/jobs'", body: '{ "say": prompt, "id": $taskId }' },
+  jobId: 'id',
+  poll: { path: "'/jobs/' & $jobId", state: 'state' },
+  outputs: 'files',
+};
+
+type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
+
+function definition(upstream: Partial<Upstream>): ModelDefinition {
+  const whole = { protocol: 'http', baseUrl: 'https://a.example', model: 'm', http: GOOD, ...upstream };
+  return {
+    name: 'a/model',
+    modality: 'image',
+    ownedBy: 'a',
+    created: 0,
+    description: 'any',
+    routes: { default: { upstreams: [whole] } },
+    inputSchema: {},
+    pricing: { unit: 'task', usd: '0.01' },
+    typicalSeconds: 1,
+    examples: [{}],
+  };
+}
+
+function problemOf(upstream: Partial<Upstream>): string | undefined {
+  return upstreamProblem(definition(upstream));
+}
+
+describe('an upstream that a model file describes', () => {
+  const place = 'routes.default.upstreams.0';
+
+  it('is taken as it should be', () => {
+    assert.equal(problemOf({}), undefined);
+    assert.equal(compileCheck(ModelDefinitionSchema, 'invalid model file')(definition({})), undefined);
+  });
+
+  it('is taken as the page about it shows it', async () => {
+    const page = await readFile(packageFile('docs/describing-an-upstream.md'), 'utf8');
+    const [, shown] = /```json\n("http": [\s\S]*?)\n```/.exec(page) ?? [];
+    const { http } = JSON.parse(`{${shown}}`) as { http: HttpBinding };
+
+    assert.equal(problemOf({ http }), undefined);
+    assert.equal(compileCheck(ModelDefinitionSchema, 'invalid model file')(definition({ http })), undefined);
+  });
+
+  it('is refused with the place where an expression cannot be read', () => {
+    const poll = { path: "'/jobs/' & $jobId", state: '$lookup(' };
+
+    assert.match(problemOf({ http: { ...GOOD, poll } }) ?? '', new RegExp(`^${place}.http.poll.state: not JSONata: .`));
+  });
+
+  it('is refused where an expression makes one of data, or is another each time', () => {
+    for (const name of ['eval', 'now', 'millis', 'random', 'shuffle']) {
+      const submit = { path: "'/jobs'", body: `($f := $${name}; $f())` };
+
+      assert.equal(
+        problemOf({ http: { ...GOOD, submit } }),
+        `${place}.http.submit.body: $${name} is not available here`,
+      );
+    }
+  });
+
+  it('is refused where the file sets a header that carries a credential or belongs to the connection', () => {
+    for (const name of ['Authorization', 'cookie', 'Host', 'Content-Length']) {
+      assert.match(problemOf({ http: { ...GOOD, headers: { [name]: 'x' } } }) ?? '', /is not for a model file to set$/);
+      const submit = { ...GOOD.submit, headers: { [name]: "'x'" } };
+      assert.match(problemOf({ http: { ...GOOD, submit } }) ?? '', /is not for a model file to set$/);
+    }
+  });
+
+  it('is refused where a credential has no name, or a job nothing that asks about it', () => {
+    const { poll, jobId, ...rest } = GOOD;
+
+    assert.match(problemOf({ http: { ...GOOD, auth: { scheme: 'query' } } }) ?? '', /auth\.name/);
+    assert.match(problemOf({ http: { ...rest, jobId: jobId ?? '' } }) ?? '', /poll: it and jobId/);
+    assert.match(problemOf({ http: { ...rest, ...(poll === undefined ? {} : { poll }) } }) ?? '', /poll: it and jobId/);
+    assert.match(problemOf({ http: { ...rest, cancel: { path: "'/x'" } } }) ?? '', /jobId: there is none/);
+  });
+
+  it('is refused where it is said to be repeatable and sends nothing to know a repetition by', () => {
+    const submit = { path: "'/jobs'", body: '{ "say": prompt }' };
+
+    assert.equal(problemOf({ http: { ...GOOD, isSubmitRepeatable: true } }), undefined);
+    assert.match(problemOf({ http: { ...GOOD, submit, isSubmitRepeatable: true } }) ?? '', /sends \$taskId$/);
+  });
+
+  it('is refused where the protocol and the description do not belong together', () => {
+    const { http, baseUrl, ...bare } = definition({}).routes['default']?.upstreams[0] ?? { protocol: '', model: '' };
+    const problem = (upstream: Upstream): string | undefined =>
+      upstreamProblem({ ...definition({}), routes: { default: { upstreams: [upstream] } } });
+
+    assert.equal(problem(bare), `${place}.http: missing for protocol http`);
+    assert.equal(problem({ ...bare, http: http ?? GOOD }), `${place}.baseUrl: missing for protocol http`);
+    assert.match(problem({ ...bare, protocol: 'cog', baseUrl: baseUrl ?? '', http: GOOD }) ?? '', /http: the protocol/);
+    assert.match(problemOf({ api: 'videos' }) ?? '', /api: only protocol openai/);
+  });
+
+  it('is refused where a field is not one of the form', () => {
+    const check = compileCheck(ModelDefinitionSchema, 'invalid model file');
+    const http = { ...GOOD, poll: { ...GOOD.poll, eval: 'x' } };
+
+    assert.match(check(definition({ http: http as HttpBinding })) ?? '', /eval/);
+  });
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { withDefaults } from '../../src/catalogue/input-defaults.ts';
+import { embeddedModels, takesItsDefaults } from './spec-fields.ts';
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    prompt: { type: 'string' },
+    duration: { type: 'integer', default: 5 },
+    draft: { type: 'boolean', default: false },
+    anything: true,
+  },
+};
+
+describe('an input with the defaults of its schema', () => {
+  it('has what the schema says of fields that are left out, and nothing of those without a default', () => {
+    assert.deepEqual(withDefaults(SCHEMA, { prompt: 'a' }), { prompt: 'a', duration: 5, draft: false });
+    assert.deepEqual(withDefaults({}, { prompt: 'a' }), { prompt: 'a' });
+  });
+
+  it('keeps what was sent, whatever it is', () => {
+    const input = { prompt: 'a', duration: 1, draft: true };
+
+    assert.deepEqual(withDefaults(SCHEMA, input), input);
+    assert.deepEqual(withDefaults(SCHEMA, { draft: null }), { duration: 5, draft: null });
+  });
+
+  it('is taken by every embedded model', async () => {
+    for (const model of await embeddedModels()) assert.ok(takesItsDefaults(model), model.definition.name);
+  });
+});

@@ -1,0 +1,339 @@
+/**
+ * A catalogue that follows its files, with real files and the file system's own word for what changed. Where a test turns
+ * the slow clock off, only that word can have brought the change about; where the file system says nothing, only the
+ * clock.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { ModelUnavailableError } from '../../src/catalogue/catalogue.ts';
+import { definitionHash } from '../../src/catalogue/definition.ts';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
+import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
+import { ModelFileError } from '../../src/catalogue/load-models.ts';
+import { definition } from './definitions.ts';
+
+/** Longer than any test. */
+const NEVER_MS = 3_600_000;
+
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+let folder: string;
+let logged: LogLine[];
+/** Names in the order in which they were pinned. */
+let pinned: string[];
+let opened: LiveCatalogue[];
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-live-'));
+  [logged, pinned, opened] = [[], [], []];
+});
+afterEach(async () => {
+  await Promise.all(opened.map((catalogue) => catalogue.close()));
+  await rm(folder, { recursive: true, force: true });
+});
+
+const at = (name: string): string => path.join(folder, name);
+const text = (changes: Partial<ModelDefinition> = {}): string => JSON.stringify(definition(changes));
+
+/** Puts a file there as a whole. */
+async function put(name: string, content: string): Promise<void> {
+  await writeFile(at(`${name}.new`), content);
+  await rename(at(`${name}.new`), at(name));
+}
+
+async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCatalogue> {
+  const catalogue = await openLiveCatalogue({
+    folders: [folder],
+    definitions: { pin: async (models) => void pinned.push(...models.map(({ name }) => name)) },
+    logger: pino({}, { write: (line: string) => void logged.push(JSON.parse(line) as LogLine) }),
+    now: Date.now,
+    pollMs: NEVER_MS,
+    settleMs: 30,
+    ...options,
+  });
+  opened.push(catalogue);
+  return catalogue;
+}
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 90_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`not within 90 s: ${what}`);
+    await delay(10);
+  }
+}
+
+const names = (catalogue: LiveCatalogue): readonly string[] => catalogue.available().map(({ name }) => name);
+const refusals = (): readonly LogLine[] => logged.filter(({ level }) => level >= 50);
+
+describe('a catalogue that follows its files', () => {
+  it('takes up a file that is added, changed and removed', async () => {
+    await put('a.json', text({ name: 'a' }));
+    const catalogue = await open();
+    assert.deepEqual(names(catalogue), ['a']);
+
+    await put('b.json', text({ name: 'b' }));
+    await until('b is there', () => names(catalogue).includes('b'));
+
+    await put('a.json', text({ name: 'a', description: 'Other words.' }));
+    await until('a is another', () => catalogue.find('a')?.description === 'Other words.');
+
+    await unlink(at('a.json'));
+    await until('a is gone', () => !names(catalogue).includes('a'));
+    assert.throws(() => catalogue.resolve('a', undefined), ModelUnavailableError);
+    assert.deepEqual(names(catalogue), ['b']);
+    assert.deepEqual(pinned, ['a', 'b', 'a']);
+    assert.deepEqual(
+      logged.filter(({ added }) => added !== undefined).map(({ added, changed, removed }) => [added, changed, removed]),
+      [
+        [['b'], [], []],
+        [[], ['a'], []],
+        [[], [], ['a']],
+      ],
+    );
+  });
+
+  it('pins a new definition before anybody can ask for it', async () => {
+    let letPin = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      letPin = resolve;
+    });
+    let asked: readonly ModelDefinition[] = [];
+    const pin: LiveCatalogueOptions['definitions']['pin'] = async (models) => {
+      asked = models;
+      if (models.length > 0) await gate;
+    };
+    const catalogue = await open({ definitions: { pin } });
+    await put('a.json', text({ name: 'a' }));
+    await until('it is being pinned', () => asked.length === 1);
+
+    assert.throws(() => catalogue.resolve('a', undefined), ModelUnavailableError);
+    letPin();
+    await until('it is there', () => names(catalogue).includes('a'));
+    assert.equal(catalogue.resolve('a', undefined).hash, definitionHash(definition({ name: 'a' })));
+  });
+
+  it('stays as it was while nothing can be pinned, and is tried again', async () => {
+    let isAway = true;
+    const pin: LiveCatalogueOptions['definitions']['pin'] = async (models) => {
+      if (isAway && models.length > 0) throw new Error('the database is away');
+    };
+    const catalogue = await open({ definitions: { pin }, pollMs: 50 });
+    await put('a.json', text({ name: 'a' }));
+    await until('it was told', () => logged.some(({ msg }) => msg === 'changed model files cannot be taken up now'));
+    assert.deepEqual(names(catalogue), []);
+
+    isAway = false;
+    await until('it is there', () => names(catalogue).includes('a'));
+  });
+
+  it('compiles no schema anew that has not changed', async () => {
+    await put('a.json', text({ name: 'a' }));
+    const catalogue = await open();
+    const { checkInput, definition: before } = catalogue.resolve('a', undefined);
+
+    await put('b.json', text({ name: 'b' }));
+    await until('b is there', () => names(catalogue).includes('b'));
+
+    assert.equal(catalogue.resolve('a', undefined).checkInput, checkInput);
+    assert.equal(catalogue.find('a'), before);
+  });
+
+  it('does nothing more once it is closed', async () => {
+    const catalogue = await open({ pollMs: 20 });
+    await catalogue.close();
+    const other = await open({ pollMs: 20 });
+
+    await put('a.json', text({ name: 'a' }));
+    await until('another one sees the file', () => names(other).includes('a'));
+
+    assert.deepEqual(names(catalogue), []);
+  });
+});
+
+describe('a bad file', () => {
+  it('is refused when there is nothing yet that could stay', async () => {
+    await put('a.json', '{');
+
+    await assert.rejects(open(), ModelFileError);
+  });
+
+  it('leaves the whole catalogue as it was, and is told with file, place and reason until it is mended', async () => {
+    await put('a.json', text({ name: 'a' }));
+    const catalogue = await open();
+    const { since } = catalogue.state();
+
+    await put('b.json', text({ name: 'b', typicalSeconds: -1 }));
+    await put('a.json', text({ name: 'a', description: 'Good, and not taken up alone.' }));
+    await put('c.json', '{\n  "name": "c",\n  "modality" "image"\n}');
+    await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
+
+    const [first, second] = catalogue.state().refused?.problems ?? [];
+    assert.deepEqual(first?.file, at('b.json'));
+    assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
+    assert.deepEqual(second?.file, at('c.json'));
+    assert.match(second?.problem ?? '', /line 3,? column 14/);
+    assert.deepEqual(new Set(refusals().map(({ file }) => file)), new Set([at('b.json'), at('c.json')]));
+    assert.equal(catalogue.find('a')?.description, 'For tests.');
+    assert.equal(catalogue.state().since, since);
+    assert.deepEqual(names(catalogue), ['a']);
+    assert.deepEqual(pinned, ['a']);
+
+    await put('b.json', text({ name: 'b' }));
+    await unlink(at('c.json'));
+    await until('all is taken up', () => names(catalogue).join() === 'a,b');
+    assert.equal(catalogue.state().refused, undefined);
+    assert.equal(catalogue.find('a')?.description, 'Good, and not taken up alone.');
+  });
+
+  it('is told once, however often it is looked at', async () => {
+    const catalogue = await open({ pollMs: 20 });
+    await put('a.json', '{');
+    await until('it is refused', () => catalogue.state().refused !== undefined);
+    const { refused } = catalogue.state();
+    assert.equal(refusals().length, 1);
+
+    // Found by a later look than several that found nothing new.
+    await delay(200);
+    await put('b.json', '[]');
+    await until('the other is refused too', () => catalogue.state().refused !== refused);
+
+    assert.equal(refusals().length, 3);
+  });
+
+  it('is one that has the name of a model in another file', async () => {
+    await put('a.json', text());
+    const catalogue = await open();
+
+    await put('b.json', text({ created: 1 }));
+    await until('it is refused', () => catalogue.state().refused !== undefined);
+    assert.match(catalogue.state().refused?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/pictures already$/);
+    assert.equal(catalogue.find('acme/pictures')?.created, definition().created);
+
+    await unlink(at('a.json'));
+    await until('the other is taken up', () => catalogue.find('acme/pictures')?.created === 1);
+    assert.equal(catalogue.state().refused, undefined);
+  });
+
+  it('is one that is no file, or that cannot be read', async () => {
+    const catalogue = await open({ pollMs: 50 });
+
+    await mkdir(at('folder.json'));
+    await symlink(at('nowhere'), at('link.json'));
+    await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
+
+    assert.deepEqual(
+      catalogue.state().refused?.problems.map(({ problem }) => problem),
+      ['not a file', 'there is no such file or folder'],
+    );
+  });
+});
+
+describe('the ways in which files change', () => {
+  it('may be several steps, of which none is seen', async () => {
+    await put('a.json', text({ name: 'a' }));
+    // So long that no machine is too slow between the steps.
+    const catalogue = await open({ settleMs: 3_000 });
+    const after = text({ name: 'a', description: 'After.' });
+
+    await writeFile(at('a.json'), '');
+    await delay(20);
+    await writeFile(at('a.json'), after.slice(0, 100));
+    await delay(20);
+    await unlink(at('a.json'));
+    await delay(20);
+    await put('a.json', after);
+    await until('it is taken up', () => catalogue.find('a')?.description === 'After.');
+
+    assert.deepEqual(refusals(), []);
+    assert.deepEqual(pinned, ['a', 'a']);
+  });
+
+  it('may be a mounted volume that links its files to a folder, and replaces that', async () => {
+    const version = async (name: string, description: string): Promise<void> => {
+      await mkdir(at(name));
+      await writeFile(at(`${name}/a.json`), text({ name: 'a', description }));
+    };
+    await version('..1', 'First.');
+    await symlink('..1', at('..data'));
+    await symlink('..data/a.json', at('a.json'));
+    const catalogue = await open();
+    assert.equal(catalogue.find('a')?.description, 'First.');
+
+    await version('..2', 'Second.');
+    await symlink('..2', at('..data_tmp'));
+    await rename(at('..data_tmp'), at('..data'));
+    await rm(at('..1'), { recursive: true });
+    await until('the second is taken up', () => catalogue.find('a')?.description === 'Second.');
+
+    assert.deepEqual(refusals(), []);
+  });
+
+  it('may be a folder that is a link to another one from now on', async () => {
+    await mkdir(at('blue'));
+    await mkdir(at('green'));
+    await put('blue/a.json', text({ name: 'blue' }));
+    await put('green/a.json', text({ name: 'green' }));
+    await symlink('blue', at('current'));
+    const catalogue = await open({ folders: [at('current')], pollMs: 50 });
+    assert.deepEqual(names(catalogue), ['blue']);
+
+    await symlink('green', at('next'));
+    await rename(at('next'), at('current'));
+    await until('green is there', () => names(catalogue).join() === 'green');
+  });
+
+  it('may be a file that is taken away and put back: the very same model is there again', async () => {
+    await put('a.json', text({ name: 'a' }));
+    const catalogue = await open();
+    const { hash } = catalogue.resolve('a', undefined);
+
+    await rename(at('a.json'), at('a.json~'));
+    await until('it is gone', () => names(catalogue).length === 0);
+    await rename(at('a.json~'), at('a.json'));
+    await until('it is back', () => names(catalogue).length === 1);
+
+    assert.equal(catalogue.resolve('a', undefined).hash, hash);
+  });
+
+  it('may be a folder that goes away and comes back: what was there stays meanwhile', async () => {
+    const own = at('own');
+    await mkdir(own);
+    await put('own/a.json', text({ name: 'a' }));
+    const catalogue = await open({ folders: [own], pollMs: 50 });
+
+    await rename(own, at('elsewhere'));
+    await until('it is missed', () => catalogue.state().refused !== undefined);
+    assert.deepEqual(
+      catalogue.state().refused?.problems.map(({ message }) => message),
+      [`${own}: there is no such file or folder`],
+    );
+    assert.deepEqual(names(catalogue), ['a']);
+
+    await mkdir(own);
+    await put('own/b.json', text({ name: 'b' }));
+    await until('it is back', () => names(catalogue).join() === 'b');
+    assert.equal(catalogue.state().refused, undefined);
+  });
+
+  it('may be notes of an editor, which are no models', async () => {
+    const catalogue = await open({ pollMs: 50 });
+
+    await writeFile(at('.a.json'), '{');
+    await symlink('user@host.1', at('.#b.json'));
+    await writeFile(at('a.json~'), '{');
+    await put('a.json', text({ name: 'a' }));
+    await until('the model is there', () => names(catalogue).join() === 'a');
+
+    assert.equal(catalogue.state().refused, undefined);
+  });
+});

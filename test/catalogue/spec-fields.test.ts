@@ -1,0 +1,145 @@
+/**
+ * The embedded models cover the table of spec §2.5, in both directions: each observed value, range, set and maximum is
+ * kept to by some model, and no model has a field that stands neither there nor on the short list of ours.
+ */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { isEngineName } from '../../src/engines/engine-names.ts';
+import { mediaOf } from '../../src/tasks/input-media.ts';
+import { SPEC_FIELDS, embeddedModels, enumOf, judge, observedValues, tell } from './spec-fields.ts';
+import type { JudgedModel } from './spec-fields.ts';
+
+let models: readonly JudgedModel[];
+before(async () => {
+  models = await embeddedModels();
+});
+
+const CELLS = SPEC_FIELDS.rows.flatMap(({ cells }) => cells);
+
+describe('the table of fields', () => {
+  it('has the rows of the specification, and something observed of every field', () => {
+    assert.equal(SPEC_FIELDS.rows.length, 17);
+    for (const { fields, cells } of SPEC_FIELDS.rows) {
+      assert.deepEqual(
+        fields.filter((field) => !cells.some((cell) => cell.field === field)),
+        [],
+      );
+    }
+  });
+
+  for (const cell of CELLS) {
+    it(`is kept to by an embedded model, and refused by another: ${cell.field} ${tell(cell)}`, () => {
+      const { takenBy, refusedBy } = judge(cell, models);
+
+      assert.notDeepEqual(takenBy, []);
+      // Nearly every model has a prompt; speech has none.
+      assert.notDeepEqual(refusedBy, []);
+    });
+  }
+});
+
+describe('the embedded models', () => {
+  it('have no field that stands neither in the table nor on the list of ours', () => {
+    const known = new Set(CELLS.map(({ field }) => field));
+    const others = models.flatMap(({ definition, fields }) =>
+      fields.filter((field) => !known.has(field)).map((field) => `${definition.name} ${field}`),
+    );
+
+    assert.deepEqual(
+      others.sort(),
+      SPEC_FIELDS.additive.flatMap(({ field, models }) => models.map((name) => `${name} ${field}`)).sort(),
+    );
+  });
+
+  it('take no shape and no resolution that was never observed', () => {
+    for (const field of ['aspect_ratio', 'resolution']) {
+      const observed = new Set<unknown>(observedValues(field));
+      for (const model of models) {
+        assert.deepEqual(
+          enumOf(model, field).filter((value) => !observed.has(value)),
+          [],
+          model.definition.name,
+        );
+      }
+    }
+  });
+
+  it('refuse every field that is not theirs, by its name', () => {
+    for (const { problemOf, fields } of models) {
+      for (const { field } of CELLS) {
+        if (fields.includes(field)) continue;
+        assert.equal(problemOf({ [field]: 'x' }), `additional properties not allowed: ${field}`);
+      }
+    }
+  });
+
+  it('refuse values in another case than their own', () => {
+    for (const model of models) {
+      for (const field of model.fields) {
+        for (const value of enumOf(model, field)) {
+          if (typeof value !== 'string') continue;
+          const other = value === value.toLowerCase() ? value.toUpperCase() : value.toLowerCase();
+          if (other === value) continue;
+          assert.match(model.problemOf({ [field]: other }) ?? '', new RegExp(`^invalid input: ${field}: enum: got "`));
+        }
+      }
+    }
+  });
+
+  it('bound every text and every list', () => {
+    const unbounded: string[] = [];
+    const visit = (schema: Record<string, unknown>, place: string): void => {
+      if (schema['type'] === 'string' && schema['enum'] === undefined && schema['maxLength'] === undefined) {
+        unbounded.push(place);
+      }
+      if (schema['type'] === 'array' && schema['maxItems'] === undefined) unbounded.push(place);
+      if (schema['items'] !== undefined) visit(schema['items'] as Record<string, unknown>, `${place}.items`);
+    };
+    for (const { definition } of models) {
+      const properties = definition.inputSchema['properties'] as Record<string, Record<string, unknown>>;
+      for (const [name, schema] of Object.entries(properties)) visit(schema, `${definition.name} ${name}`);
+    }
+
+    assert.deepEqual(unbounded, []);
+  });
+
+  it('mark every field that takes media, with the kind that it takes', () => {
+    const expected = (field: string): string | undefined => {
+      if (/^(image|image_url|image_urls|reference_image_urls)$/.test(field)) return 'image/*';
+      if (/^(start_video|reference_video_urls)$/.test(field)) return 'video/*';
+      return field === 'reference_audio_urls' ? 'audio/*' : undefined;
+    };
+    for (const { definition, fields, problemOf } of models) {
+      for (const field of fields) {
+        const value = problemOf({ [field]: ['https://example.com/a'] }) === undefined ? ['https://example.com/a'] : 'a';
+        const marked = mediaOf(definition.inputSchema, { [field]: value }).map(({ accepts }) => accepts);
+        const kind = expected(field);
+        assert.deepEqual(marked, kind === undefined ? [] : [[kind]], `${definition.name} ${field}`);
+      }
+    }
+  });
+
+  it('each have an engine in this version, and are said to be what they are', () => {
+    for (const { definition } of models) {
+      for (const { upstreams } of Object.values(definition.routes)) {
+        for (const { protocol, model } of upstreams) {
+          assert.equal(protocol, 'embedded');
+          assert.ok(isEngineName(model), `${definition.name}: there is no engine ${model}`);
+        }
+      }
+      if (definition.name !== 'darkroom/speech') assert.match(definition.description, /^Procedural: /);
+    }
+  });
+
+  it('price a draft at a quarter, and count pictures, seconds and characters', () => {
+    const units = new Map(models.map(({ definition }) => [definition.name, definition.pricing.unit]));
+    for (const { definition } of models) {
+      const expected = { image: 'image', video: 'second', audio: 'second' }[definition.modality];
+      assert.equal(units.get(definition.name), definition.name === 'darkroom/speech' ? 'character' : expected);
+    }
+    const [draft] = models
+      .flatMap(({ definition }) => definition.pricing.factors ?? [])
+      .filter(({ field }) => field === 'draft');
+    assert.deepEqual(draft, { field: 'draft', value: true, factor: '0.25', default: false });
+  });
+});

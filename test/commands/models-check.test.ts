@@ -1,0 +1,70 @@
+/** `admin models check`: an operator's model files judged before any process meets them, without an installation. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { definition } from '../catalogue/definitions.ts';
+import { runAdminCommand } from './admin-command.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-check-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+interface Checked {
+  readonly files: number;
+  readonly models: readonly string[];
+  readonly problems: readonly { readonly file: string; readonly problem: string }[];
+}
+
+async function check(where: string): Promise<{ readonly code: number | null; stderr: string; told: Checked }> {
+  const { code, stdout, stderr } = await runAdminCommand(['models', 'check', where, '--json'], {});
+  return { code, stderr, told: JSON.parse(stdout) as Checked };
+}
+
+describe('admin models check', () => {
+  it('takes a folder of good files, which need the embedded models beside them', async () => {
+    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement: 'darkroom/scene' })));
+
+    const { code, told, stderr } = await check(folder);
+
+    assert.equal(code, 0, stderr);
+    assert.equal(told.files, 1);
+    assert.ok(told.models.includes('acme/pictures') && told.models.includes('darkroom/scene'));
+    assert.deepEqual(told.problems, []);
+  });
+
+  it('tells every bad file with place and reason, and fails', async () => {
+    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ typicalSeconds: -1 })));
+    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ name: 'darkroom/scene' })));
+
+    const { code, told, stderr } = await check(folder);
+
+    assert.equal(code, 1);
+    assert.match(stderr, /^2 of the files would be refused$/m);
+    const [first, second] = told.problems;
+    assert.equal(first?.file, path.join(folder, 'a.json'));
+    assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
+    assert.match(second?.problem ?? '', /^name: .*scene\.json has darkroom\/scene already$/);
+  });
+
+  it('takes the folder of the embedded models for what it is', async () => {
+    const { code, told } = await check(packageFile('models'));
+
+    assert.equal(code, 0);
+    assert.deepEqual(told.problems, []);
+    assert.equal(told.files, told.models.length);
+  });
+
+  it('says that a folder is not there', async () => {
+    const { code, told } = await check(path.join(folder, 'nowhere'));
+
+    assert.equal(code, 1);
+    assert.deepEqual(told.problems, [
+      { file: path.join(folder, 'nowhere'), problem: 'there is no such file or folder' },
+    ]);
+  });
+});

@@ -1,0 +1,53 @@
+/** docs/field-coverage.md cannot rot: it is what the data and the models say, and every test that it names is there. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { SPEC_FIELDS, tell } from '../catalogue/spec-fields.ts';
+import { testsIn } from './coverage-table.ts';
+import { FIELD_COVERAGE, proofsOf, renderFieldCoverage } from './render-field-coverage.ts';
+
+/** What is wrong with `file › name` or `file › suite › name`; undefined where nothing is. */
+async function problemOf(proof: string): Promise<string | undefined> {
+  const [file = '', ...names] = proof.split(' › ');
+  const path = packageFile(`test/${file}.test.ts`);
+  if (file.startsWith('wide/') || !existsSync(path)) return `${proof}: there is no such file of tests`;
+  const [name, suite] = names.toReversed();
+  const found = testsIn(await readFile(path, 'utf8')).filter(
+    (test) => test.name === name && (suite ?? test.suite) === test.suite,
+  );
+  return found.length === 1 ? undefined : `${proof}: ${found.length} tests have that name`;
+}
+
+describe('docs/field-coverage.md', () => {
+  it('is what the table and the models render to', async () => {
+    assert.equal(
+      await readFile(FIELD_COVERAGE, 'utf8'),
+      await renderFieldCoverage(),
+      'run: node --import tsx test/docs/render-field-coverage.ts',
+    );
+  });
+
+  it('rests every line on a test that exists', async () => {
+    const cells = SPEC_FIELDS.rows.flatMap((row) => row.cells);
+    const unproven = [
+      ...cells.filter((cell) => proofsOf(cell).length === 0).map((cell) => `${cell.field} ${tell(cell)}`),
+      ...SPEC_FIELDS.additive.map(({ field }) => field).filter((field) => SPEC_FIELDS.honouredBy[field] === undefined),
+    ];
+    const proofs = new Set([...cells.flatMap(proofsOf), ...Object.values(SPEC_FIELDS.honouredBy).flat()]);
+    const problems = await Promise.all([...proofs].map(problemOf));
+
+    assert.deepEqual(unproven, []);
+    assert.deepEqual(
+      problems.filter((problem) => problem !== undefined),
+      [],
+    );
+  });
+
+  it('would miss a test that is not there', async () => {
+    assert.match((await problemOf('catalogue/spec-fields › nothing')) ?? '', /0 tests have that name/);
+    assert.match((await problemOf('catalogue/nowhere › nothing')) ?? '', /no such file/);
+    assert.equal(await problemOf('docs/field-coverage › rests every line on a test that exists'), undefined);
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * Renders `docs/field-coverage.md` from the table of spec §2.5 (test/catalogue/spec-fields.json) and the embedded models:
+ * which of them keeps to what was observed of a field, and the tests that show it in what comes out. Run by itself it
+ * writes the file: `node --import tsx test/docs/render-field-coverage.ts`
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../src/config/package-root.ts';
+import { SPEC_FIELDS, embeddedModels, judge, tell } from '../catalogue/spec-fields.ts';
+import type { Cell, JudgedModel } from '../catalogue/spec-fields.ts';
+
+/** Where the rendered text is kept. */
+export const FIELD_COVERAGE = packageFile('docs/field-coverage.md');
+
+const INTRODUCTION = `# The fields of the specification, model by model
+
+Every field of specification §2.5 and everything observed of it: the embedded models that keep to it, how many of the others refuse it, and the tests that show it in the files that come out. That a model takes and refuses what it should is shown for each line by \`catalogue/spec-fields\`. This page is rendered from \`test/catalogue/spec-fields.json\` and \`models/\`; \`docs/field-coverage\` fails when it is not what they say, or when a test that it names is not there.
+`;
+
+/** The tests that show a cell in what comes out, as `file › name`. */
+export function proofsOf(cell: Cell): readonly string[] {
+  return cell.honouredBy ?? SPEC_FIELDS.honouredBy[cell.field] ?? [];
+}
+
+export async function renderFieldCoverage(): Promise<string> {
+  const models = await embeddedModels();
+  const cells = SPEC_FIELDS.rows.flatMap((row) => row.cells);
+  const observed = table(
+    ['field', 'observed', 'models', 'refused by', 'shown by'],
+    cells.flatMap((cell, place) => linesOf(cell, models, cells[place - 1]?.field === cell.field)),
+  );
+  const rules = table(
+    ['fields', 'type', 'rules'],
+    SPEC_FIELDS.rows.map(({ fields, type, rules }) => [fields.join(', '), type, rules]),
+  );
+  const ours = table(
+    ['field', 'models', 'what it does', 'shown by'],
+    SPEC_FIELDS.additive.flatMap(({ field, models: names, why }) => {
+      const [first = '', ...others] = SPEC_FIELDS.honouredBy[field] ?? [];
+      return [[field, names.map(short).join(', '), why, first], ...others.map((proof) => ['', '', '', proof])];
+    }),
+  );
+  return [
+    INTRODUCTION,
+    '## What was observed\n',
+    observed,
+    '## The rules of the table\n',
+    rules,
+    '## Fields of ours\n\nIn no row of the specification.\n',
+    ours,
+  ].join('\n');
+}
+
+function linesOf(cell: Cell, models: readonly JudgedModel[], isContinued: boolean): readonly (readonly string[])[] {
+  const { takenBy, refusedBy } = judge(cell, models);
+  const [first = '', ...others] = proofsOf(cell);
+  const refusing = `${refusedBy.length} of ${models.length}`;
+  return [
+    [isContinued ? '' : cell.field, tell(cell), takenBy.map(short).join(', '), refusing, first],
+    ...others.map((proof) => ['', '', '', '', proof]),
+  ];
+}
+
+function short(name: string): string {
+  return name.replace(/^darkroom\//, '');
+}
+
+/** As the formatter of this repository leaves it. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const escaped = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = head.map((_, column) => Math.max(3, ...escaped.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[], fill = ' '): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
+  const [first = [], ...others] = escaped;
+  return `${[
+    line(first),
+    line(
+      first.map(() => ''),
+      '-',
+    ),
+    ...others.map((row) => line(row)),
+  ].join('\n')}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(FIELD_COVERAGE, await renderFieldCoverage());

@@ -1,0 +1,237 @@
+/**
+ * Every interface of every adapter through the whole service: a task each, whose file comes back, and one each for a
+ * worker that is killed without warning before, while and after it hands the work over. The provider's own log says how
+ * often the work was taken.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { loadModels } from '../../src/catalogue/load-models.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import type { ApiTask } from '../support/api-client.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import type { LogLine, Protocol } from '../support/test-provider/log.ts';
+import { drawPicture } from '../support/test-provider/picture.ts';
+import { startTestProvider } from '../support/test-provider/process.ts';
+import type { TestProvider } from '../support/test-provider/process.ts';
+import { until } from '../support/until.ts';
+
+/** Soon enough to meet what lasts two seconds. */
+const POLL_MS = 20;
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** One interface of an adapter, behind a model of that name. */
+interface Kind {
+  readonly name: string;
+  /** The test provider's interface. */
+  readonly far: Protocol;
+  readonly upstream: Readonly<Record<string, unknown>>;
+  readonly inputOf: (prompt: string) => Readonly<Record<string, unknown>>;
+  /** Of what comes back. */
+  readonly mimeType: string;
+  /**
+   * What a kill leaves of work that was under way: `job`, it goes on and is found again; `key`, it is handed over once
+   * more under the same key; `lost`, nobody knows, and it is not handed over again.
+   */
+  readonly afterKill: 'job' | 'key' | 'lost';
+}
+
+const prompted = (prompt: string) => ({ prompt });
+const edited = (prompt: string) => ({ prompt, image: PIXEL });
+const spoken = (text: string) => ({ text, voice: 'alloy' });
+
+const examples = new Map((await loadModels([packageFile('docs/examples')])).map((model) => [model.name, model]));
+const described = (name: string) => ({ http: examples.get(name)?.routes['default']?.upstreams[0]?.http });
+
+const common = { inputOf: prompted, mimeType: 'image/png' };
+const KINDS: readonly Kind[] = [
+  { ...common, name: 'images', far: 'openai', upstream: { protocol: 'openai' }, afterKill: 'lost' },
+  { ...common, name: 'edits', far: 'openai', upstream: { protocol: 'openai' }, inputOf: edited, afterKill: 'lost' },
+  {
+    name: 'speech',
+    far: 'openai',
+    upstream: { protocol: 'openai', api: 'speech' },
+    inputOf: spoken,
+    mimeType: 'audio/wav',
+    afterKill: 'lost',
+  },
+  { ...common, name: 'videos', far: 'openai', upstream: { protocol: 'openai', api: 'videos' }, afterKill: 'job' },
+  { ...common, name: 'replicate', far: 'replicate', upstream: { protocol: 'replicate' }, afterKill: 'job' },
+  { ...common, name: 'tasks', far: 'tasks', upstream: { protocol: 'tasks' }, afterKill: 'job' },
+  { ...common, name: 'cog', far: 'cog', upstream: { protocol: 'cog', concurrency: 8 }, afterKill: 'key' },
+  {
+    ...common,
+    name: 'fal',
+    far: 'fal',
+    upstream: { protocol: 'http', ...described('fal/flux-dev') },
+    afterKill: 'job',
+  },
+  {
+    ...common,
+    name: 'runway',
+    far: 'runway',
+    upstream: { protocol: 'http', ...described('runway/text-to-video') },
+    afterKill: 'job',
+  },
+];
+
+describe('an interface of an adapter', () => {
+  let provider: TestProvider;
+  let modelsDir: string;
+  let darkroom: Darkroom;
+  let worker: Role;
+  let account: TestAccount;
+
+  before(async () => {
+    provider = await startTestProvider();
+    modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+    for (const kind of KINDS) {
+      await writeFile(path.join(modelsDir, `${kind.name}.json`), JSON.stringify(modelOf(kind, provider.url)));
+    }
+    darkroom = await startDarkroom({ environment: { MODELS_DIR: modelsDir, UPSTREAM_TEST_KEY: 'test-key' } });
+    worker = darkroom.workers[0] ?? assert.fail('there is no worker');
+    account = await darkroom.createAccount({ runningCap: KINDS.length });
+  });
+  after(async () => {
+    await darkroom?.stop();
+    await provider?.stop();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
+
+  const create = async (kind: Kind, prompt: string): Promise<string> => {
+    const created = await account.client.create({ model: `test/${kind.name}`, input: kind.inputOf(prompt) });
+    assert.equal(created.status, 200, JSON.stringify(created.body));
+    return created.body.data.taskId;
+  };
+  const linesOf = async (prompt: string): Promise<readonly LogLine[]> =>
+    (await provider.readLog()).filter((line) => line.prompt === prompt);
+  const submitsOf = async (prompt: string): Promise<readonly LogLine[]> =>
+    (await linesOf(prompt)).filter(({ kind }) => kind === 'submit' || kind === 'replay');
+
+  /** Creates a task of every kind whose prompt ends in a behaviour. */
+  const createAll = (round: string, behaviour: string): Promise<readonly Started[]> =>
+    Promise.all(
+      KINDS.map(async (kind) => {
+        const prompt = `${round} ${kind.name} ${behaviour}`;
+        return { kind, prompt, taskId: await create(kind, prompt) };
+      }),
+    );
+  const untilAllSubmitted = async (started: readonly Started[]): Promise<void> => {
+    for (const { prompt } of started) {
+      await until(`${prompt} is handed over`, async () => (await submitsOf(prompt)).length > 0, POLL_MS);
+    }
+  };
+  const finish = ({ taskId }: Started): Promise<ApiTask> => account.client.untilTerminal(taskId);
+
+  it('brings the file that the upstream made, after one submit', async () => {
+    for (const one of await createAll('alone', '[slow 100]')) {
+      const task = await finish(one);
+
+      assert.equal(task.status, 'success', `${one.kind.name}: ${JSON.stringify(task)}`);
+      assert.equal(task.output?.[0]?.mimeType, one.kind.mimeType);
+      assert.equal((await submitsOf(one.prompt)).length, 1, one.kind.name);
+      if (one.kind.mimeType !== 'image/png') continue;
+      const file = await fetch(task.output?.[0]?.url ?? '');
+      assert.deepEqual(Buffer.from(await file.arrayBuffer()), await drawPicture(one.prompt), one.kind.name);
+    }
+  });
+
+  it('is handed nothing while there is no worker, and everything once when there is', async () => {
+    await worker.kill();
+    const started = await createAll('before', '');
+    await worker.start();
+
+    for (const one of started) {
+      assert.equal((await finish(one)).status, 'success', one.kind.name);
+      assert.equal((await submitsOf(one.prompt)).length, 1, one.kind.name);
+    }
+  });
+
+  it('is asked for work once, or under one key, when the worker is killed before the answer has come', async () => {
+    const started = await createAll('during', '[delay-submit 2000]');
+    await untilAllSubmitted(started);
+    await worker.kill();
+    await worker.start();
+
+    for (const one of started) {
+      const { kind, prompt } = one;
+      const task = await finish(one);
+
+      const submits = await submitsOf(prompt);
+      const isKeyed = kind.name === 'tasks' || kind.name === 'cog';
+      if (isKeyed) assert.equal(task.status, 'success', `${kind.name}: ${JSON.stringify(task)}`);
+      else assert.equal(task.error?.reason, 'outcome_unknown', `${kind.name}: ${JSON.stringify(task)}`);
+      const keys = new Set(submits.map(({ idempotencyKey }) => idempotencyKey));
+      assert.ok(submits.length === 1 || (isKeyed && keys.size === 1), `${kind.name}: ${JSON.stringify(submits)}`);
+    }
+  });
+
+  it('is asked for the same job again when the worker is killed while it waits', async () => {
+    const started = await createAll('after', '[slow 3000]');
+    await untilAllSubmitted(started);
+    const jobs = started.filter(({ kind }) => kind.afterKill === 'job');
+    await untilPolled(jobs, linesOf);
+    await worker.kill();
+    await worker.start();
+
+    for (const one of started) {
+      const { kind, prompt } = one;
+      const task = await finish(one);
+
+      const submits = await submitsOf(prompt);
+      if (kind.afterKill === 'lost') assert.equal(task.error?.reason, 'outcome_unknown', kind.name);
+      else assert.equal(task.status, 'success', `${kind.name}: ${JSON.stringify(task)}`);
+      if (kind.afterKill !== 'key') assert.equal(submits.length, 1, kind.name);
+      assert.equal(new Set(submits.map(({ idempotencyKey }) => idempotencyKey)).size, 1, kind.name);
+    }
+  });
+});
+
+interface Started {
+  readonly kind: Kind;
+  readonly prompt: string;
+  readonly taskId: string;
+}
+
+/** Waits until each job was asked about: its id is written down by then. */
+async function untilPolled(
+  jobs: readonly Started[],
+  linesOf: (prompt: string) => Promise<readonly LogLine[]>,
+): Promise<void> {
+  const isPolled = async (prompt: string) => (await linesOf(prompt)).some(({ kind }) => kind === 'poll');
+  for (const { prompt } of jobs) await until(`${prompt} is asked about`, () => isPolled(prompt), POLL_MS);
+}
+
+function modelOf({ name, far, upstream, inputOf }: Kind, providerUrl: string): Readonly<Record<string, unknown>> {
+  const text = { type: 'string', minLength: 1, maxLength: 4_000 };
+  const image = { type: 'string', maxLength: 10_000, pattern: '^data:image/png;base64,', contentMediaType: 'image/*' };
+  const fields: Readonly<Record<string, unknown>> = { prompt: text, text, voice: text, image };
+  const names = Object.keys(inputOf(''));
+  return {
+    name: `test/${name}`,
+    modality: 'image',
+    ownedBy: 'test',
+    created: 0,
+    description: `The test provider, by ${name}.`,
+    routes: {
+      default: {
+        upstreams: [
+          { baseUrl: `${providerUrl}/${far}/v1`, secret: 'test', model: 'test/model', id: name, ...upstream },
+        ],
+      },
+    },
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: names,
+      properties: Object.fromEntries(names.map((each) => [each, fields[each]])),
+    },
+    pricing: { unit: 'task', usd: '0.01' },
+    typicalSeconds: 1,
+    examples: [inputOf('anything')],
+  };
+}

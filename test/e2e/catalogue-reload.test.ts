@@ -1,0 +1,148 @@
+/**
+ * Model files that change under running processes: every api takes them up by itself, clients see the new catalogue in
+ * all its places, and tasks go on as they were accepted.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { updateLimits } from '../../src/accounts/accounts.ts';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { definition } from '../catalogue/definitions.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+
+const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
+const NAME = 'own/colours';
+
+/** A model of the embedded engine that makes the smallest picture. */
+function model(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  return definition({
+    name: NAME,
+    routes: { default: { upstreams: [{ protocol: 'embedded', model: 'swatch' }] } },
+    pricing: { unit: 'image', usd: '0.01' },
+    ...changes,
+  });
+}
+
+let folder: string;
+let darkroom: Darkroom;
+let adminUrl: string;
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-own-'));
+  await put('colours.json', model());
+  const port = await findFreePort();
+  adminUrl = `http://127.0.0.1:${port}/admin/catalogue`;
+  darkroom = await startDarkroom({
+    environment: { MODELS_DIR: folder, ADMIN_TOKEN, ADMIN_PORT: String(port) },
+  });
+});
+after(async () => {
+  await darkroom.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function put(name: string, content: unknown): Promise<void> {
+  const file = path.join(folder, name);
+  await writeFile(`${file}.new`, typeof content === 'string' ? content : JSON.stringify(content));
+  await rename(`${file}.new`, file);
+}
+
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 90_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within 90 s: ${what}`);
+    await delay(50);
+  }
+}
+
+interface AdminCatalogue {
+  readonly since: number;
+  readonly models: readonly { readonly name: string; readonly hash: string }[];
+  readonly refused: { readonly problems: readonly { readonly file: string; readonly problem: string }[] } | null;
+}
+
+async function catalogue(): Promise<AdminCatalogue> {
+  const response = await fetch(adminUrl, { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
+  assert.equal(response.status, 200);
+  return ((await response.json()) as { data: AdminCatalogue }).data;
+}
+
+const hashOf = async (name: string): Promise<string | undefined> =>
+  (await catalogue()).models.find((each) => each.name === name)?.hash;
+
+/** What the reference says that `model` may be in a create. */
+async function formsInReference(): Promise<string> {
+  return JSON.stringify(await (await fetch(`${darkroom.url}/openapi.json`)).json());
+}
+
+describe('a model file', () => {
+  it('that is added is a model for clients everywhere, without a restart', async () => {
+    const { client } = await darkroom.createAccount();
+    const body = { model: 'own/new', input: { prompt: 'teal' } };
+    assert.equal((await client.create(body)).body.error_code, 'MODEL_UNAVAILABLE');
+    assert.doesNotMatch(await formsInReference(), /own\/new/);
+
+    await put('new.json', model({ name: 'own/new' }));
+    await until('it is listed', async () => (await client.send('GET', '/v1/models/own/new')).status === 200);
+
+    assert.match(JSON.stringify((await client.send('GET', '/v1/models')).body), /"own\/new"/);
+    assert.match(await formsInReference(), /"own\/new"/);
+    const created = await client.create(body);
+    assert.equal(created.status, 200);
+    const task = await client.untilTerminal(created.body.data.taskId);
+    assert.equal(task.status, 'success');
+
+    await unlink(path.join(folder, 'new.json'));
+    await until('it is gone', async () => (await client.send('GET', '/v1/models/own/new')).status === 404);
+    assert.equal((await client.create(body)).body.error_code, 'MODEL_UNAVAILABLE');
+    assert.equal((await client.get(created.body.data.taskId)).body.data.status, 'success');
+  });
+
+  it('that changes, and then goes, changes nothing for a task that was accepted before', async () => {
+    const { id, client } = await darkroom.createAccount({ runningCap: 0 });
+    const body = { model: NAME, input: { prompt: 'teal' } };
+    const before = await client.create(body);
+    const hash = await hashOf(NAME);
+
+    await put('colours.json', model({ pricing: { unit: 'image', usd: '0.5' }, routes: GONE }));
+    await until('it is another', async () => (await hashOf(NAME)) !== hash);
+    const dearer = await client.send('POST', '/v1/tasks/estimate', body);
+    await unlink(path.join(folder, 'colours.json'));
+    await until('it is gone', async () => (await hashOf(NAME)) === undefined);
+    await updateLimits(darkroom.testDatabase.database, id, { runningCap: 5 });
+
+    const task = await client.untilTerminal(before.body.data.taskId);
+    assert.equal((dearer.body.data as unknown as { maxCost: string }).maxCost, '0.5');
+    assert.equal(task.status, 'success');
+    assert.equal(task.billing.captured, '0.01');
+    await put('colours.json', model());
+    await until('it is what it was', async () => (await hashOf(NAME)) === hash);
+  });
+
+  it('that is bad is told to operators, and the old catalogue stays', async () => {
+    const { client } = await darkroom.createAccount();
+    const file = path.join(folder, 'colours.json');
+
+    await put('colours.json', { ...model(), typicalSeconds: 'soon' });
+    await until('it is refused', async () => (await catalogue()).refused !== null);
+
+    assert.deepEqual((await catalogue()).refused?.problems, [
+      { file, problem: 'invalid model file: typicalSeconds: type: got string, want number' },
+    ]);
+    assert.match(
+      await readFile(darkroom.logFile, 'utf8'),
+      new RegExp(`"file":"${file}","problem":"[^"]*typicalSeconds`),
+    );
+    assert.equal((await client.create({ model: NAME, input: { prompt: 'a' } })).status, 200);
+
+    await put('colours.json', model());
+    await until('it is mended', async () => (await catalogue()).refused === null);
+  });
+});
+
+/** An upstream that this version does not know: nothing accepted under it could succeed. */
+const GONE = { default: { upstreams: [{ protocol: 'nothing', model: 'x' }] } };

@@ -1,0 +1,70 @@
+/** Promises of the film engine in its pool: that it tells its progress, and that a cancelled film leaves nothing running. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createEnginePool } from '../../../src/engines/engine-pool.ts';
+import { silentLogger } from '../../../src/telemetry/log.ts';
+import { folder } from './film-work.ts';
+
+/** The encoders that this process has started and that are still there; Linux only. */
+async function encoders(): Promise<string[]> {
+  const tasks = await readdir(`/proc/${process.pid}/task`);
+  const lists = await Promise.all(
+    tasks.map((task) => readFile(`/proc/${process.pid}/task/${task}/children`, 'utf8').catch(() => '')),
+  );
+  const commands = await Promise.all(
+    lists
+      .flatMap((list) => list.split(' ').filter(Boolean))
+      .map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return commands.filter((command) => command.includes('encode-child'));
+}
+
+describe('the film engine in its pool', () => {
+  it(
+    'tells its progress, and ends its encoder when it is cancelled',
+    { skip: process.platform !== 'linux' },
+    async () => {
+      const pool = createEnginePool({ threads: 1, logger: silentLogger() });
+      try {
+        const cancelling = new AbortController();
+        const told: number[] = [];
+        let seen = 0;
+        const film = pool.render(
+          {
+            engine: 'film',
+            input: { prompt: 'the sea', duration: 30, resolution: '480p', draft: true },
+            fallbackSeed: 1,
+            media: new Map(),
+            scratch: await mkdtemp(path.join(folder, 'pool-')),
+          },
+          {
+            signal: cancelling.signal,
+            onProgress(fraction) {
+              told.push(fraction);
+              if (fraction > 0.02)
+                void encoders()
+                  .then((running) => (seen = running.length))
+                  .then(() => cancelling.abort());
+            },
+          },
+        );
+
+        await assert.rejects(film, { name: 'AbortError' });
+        assert.ok(told.length > 0 && told.every((fraction) => fraction >= 0 && fraction <= 1));
+
+        assert.equal(seen, 1);
+
+        const deadline = Date.now() + 90_000;
+        while ((await encoders()).length > 0) {
+          assert.ok(Date.now() < deadline, 'the encoder is still running');
+          await sleep(20);
+        }
+      } finally {
+        await pool.close();
+      }
+    },
+  );
+});

@@ -1,0 +1,197 @@
+/** Promises about the lives of media children: they end with whoever started them, and take nothing with them. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import sharp from 'sharp';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { createEnginePool } from '../../src/engines/engine-pool.ts';
+import { decodePicture, decodeSound } from '../../src/media/decode.ts';
+import { openVideo, writeSound } from '../../src/media/encode.ts';
+import { MediaChild, endMediaChildren } from '../../src/media/media-child.ts';
+import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { CAN_SEE_PROCESSES, waitForChildren } from './media-processes.ts';
+import { plain, tone } from './samples.ts';
+
+const DECODE = { module: 'src/media/decode-child.ts', isUntrusted: true, maxMemoryMb: 1024 } as const;
+
+describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
+  let folder: string;
+  /** A pipe that nobody writes to: reading it never ends. */
+  let endless: string;
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'media-child-'));
+    endless = path.join(folder, 'endless');
+    execFileSync('mkfifo', [endless]);
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('ends when the signal fires, and the call rejects with AbortError', async () => {
+    for (const decode of [
+      (signal: AbortSignal) => decodePicture(endless, { maxEdge: 10 }, signal),
+      (signal: AbortSignal) => decodeSound(endless, { sampleRate: 48_000, maxSeconds: 1 }, signal),
+    ]) {
+      const controller = new AbortController();
+      const decoding = assert.rejects(decode(controller.signal), { name: 'AbortError' });
+      await waitForChildren(1);
+      controller.abort();
+      await decoding;
+      await waitForChildren(0);
+    }
+    await assert.rejects(decodePicture(endless, { maxEdge: 10 }, AbortSignal.abort()), { name: 'AbortError' });
+  });
+
+  it('ends when the thread that started it is terminated', async () => {
+    const threadModule = path.join(PACKAGE_ROOT, 'test/media/encoding-thread.ts');
+    const pool = createEnginePool({ threads: 1, logger: silentLogger(), threadModule });
+    const controller = new AbortController();
+    const encoding = new Promise<void>((resolve) => {
+      const work = { engine: 'any', input: {}, fallbackSeed: 1, media: new Map(), scratch: folder };
+      const job = pool.render(work, { signal: controller.signal, onProgress: () => resolve() });
+      void assert.rejects(job, { name: 'AbortError' });
+    });
+    await encoding;
+    await waitForChildren(1);
+    controller.abort();
+
+    await waitForChildren(0);
+    await pool.close();
+  });
+
+  it('ends when the process that started it is killed', async () => {
+    const program = `
+      const { decodePicture } = await import(${JSON.stringify(path.join(PACKAGE_ROOT, 'src/media/decode.ts'))});
+      const { waitForChildren } = await import(${JSON.stringify(path.join(PACKAGE_ROOT, 'test/media/media-processes.ts'))});
+      decodePicture(${JSON.stringify(endless)}, { maxEdge: 10 }).catch(() => {});
+      const [pid] = await waitForChildren(1);
+      process.stdout.write(String(pid), () => process.kill(process.pid, 'SIGKILL'));`;
+    const parent = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      cwd: PACKAGE_ROOT,
+      encoding: 'utf8',
+    });
+    assert.equal(parent.signal, 'SIGKILL', parent.stderr);
+    const pid = Number(parent.stdout);
+    assert.ok(pid > 0);
+
+    for (const deadline = Date.now() + 60_000; await isRunning(pid);) assert.ok(Date.now() < deadline, 'still there');
+  });
+
+  it('ends when a film is aborted, and when a sound is', async () => {
+    const film = await openVideo({
+      path: path.join(folder, 'a.mp4'),
+      width: 64,
+      height: 64,
+      fps: 24,
+      quality: 'draft',
+    });
+    await film.write(plain(64, 64, [1, 2, 3]));
+    await waitForChildren(1);
+    await film.abort();
+    await waitForChildren(0);
+
+    const controller = new AbortController();
+    async function* endlessly(): AsyncGenerator<readonly Float32Array[]> {
+      for (;;) {
+        yield [tone(440, 48_000, 1)];
+        controller.abort();
+      }
+    }
+    const sound = { path: path.join(folder, 'a.wav'), format: 'wav', inputRate: 48_000, sampleRate: 48_000 } as const;
+    const writing = writeSound({ ...sound, channels: 1, samples: endlessly() }, controller.signal);
+    await assert.rejects(writing, { name: 'AbortError' });
+    await waitForChildren(0);
+  });
+
+  it("ends with all others of its thread, and leaves no entry in the system's table", async () => {
+    const decoding = Array.from({ length: 2 }, () => assert.rejects(decodePicture(endless, { maxEdge: 10 })));
+    const pids = await waitForChildren(2);
+    await endMediaChildren();
+
+    assert.deepEqual(
+      pids.filter((pid) => existsSync(`/proc/${pid}`)),
+      [],
+    );
+    await Promise.all(decoding);
+  });
+
+  it('knows nothing of our environment, and reaches no network where Linux takes it away', async () => {
+    const child = await MediaChild.start(DECODE, { decode: 'picture', path: endless, maxEdge: 10 });
+    try {
+      const [pid] = await waitForChildren(1);
+      assert.equal(await readFile(`/proc/${pid}/environ`, 'utf8'), '');
+      const canUnshare = spawnSync('/usr/bin/unshare', ['-rn', '/usr/bin/setpriv', '--no-new-privs', '/bin/true']);
+      if (canUnshare.status === 0) {
+        const status = await readFile(`/proc/${pid}/status`, 'utf8');
+        assert.match(status, /^CapEff:\s0+$/m);
+        assert.match(status, /^NoNewPrivs:\s1$/m);
+        const interfaces = (await readFile(`/proc/${pid}/net/dev`, 'utf8')).match(/^\s*\w+(?=:)/gm) ?? [];
+        assert.deepEqual(
+          interfaces.map((name) => name.trim()),
+          ['lo'],
+        );
+      }
+    } finally {
+      await child.end();
+    }
+    await waitForChildren(0);
+  });
+
+  it("is ended when it takes more memory than it may, which is the file's fault", async () => {
+    const file = path.join(folder, 'large.png');
+    await sharp({ create: { width: 6000, height: 6000, channels: 3, background: 'teal' } })
+      .png()
+      .toFile(file);
+    const request = { decode: 'picture', path: file, maxEdge: 6000 };
+    const child = await MediaChild.start({ ...DECODE, maxMemoryMb: 150 }, request);
+
+    // It may have told the size before.
+    const receiving = child.receiveFacts().then(() => child.receiveBytes());
+    await assert.rejects(receiving, (error) => {
+      assert.ok(error instanceof UndecodableMediaError, String(error));
+      assert.match(error.message, /150 MB of memory/);
+      return true;
+    });
+    await child.end();
+    // The same with the bound that it has.
+    assert.equal((await decodePicture(file, { maxEdge: 6000 })).width, 6000);
+  });
+
+  it("is ended when it says nothing for too long, which is the file's fault", async () => {
+    const child = await MediaChild.start(DECODE, { decode: 'picture', path: endless, maxEdge: 10 });
+
+    await assert.rejects(child.receive(1000), (error) => {
+      assert.ok(error instanceof UndecodableMediaError, String(error));
+      assert.match(error.message, /longer than 1 s/);
+      return true;
+    });
+    await child.end();
+    await waitForChildren(0);
+  });
+
+  it("fails as ours, not as the file's, where it does not start", async () => {
+    const child = await MediaChild.start({ ...DECODE, module: 'src/media/no-such-child.ts' }, {});
+    await assert.rejects(child.receive(), (error) => {
+      assert.ok(!(error instanceof UndecodableMediaError));
+      return true;
+    });
+    await child.end();
+  });
+
+  it("takes a crash of a decoder for the file's fault", async () => {
+    const module = path.join(folder, 'crash.mjs');
+    await writeFile(module, "process.kill(process.pid, 'SIGSEGV');");
+    const child = await MediaChild.start({ ...DECODE, module: path.relative(PACKAGE_ROOT, module) }, {});
+
+    await assert.rejects(child.receive(), { name: 'UndecodableMediaError', message: 'breaks its decoder' });
+    await child.end();
+  });
+});
+
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return stat !== '' && !/^.*\) Z/s.test(stat);
+}

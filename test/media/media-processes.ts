@@ -1,0 +1,43 @@
+/** The media children of this process as Linux shows them: what the tests look at to see one come and go. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** CI is slow; a child ends within a second. */
+const GIVE_UP_MS = 60_000;
+
+/** Whether processes can be looked at: on Linux. */
+export const CAN_SEE_PROCESSES = process.platform === 'linux';
+
+/** The media children of this process that have not ended. */
+export function mediaChildren(): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => isMediaChild(pid))
+    .map(Number);
+}
+
+function isMediaChild(pid: string): boolean {
+  try {
+    // The state and the parent stand behind the name, which may hold anything.
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    if (state === 'Z' || Number(parent) !== process.pid) return false;
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    // What takes the network away first is told the same, and becomes this.
+    return command.startsWith(process.execPath) && /media\/(de|en)code-child/.test(command);
+  } catch {
+    // It ended meanwhile.
+    return false;
+  }
+}
+
+/** Waits until so many media children run. */
+export async function waitForChildren(count: number): Promise<readonly number[]> {
+  for (const deadline = Date.now() + GIVE_UP_MS; ;) {
+    const children = mediaChildren();
+    if (children.length === count) return children;
+    if (Date.now() > deadline) throw new Error(`${children.length} media children run, not ${count}`);
+    await delay(20);
+  }
+}

@@ -1,0 +1,98 @@
+/** The adapter of protocol `cog`, against the published interface; test/wide has a real container's server. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, it } from 'node:test';
+import { createCogProvider } from '../../src/providers/cog/cog-provider.ts';
+import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { describeProviderContract } from './provider-contract.ts';
+import { submitCall } from './submit-call.ts';
+
+const call = submitCall();
+const folder = mkdtempSync(path.join(os.tmpdir(), 'cog-media-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describeProviderContract(
+  {
+    protocol: 'cog',
+    create: createCogProvider,
+    isSynchronous: true,
+    isRepeatable: true,
+    refusesWith: [409],
+    ignoresModel: true,
+  },
+  (bench) => {
+    const { provider, request, caught, linesOf, untilLogged } = bench;
+
+    it('refuses for a while when the container has no slot free', async () => {
+      const error = await caught(provider.submit(request('full [refuse 409]'), call));
+
+      assert.ok(error instanceof ProviderRefusal);
+      assert.equal(error.reason, 'provider_unavailable');
+      assert.ok((error.retryAfterMs ?? 0) > 0);
+      assert.equal(provider.usualConcurrency, 1);
+    });
+
+    it('waits for the prediction of an earlier attempt to end, and only then begins another', async () => {
+      const work = request('twice [slow 400]');
+      const earlier = provider.submit(work, call);
+      await untilLogged('twice [slow 400]', 'submit');
+
+      const submission = await provider.submit(work, call);
+
+      assert.equal(submission.kind, 'done');
+      assert.equal((await earlier).kind, 'done');
+      const kinds = (await linesOf('twice [slow 400]')).map(({ kind }) => kind);
+      assert.deepEqual(kinds, ['submit', 'replay', 'finished', 'submit', 'finished']);
+    });
+
+    it('stops the prediction at the container when the call is stopped', async () => {
+      const stop = new AbortController();
+      const work = provider.submit(request('stopped [slow 600000]'), submitCall({ signal: stop.signal }));
+      await untilLogged('stopped [slow 600000]', 'submit');
+      stop.abort(new Error('stopped'));
+
+      assert.match(String(await caught(work)), /stopped/);
+
+      // By our cancel or by the end of the connection, whichever came first: either way it never ends by itself.
+      const again = await provider.submit(request('free'), call);
+      assert.equal(again.kind, 'done');
+      assert.ok(!(await linesOf('stopped [slow 600000]')).some(({ kind }) => kind === 'finished'));
+    });
+
+    it('sends the media themselves, at their places in the input', async () => {
+      const file = path.join(folder, 'picture');
+      writeFileSync(file, 'PNG');
+      const work = request('with media');
+      const input = { ...work.input, image: 'upload:1', more: { masks: ['upload:2'] } };
+      const picture = { mimeType: 'image/png', path: file };
+      const media = new Map([
+        ['image', picture],
+        ['more.masks.0', picture],
+      ]);
+
+      await provider.submit({ ...work, input, media }, call);
+
+      const [submit] = await linesOf('with media');
+      assert.equal(submit?.fields?.['image'], 'data:image/png;base64,UE5H');
+      assert.deepEqual(submit.fields['more'], { masks: ['data:image/png;base64,UE5H'] });
+    });
+
+    it('refuses media that are too large to be sent in the input', async () => {
+      const file = path.join(folder, 'film');
+      writeFileSync(file, '');
+      truncateSync(file, 65 * 1024 * 1024);
+      const work = request('too much');
+      const media = new Map([['video', { mimeType: 'video/mp4', path: file }]]);
+
+      const error = await caught(
+        provider.submit({ ...work, input: { ...work.input, video: 'upload:1' }, media }, call),
+      );
+
+      assert.ok(error instanceof ProviderRefusal);
+      assert.equal(error.reason, 'input_invalid');
+      assert.deepEqual(await linesOf('too much'), []);
+    });
+  },
+);

@@ -1,0 +1,206 @@
+/**
+ * What the contract of the adapters works with: one adapter, a test provider, and a watch over everything that is logged
+ * or thrown.
+ */
+import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
+import { pino } from 'pino';
+import type { Modality } from '../../src/catalogue/definition.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { ProviderRefusal } from '../../src/providers/provider.ts';
+import type {
+  GenerationRequest,
+  InputFile,
+  JobState,
+  ProducedFile,
+  Provider,
+  UpstreamBinding,
+} from '../../src/providers/provider.ts';
+import type { HttpProviderDeps } from '../../src/providers/upstream-calls.ts';
+import { createSecretSource } from '../../src/upstreams/secrets.ts';
+import type { LogLine, Protocol } from '../support/test-provider/log.ts';
+import { drawPicture } from '../support/test-provider/picture.ts';
+import { startTestProvider } from '../support/test-provider/process.ts';
+import type { TestProvider } from '../support/test-provider/process.ts';
+import { until } from '../support/until.ts';
+import { submitCall } from './submit-call.ts';
+
+/** One adapter, or one of its interfaces, and what it can and cannot do. */
+export interface ContractSubject {
+  /** The test provider's interface: the adapter's own protocol, unless the binding describes it. */
+  readonly protocol: Protocol;
+  readonly create: (deps: HttpProviderDeps) => Provider;
+  /** Whether submitting brings the files, so that there is no job to ask about. */
+  readonly isSynchronous: boolean;
+  /** What the binding says beside the address, the credential and the model. */
+  readonly binding?: Pick<UpstreamBinding, 'api' | 'http'>;
+  /** Default: `image`. */
+  readonly modality?: Modality;
+  /** Whether a repeated submit joins or finds the first one. */
+  readonly isRepeatable?: boolean;
+  /** The input for a prompt; default: the prompt alone. */
+  readonly inputOf?: (prompt: string) => Readonly<Record<string, unknown>>;
+  /** The media of every input. */
+  readonly media?: () => ReadonlyMap<string, InputFile>;
+  /** The file that the provider makes of a prompt; default: its picture. */
+  readonly fileOf?: (prompt: string) => Buffer | Promise<Buffer>;
+  /** Of the statuses that elsewhere leave the outcome unknown, those that refuse here. */
+  readonly refusesWith?: readonly number[];
+  /** Whether an upstream has one model, whatever the binding calls it. */
+  readonly ignoresModel?: boolean;
+  /** Whether a job that is done always names a file, be it there or not. */
+  readonly alwaysNamesFile?: boolean;
+}
+
+/** What a test works with; the adapter's own tests use it too. */
+export interface ContractBench {
+  readonly provider: Provider;
+  /** The same adapter, with a time-out of 1.5 s. */
+  readonly impatient: Provider;
+  request(prompt: string, upstream?: Partial<UpstreamBinding>): GenerationRequest;
+  /** The lines about one prompt. */
+  linesOf(prompt: string): Promise<readonly LogLine[]>;
+  /** Runs something that must fail, and gives the error, searched for what must not be in it. */
+  caught(work: Promise<unknown>): Promise<unknown>;
+  /** Waits until the provider logged something of a prompt. */
+  untilLogged(prompt: string, kind: LogLine['kind']): Promise<void>;
+}
+
+const KEY = 'key-that-must-stay-secret';
+/** Part of every prompt. */
+export const MARK = 'words of a private prompt';
+const PROVIDER_TEXTS = ['nobody may pass on', 'not to be passed on', 'CUDA out of memory'];
+const POLL_MS = 5;
+
+/** Enough to hand the work over on a slow machine, and not to wait for it long. */
+const IMPATIENCE_MS = 1_500;
+
+const call = submitCall();
+
+/** A bench, and what belongs to it. */
+export interface ContractRig {
+  readonly bench: ContractBench;
+  readonly inputOf: (prompt: string) => Readonly<Record<string, unknown>>;
+  /** The file that the provider makes of a prompt. */
+  readonly fileOf: (prompt: string) => Buffer | Promise<Buffer>;
+  far(): TestProvider;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Fails where something was logged that must not be, and forgets what was. */
+  checkLog(): void;
+  /** How many lines for the operator there were since then. */
+  errorsLogged(): number;
+  /** How often the provider noted something of a prompt. */
+  countOf(prompt: string, kind: LogLine['kind']): Promise<number>;
+  /** Submits and waits for the end, as the activities do. */
+  generate(work: GenerationRequest): Promise<readonly ProducedFile[]>;
+  /** Runs something that must be refused. */
+  refused(work: GenerationRequest): Promise<ProviderRefusal>;
+  /** The bytes of a file, from wherever it is to be fetched. */
+  bytesOf(work: GenerationRequest, file: ProducedFile | undefined): Promise<Buffer>;
+}
+
+/** Puts it together; the provider runs from `start` on. */
+export function createContractRig(subject: ContractSubject): ContractRig {
+  const inputOf = subject.inputOf ?? ((prompt: string) => ({ prompt }));
+  let started: TestProvider | undefined;
+  const far = (): TestProvider => started ?? assert.fail('the provider was not started');
+  let logged: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
+  const secrets = createSecretSource({ MAIN: KEY, REVOKED: 'revoked-key' });
+  const create = (more: Partial<HttpProviderDeps>): Provider => {
+    const whole = subject.create({ secrets, logger, ...more });
+    const binding = { protocol: whole.protocol, model: 'test/picture', ...subject.binding };
+    return whole.boundTo?.(binding, subject.modality ?? 'image') ?? whole;
+  };
+  const bench: ContractBench = {
+    provider: create({}),
+    impatient: create({ timeoutMs: IMPATIENCE_MS }),
+    request: (prompt, upstream = {}) => ({
+      taskId: newTaskId(),
+      upstream: {
+        protocol: bench.provider.protocol,
+        baseUrl: `${far().url}/${subject.protocol}/v1`,
+        secret: 'main',
+        model: 'test/picture',
+        ...subject.binding,
+        ...upstream,
+      },
+      input: inputOf(`${prompt}, ${MARK}`),
+      ...(subject.media === undefined ? {} : { media: subject.media() }),
+    }),
+    async linesOf(prompt) {
+      return (await far().readLog()).filter((line) => line.prompt?.startsWith(`${prompt}, `));
+    },
+    async caught(work) {
+      const error = await work.then(
+        () => assert.fail('it should have failed'),
+        (reason: unknown) => reason,
+      );
+      const text = inspect(error, { depth: 10 });
+      for (const secret of [KEY, MARK, ...PROVIDER_TEXTS, new URL(far().url).host]) {
+        assert.ok(!text.includes(secret), `an error holds "${secret}": ${text}`);
+      }
+      return error;
+    },
+    async untilLogged(prompt, kind) {
+      const isLogged = async () => (await bench.linesOf(prompt)).some((line) => line.kind === kind);
+      await until(`the provider logs ${kind} of ${prompt}`, isLogged, POLL_MS);
+    },
+  };
+  const { provider } = bench;
+
+  const generate = async (work: GenerationRequest): Promise<readonly ProducedFile[]> => {
+    const submission = await provider.submit(work, call);
+    if (submission.kind === 'done') return submission.files;
+    const { jobId } = submission;
+    let state: JobState = { kind: 'running' };
+    const isDone = async () => {
+      state = await provider.poll(work, jobId, call);
+      return state.kind === 'done';
+    };
+    await until(`the job ${jobId} is done`, isDone, POLL_MS);
+    return filesOf(state);
+  };
+
+  return {
+    bench,
+    inputOf,
+    fileOf: subject.fileOf ?? drawPicture,
+    far,
+    generate,
+    async start() {
+      started = await startTestProvider();
+    },
+    async stop() {
+      await started?.stop();
+    },
+    checkLog() {
+      for (const line of logged) {
+        for (const secret of [KEY, MARK, ...PROVIDER_TEXTS]) assert.ok(!line.includes(secret), `logged: ${line}`);
+      }
+      logged = [];
+    },
+    errorsLogged: () => logged.filter((line) => (JSON.parse(line) as { level: number }).level >= 50).length,
+    countOf: async (prompt, kind) => (await bench.linesOf(prompt)).filter((line) => line.kind === kind).length,
+    async refused(work) {
+      const error = await bench.caught(generate(work));
+      assert.ok(error instanceof ProviderRefusal, `not a refusal: ${inspect(error)}`);
+      return error;
+    },
+    async bytesOf(work, file) {
+      assert.ok(file !== undefined && file.from !== 'file');
+      if (file.from === 'bytes') return Buffer.from(file.bytes);
+      const found = await provider.download?.(work, file.url, { ...call, timeoutMs: 60_000, maxBytes: 1_000_000 });
+      if (found?.from === 'upstream') return buffer(found.body);
+      const response = await fetch(found?.url ?? file.url);
+      assert.equal(response.status, 200);
+      return Buffer.from(await response.arrayBuffer());
+    },
+  };
+}
+
+function filesOf(state: JobState): readonly ProducedFile[] {
+  return state.kind === 'done' ? state.files : [];
+}

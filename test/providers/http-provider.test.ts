@@ -1,0 +1,70 @@
+/** The adapter of protocol `http`, by the two examples of docs/examples, whose files are read as they stand. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { loadModels } from '../../src/catalogue/load-models.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
+import { describeProviderContract } from './provider-contract.ts';
+import { submitCall } from './submit-call.ts';
+
+const call = submitCall();
+const examples = new Map((await loadModels([packageFile('docs/examples')])).map((model) => [model.name, model]));
+
+function bindingOf(name: string) {
+  const upstream = examples.get(name)?.routes['default']?.upstreams[0];
+  assert.ok(upstream?.http !== undefined, `there is no example ${name}`);
+  return { http: upstream.http };
+}
+
+describeProviderContract(
+  { protocol: 'fal', create: createHttpProvider, isSynchronous: false, binding: bindingOf('fal/flux-dev') },
+  (bench) => {
+    it('calls back, because its submit says where', () => {
+      assert.equal(bench.provider.callsBack, true);
+    });
+
+    it("says the input in the provider's words, and leaves out what was not given", async () => {
+      const work = bench.request('translated');
+      const input = { ...work.input, aspect_ratio: '16:9', n: 2 };
+
+      await bench.provider.submit({ ...work, input }, call);
+
+      const [submit] = await bench.linesOf('translated');
+      assert.deepEqual(submit?.fields, { prompt: work.input['prompt'], image_size: 'landscape_16_9', num_images: 2 });
+    });
+  },
+);
+
+describeProviderContract(
+  {
+    protocol: 'runway',
+    create: createHttpProvider,
+    isSynchronous: false,
+    modality: 'video',
+    binding: bindingOf('runway/text-to-video'),
+  },
+  (bench) => {
+    it('passes on progress, and asks no more often than the provider wants', async () => {
+      const work = bench.request('half way [slow 600000]');
+      const submission = await bench.provider.submit(work, call);
+      assert.ok(submission.kind === 'job');
+
+      assert.deepEqual(await bench.provider.poll(work, submission.jobId, call), {
+        kind: 'running',
+        progress: 0.5,
+        pollAfterMs: 5_000,
+      });
+    });
+
+    it('says which reason a failed job has, from the codes of the provider', async () => {
+      const work = bench.request('forbidden [content]');
+      const submission = await bench.provider.submit(work, call);
+      assert.ok(submission.kind === 'job');
+      await bench.untilLogged('forbidden [content]', 'finished');
+
+      const error = await bench.caught(bench.provider.poll(work, submission.jobId, call));
+
+      assert.equal((error as { reason?: string }).reason, 'content_rejected');
+    });
+  },
+);

@@ -1,0 +1,237 @@
+/**
+ * What workers share of an upstream: two gates on one database are two workers. Times are put back in the database where
+ * a test would have to wait.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Database } from '../../src/database/database.ts';
+import { newId, newTaskId } from '../../src/domain/ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createUpstreamGate } from '../../src/upstreams/gate.ts';
+import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
+import { unreachableDatabase } from '../http/serve.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+describe('the gate of an upstream', () => {
+  let room: TaskRoom;
+  before(async () => {
+    room = await openTaskRoom();
+  });
+  after(() => room.close());
+
+  /** A worker whose clock jumps past what it knows whenever it is asked, unless `remembers`. */
+  function worker(remembers = false, database: Database = room.database): UpstreamGate {
+    let clock = 0;
+    const now = (): number => (remembers ? clock : (clock += 2_000));
+    return createUpstreamGate({ database, logger: silentLogger(), now });
+  }
+
+  const upstream = (concurrency?: number): GatedUpstream => ({ name: newId('req'), concurrency });
+  const kindOf = async (entering: Promise<Entry>): Promise<string> => (await entering).kind;
+  /** So long ago as if this much time had passed. */
+  const letPass = (seconds: number, { name }: GatedUpstream) =>
+    room.rows(
+      `UPDATE upstream_states SET paused_until = paused_until - make_interval(secs => $2),
+              open_until = open_until - make_interval(secs => $2),
+              failing_since = failing_since - make_interval(secs => $2) WHERE upstream = $1`,
+      name,
+      seconds,
+    );
+  const slotsOf = async ({ name }: GatedUpstream): Promise<unknown> => {
+    const [row] = await room.rows(
+      `SELECT slots_taken AS counted,
+              (SELECT count(*)::integer FROM upstream_slots s WHERE s.upstream = $1) AS rows
+         FROM upstream_states WHERE upstream = $1`,
+      name,
+    );
+    return row;
+  };
+
+  it('lets every task in, and asks the database once, where nothing is known against the upstream', async () => {
+    const gate = worker(true);
+    const there = upstream();
+    await Promise.all([gate.enter(there, newTaskId()), gate.enter(there, newTaskId())]);
+    room.forgetStatements();
+
+    for (let times = 0; times < 5; times++) {
+      assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+      await gate.report(there, 'answered');
+      await gate.leave(there, newTaskId());
+    }
+
+    assert.deepEqual(room.statements, []);
+  });
+
+  it('lets no more tasks in than the cap, however many workers ask at once, and the next when one leaves', async () => {
+    const workers = [worker(), worker(), worker()];
+    const there = upstream(3);
+    const tasks = Array.from({ length: 24 }, newTaskId);
+    const entries = await Promise.all(
+      tasks.map(async (taskId, place) => {
+        const gate = workers[place % workers.length] ?? assert.fail();
+        return { taskId, kind: await kindOf(gate.enter(there, taskId)) };
+      }),
+    );
+    const inside = entries.filter(({ kind }) => kind === 'open');
+    assert.equal(inside.length, 3);
+    assert.equal(entries.filter(({ kind }) => kind === 'full').length, 21);
+    assert.deepEqual(await slotsOf(there), { counted: 3, rows: 3 });
+
+    const [first] = inside;
+    assert.ok(first);
+    await Promise.all(workers.map((gate) => gate.leave(there, first.taskId)));
+    assert.deepEqual(await slotsOf(there), { counted: 2, rows: 2 });
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'full');
+  });
+
+  it('lets a task keep its slot when another worker goes on with it', async () => {
+    const there = upstream(1);
+    const taskId = newTaskId();
+
+    assert.equal(await kindOf(worker().enter(there, taskId)), 'open');
+    assert.equal(await kindOf(worker().enter(there, taskId)), 'open');
+    assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
+  });
+
+  it('frees the slot that a worker left behind when its task has been over for a while, and not before', async () => {
+    const there = upstream(1);
+    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+    await worker().enter(there, taskId);
+    const end = (secondsAgo: number) =>
+      room.rows(
+        `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0,
+                completed_at = now() - make_interval(secs => $2) WHERE id = $1`,
+        taskId,
+        secondsAgo,
+      );
+
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'full');
+    await end(1);
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'full');
+    await end(120);
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
+  });
+
+  it('is closed to every worker for as long as the upstream asked one to stay away', async () => {
+    const there = upstream();
+    await worker().report(there, { pauseMs: 20_000 });
+    await worker().report(there, { pauseMs: 1_000 });
+
+    const gate = worker();
+    const entry = await gate.enter(there, newTaskId());
+    assert.ok(entry.kind === 'closed' && entry.waitMs > 10_000 && entry.waitMs <= 20_000, JSON.stringify(entry));
+    assert.ok((await gate.pausedMs(there)) > 10_000);
+    assert.equal(await gate.pausedMs(upstream()), 0);
+
+    await letPass(20, there);
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await worker().pausedMs(there), 0);
+  });
+
+  it('knows of a pause at once where it was this worker that was told, and counts it down', async () => {
+    let clock = 0;
+    const gate = createUpstreamGate({ database: room.database, logger: silentLogger(), now: () => clock });
+    const there = upstream();
+    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+
+    await gate.report(there, { pauseMs: 5_000 });
+    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'closed');
+
+    const before = await gate.pausedMs(there);
+    clock += 700;
+    assert.equal(await gate.pausedMs(there), before - 700);
+  });
+
+  it('opens its breaker to nobody after five failures in a row within a minute, and not after four', async () => {
+    const there = upstream();
+    for (let times = 0; times < 4; times++) await worker().report(there, 'failed');
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+
+    await worker().report(there, 'failed');
+    for (const gate of [worker(), worker()]) {
+      const entry = await gate.enter(there, newTaskId());
+      assert.ok(entry.kind === 'closed' && entry.waitMs > 0 && entry.waitMs <= 30_000, JSON.stringify(entry));
+    }
+  });
+
+  it('forgets failures that are over a minute old, and all of them when the upstream answers', async () => {
+    const there = upstream();
+    for (let times = 0; times < 4; times++) await worker().report(there, 'failed');
+    await letPass(61, there);
+    await worker().report(there, 'failed');
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+
+    for (let times = 0; times < 3; times++) await worker().report(there, 'failed');
+    await worker().report(there, 'answered');
+    await worker().report(there, 'failed');
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+  });
+
+  it('lets exactly one task try when the breaker has been open for its time, and all when that one succeeds', async () => {
+    const there = upstream(50);
+    for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
+    await letPass(30, there);
+
+    const kinds = await Promise.all(Array.from({ length: 8 }, () => kindOf(worker().enter(there, newTaskId()))));
+    assert.equal(kinds.filter((kind) => kind === 'open').length, 1, kinds.join());
+    // Who may not try keeps no slot.
+    assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
+
+    await worker().report(there, 'answered');
+    const after = await Promise.all(Array.from({ length: 4 }, () => kindOf(worker().enter(there, newTaskId()))));
+    assert.deepEqual(after, ['open', 'open', 'open', 'open']);
+  });
+
+  it('opens the breaker again at once when the one that tried fails', async () => {
+    const there = upstream();
+    for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
+    await letPass(30, there);
+    const gate = worker();
+    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+
+    await gate.report(there, 'failed');
+
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'closed');
+    await letPass(30, there);
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+  });
+
+  it('closes the breaker for an upstream that answers 429, and obeys that instead', async () => {
+    const there = upstream();
+    for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
+    await letPass(30, there);
+    const gate = worker();
+    await gate.enter(there, newTaskId());
+
+    await gate.report(there, { pauseMs: 10_000 });
+
+    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'closed');
+    await letPass(10, there);
+    const kinds = await Promise.all([1, 2, 3].map(() => kindOf(worker().enter(there, newTaskId()))));
+    assert.deepEqual(kinds, ['open', 'open', 'open']);
+  });
+
+  it('costs one statement a task where there is a cap, and none more', async () => {
+    const gate = worker(true);
+    const there = upstream(10);
+    await gate.enter(there, newTaskId());
+    room.forgetStatements();
+
+    await gate.enter(there, newTaskId());
+
+    assert.deepEqual(room.statements, ['take_upstream_slot']);
+  });
+
+  it('never fails in telling what it saw, also while the database is away', async () => {
+    const gate = worker(false, unreachableDatabase());
+    const there = upstream(1);
+
+    for (const health of ['answered', 'failed', { pauseMs: 1_000 }] as const) await gate.report(there, health);
+    await gate.leave(there, newTaskId());
+    assert.equal(await gate.pausedMs(there), 0);
+    await assert.rejects(gate.enter(there, newTaskId()), { name: 'DatabaseUnavailableError' });
+  });
+});

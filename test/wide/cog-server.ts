@@ -1,0 +1,85 @@
+/**
+ * Cog's own server with a small model of ours: what runs in every container that Cog builds, from its package. No
+ * container is needed for it.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { packageFile } from '../../src/config/package-root.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { obtainPackage, whyNoPackage } from './python-environment.ts';
+
+const COG = { name: 'cog', version: '0.23.1' };
+const START_TIMEOUT_MS = 90_000;
+
+/** Why it cannot run here, for the `skip` of a test; false where it can. */
+export function whyNoCog(): string | false {
+  // Its server comes as a program for Linux and macOS.
+  return process.platform === 'win32' ? 'no server of Cog for Windows' : whyNoPackage(COG);
+}
+
+export interface CogServer {
+  readonly url: string;
+  /** What the model wrote down: `begins`, `ends` or `stopped`, and of which prompt. */
+  readRuns(): Promise<readonly { readonly what: string; readonly prompt: string }[]>;
+  /** `READY`, or `BUSY` while a prediction has its slot. */
+  health(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts it on a free port and waits until it takes predictions. */
+export async function startCogServer(): Promise<CogServer> {
+  const python = await obtainPackage(COG);
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cog-'));
+  const runs = path.join(folder, 'runs.log');
+  const port = await findFreePort();
+  const server = spawn(python, ['-m', 'cog.server.http', '--host', '127.0.0.1'], {
+    cwd: packageFile('test/wide/cog-model'),
+    env: {
+      // It starts its worker by the name `python`.
+      PATH: `${path.dirname(python)}:${process.env['PATH'] ?? ''}`,
+      PORT: String(port),
+      COG_PREDICT_TYPE_STUB: 'runner.py:Runner',
+      RUNS_LOG: runs,
+      PYTHONDONTWRITEBYTECODE: '1',
+      TMPDIR: folder,
+    },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  const exited = once(server, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  const health = async (): Promise<string> => {
+    const answer = await fetch(`${url}/health-check`).catch(() => undefined);
+    return answer === undefined ? 'STARTING' : ((await answer.json()) as { status: string }).status;
+  };
+  const stop = async (): Promise<void> => {
+    server.kill('SIGINT');
+    await exited;
+    await rm(folder, { recursive: true, force: true });
+  };
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while ((await health()) !== 'READY') {
+    if (server.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error('the server of Cog did not start');
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return {
+    url,
+    health,
+    stop,
+    async readRuns() {
+      const text = await readFile(runs, 'utf8').catch(() => '');
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => {
+          const space = line.indexOf(' ');
+          return { what: line.slice(0, space), prompt: line.slice(space + 1) };
+        });
+    },
+  };
+}

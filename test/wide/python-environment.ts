@@ -1,0 +1,67 @@
+/**
+ * Programs from PyPI that wide tests run: each installed once, into an environment of its own in the user's cache folder;
+ * nothing of ours depends on them but the wide tests.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const LEAST_PYTHON = [3, 10] as const;
+const INSTALL_TIMEOUT_MS = 10 * 60_000;
+/** How newer versions are called where the plain name is an older one. */
+const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
+
+/** A package of PyPI, in the version that the tests were written for. */
+export interface PythonPackage {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Why a package cannot be had here, for the `skip` of a test; false where it can. */
+export function whyNoPackage(wanted: PythonPackage): string | false {
+  if (existsSync(pythonOf(cachedFolder(wanted))) || findPython() !== undefined) return false;
+  const { name, version } = wanted;
+  return `no ${name}: put Python ${LEAST_PYTHON.join('.')} or newer on the PATH, and version ${version} is installed from PyPI`;
+}
+
+/** @returns the Python that has it, in the environment's own `bin`. */
+export async function obtainPackage(wanted: PythonPackage): Promise<string> {
+  const { name, version } = wanted;
+  const folder = cachedFolder(wanted);
+  const python = pythonOf(folder);
+  if (existsSync(python)) return python;
+  await mkdir(path.dirname(folder), { recursive: true });
+  const building = await mkdtemp(`${folder}-building-`);
+  try {
+    process.stderr.write(`Installing ${name} ${version} from PyPI, once; this takes a minute or so.\n`);
+    const run = promisify(execFile);
+    await run(findPython() ?? 'python3', ['-m', 'venv', building], { timeout: INSTALL_TIMEOUT_MS });
+    const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${name}==${version}`];
+    await run(pythonOf(building), install, { timeout: INSTALL_TIMEOUT_MS });
+    // In one step: another run may be doing the same. `python -m` works wherever the environment is moved.
+    await rename(building, folder).catch((error: unknown) => {
+      if (!existsSync(python)) throw error;
+    });
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+  return python;
+}
+
+function cachedFolder({ name, version }: PythonPackage): string {
+  const base = process.env['XDG_CACHE_HOME'];
+  const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
+  return path.join(cache, 'darkroom', `${name}-${version}`);
+}
+
+function pythonOf(environment: string): string {
+  return path.join(environment, 'bin', 'python');
+}
+
+function findPython(): string | undefined {
+  const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${LEAST_PYTHON.join(', ')}))`;
+  return PYTHONS.find((python) => spawnSync(python, ['-c', check]).status === 0);
+}

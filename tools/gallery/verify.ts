@@ -1,0 +1,103 @@
+/**
+ * Whether a file is what its task says, by other means than those it was made with: pictures are read by their pixels,
+ * films and sounds by what their containers say, parsed by another library than the one that wrote them, and sounds are
+ * measured for their loudness.
+ */
+import { createHash } from 'node:crypto';
+import { ALL_FORMATS, FilePathSource, Input } from 'mediabunny';
+import sharp from 'sharp';
+import { decodeSound } from '../../src/media/decode.ts';
+import type { Output } from './api.ts';
+
+export interface Verified {
+  /** What was found, for people. */
+  readonly facts: string;
+  readonly problems: readonly string[];
+}
+
+/** A picture whose pixels hardly differ shows nothing. 0 to 255. */
+const LEAST_DEVIATION = 4;
+/** Below this nobody hears anything: dBFS, over the whole. */
+const LEAST_LOUDNESS_DB = -50;
+/** Exact to a frame of the slowest film, and to a frame of the longest codec block. */
+const FRAME_SECONDS = 1 / 12;
+const CODEC_FRAME_SECONDS = 0.06;
+const FOR_LOUDNESS = { sampleRate: 48_000, maxSeconds: 600 };
+
+/** @param input what was asked for. */
+export async function verify(exhibit: {
+  readonly file: string;
+  readonly bytes: Buffer;
+  readonly output: Output;
+  readonly input: Readonly<Record<string, unknown>>;
+}): Promise<Verified> {
+  const { bytes, output } = exhibit;
+  const problems: string[] = [];
+  if (bytes.length !== output.sizeBytes) problems.push(`has ${bytes.length} bytes and not ${output.sizeBytes}`);
+  if (createHash('sha256').update(bytes).digest('hex') !== output.sha256) problems.push('has another SHA-256');
+  const isPicture = output.mimeType.startsWith('image/');
+  const found = isPicture ? await verifyPicture(exhibit) : await verifyTracks(exhibit);
+  return { facts: found.facts, problems: [...problems, ...found.problems] };
+}
+
+async function verifyPicture({ bytes, output }: { bytes: Buffer; output: Output }): Promise<Verified> {
+  const problems: string[] = [];
+  const picture = sharp(bytes);
+  const { width, height, format } = await picture.metadata();
+  if (width !== output.width || height !== output.height) problems.push(`is ${width}x${height}`);
+  const { channels } = await picture.stats();
+  const deviation = Math.max(...channels.map(({ stdev }) => stdev));
+  if (deviation < LEAST_DEVIATION) problems.push(`shows nothing: its pixels deviate by ${deviation.toFixed(1)}`);
+  return { facts: `${format} ${width}x${height}`, problems };
+}
+
+async function verifyTracks({
+  file,
+  output,
+  input,
+}: {
+  file: string;
+  output: Output;
+  input: Readonly<Record<string, unknown>>;
+}): Promise<Verified> {
+  const problems: string[] = [];
+  const container = new Input({ source: new FilePathSource(file), formats: ALL_FORMATS });
+  const [film, sound] = [await container.getPrimaryVideoTrack(), await container.getPrimaryAudioTrack()];
+  const facts: string[] = [await container.getMimeType()];
+  const track = film ?? sound;
+  if (track === null) return { facts: 'nothing', problems: ['has no track'] };
+  const seconds = await track.computeDuration();
+  facts.push(`${seconds.toFixed(3)} s`);
+  const asked = Number(input['duration']);
+  const tolerance = film === null ? CODEC_FRAME_SECONDS : FRAME_SECONDS / 2;
+  if (Number.isFinite(asked) && Math.abs(seconds - asked) > tolerance) problems.push(`lasts ${seconds} s`);
+  if (output.durationSeconds === undefined || Math.abs(output.durationSeconds - seconds) > tolerance) {
+    problems.push(`is said to last ${output.durationSeconds} s`);
+  }
+  if (film !== null) {
+    facts.push(`${film.codec} ${film.displayWidth}x${film.displayHeight}`);
+    if (film.codec !== 'avc') problems.push(`is ${film.codec}`);
+    if (film.displayWidth !== output.width || film.displayHeight !== output.height) {
+      problems.push(`is ${film.displayWidth}x${film.displayHeight}`);
+    }
+  }
+  if (input['generate_audio'] === true && sound === null) problems.push('has no sound');
+  if (sound !== null) {
+    const decibels = await loudness(file);
+    facts.push(`${sound.codec} ${sound.sampleRate} Hz, ${decibels.toFixed(1)} dBFS`);
+    if (decibels < LEAST_LOUDNESS_DB) problems.push('is silent');
+  }
+  return { facts: facts.join(', '), problems };
+}
+
+/** Root mean square of all samples, in dBFS. */
+async function loudness(file: string): Promise<number> {
+  const { channels } = await decodeSound(file, FOR_LOUDNESS);
+  let sum = 0;
+  let count = 0;
+  for (const samples of channels) {
+    for (const sample of samples) sum += sample * sample;
+    count += samples.length;
+  }
+  return 10 * Math.log10(sum / Math.max(count, 1) + 1e-12);
+}
