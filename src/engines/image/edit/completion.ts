@@ -260,7 +260,12 @@ function touches(hole: Uint8Array, width: number, height: number, index: number)
 }
 
 /** Takes the subject out of a picture, in place, and fills it with what is around it. */
-export function fillSubject(pixels: Pixels, subject: SubjectMask, random: Random, look: 'sharp' | 'soft' = 'sharp'): void {
+export function fillSubject(
+  pixels: Pixels,
+  subject: SubjectMask,
+  random: Random,
+  look: 'sharp' | 'soft' = 'sharp',
+): void {
   const { width, height } = pixels;
   const wide = boxBlur(subject.mask, Math.max(2, Math.round(Math.max(width, height) / 70)));
   const hole = Uint8Array.from(wide.values, (value) => (value > 0.06 ? 1 : 0));
