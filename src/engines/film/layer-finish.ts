@@ -11,11 +11,16 @@ import { pixelsOf } from './raster/bitmap.ts';
 /** Styles whose finish is in each layer. Others are given to whole frames (frame-finish.ts), or need none. */
 const IN_LAYERS: ReadonlySet<Style> = new Set(['watercolour', 'oil', 'ink', 'sketch', 'low-poly', 'glass']);
 
+/** Whether the finish of a style is in each layer. It counts from a picture's upper left corner. */
+export function isFinishedInLayers(style: Style): boolean {
+  return IN_LAYERS.has(style);
+}
+
 /** The pixels of the stage's canvas with the finish of its style. */
 export function finishedPixels(stage: Stage): Uint32Array {
   const { context, style } = stage;
   const { canvas } = context;
-  if (!IN_LAYERS.has(style)) return pixelsOf(canvas);
+  if (!isFinishedInLayers(style)) return pixelsOf(canvas);
   const before = pixelsOf(canvas);
   context.save();
   context.setTransform(1, 0, 0, 1, 0, 0);

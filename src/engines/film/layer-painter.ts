@@ -1,78 +1,75 @@
 /**
- * Paints the layers of a world one after the other on one canvas, with the picture engine's own painters, and takes each
- * away as a bitmap. One canvas for all: its memory is what painting costs most.
+ * Paints the layers of a world one after the other, with the picture engine's own painters, and takes each away as a bitmap.
+ * Canvases are as high as what is kept of a layer, and used again: their memory is what painting costs most.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
 import { adjust, css } from '../image/colour.ts';
 import { glow } from '../image/draw.ts';
 import type { Stage } from '../image/stage.ts';
-import { finishedPixels } from './layer-finish.ts';
+import { finishedPixels, isFinishedInLayers } from './layer-finish.ts';
 import { createBitmap, trimmed } from './raster/bitmap.ts';
 import type { PlacedBitmap } from './raster/bitmap.ts';
 
-/** Where a layer may be cut off because nobody sees it: logical units. */
+/** Where a layer may be cut off because nobody sees it or nothing is there: logical units. */
 interface Cut {
   readonly top?: number;
   readonly bottom?: number;
 }
 
+/** Canvases are of whole multiples of this many rows, so that layers of about one height share one. */
+const ROWS_STEP = 64;
+
 export class LayerPainter {
-  readonly #canvas: Canvas;
-  /** The stage whose context is this painter's canvas. */
+  readonly #canvases = new Map<number, Canvas>();
+  /** What is painted for; its context is for measuring only. */
   readonly stage: Stage;
+  /** Of the whole world, in pixels. */
+  readonly width: number;
+  readonly height: number;
 
   /** @param stage everything but the context. */
   constructor(stage: Omit<Stage, 'context'>) {
-    this.#canvas = createCanvas(Math.ceil(stage.width * stage.scale), Math.ceil(stage.height * stage.scale));
-    const context = this.#canvas.getContext('2d');
-    context.scale(stage.scale, stage.scale);
-    this.stage = { ...stage, context };
-  }
-
-  /** Pixels. */
-  get width(): number {
-    return this.#canvas.width;
-  }
-
-  /** Pixels. */
-  get height(): number {
-    return this.#canvas.height;
+    this.width = Math.ceil(stage.width * stage.scale);
+    this.height = Math.ceil(stage.height * stage.scale);
+    this.stage = { ...stage, context: createCanvas(1, 1).getContext('2d') };
   }
 
   /** Paints a layer that is empty where nothing is painted; undefined where that is everywhere. */
   paint(paint: (stage: Stage) => void, cut: Cut = {}): PlacedBitmap | undefined {
-    const pixels = this.#paint(paint);
-    const { from, to } = this.#rows(cut);
-    const part = pixels.subarray(from * this.width, to * this.width);
-    const found = trimmed(part, this.width, to - from);
+    const { pixels, from, rows } = this.#paint(paint, cut);
+    const found = trimmed(pixels, this.width, rows);
     return found === undefined ? undefined : { ...found, top: found.top + from };
   }
 
   /** Paints a layer that covers the whole world, or its rows within the cut. */
   paintFull(paint: (stage: Stage) => void, cut: Cut = {}): PlacedBitmap {
-    const pixels = this.#paint(paint);
-    const { from, to } = this.#rows(cut);
-    const part = pixels.slice(from * this.width, to * this.width);
-    return { bitmap: createBitmap(part, this.width, to - from, true), left: 0, top: from };
+    const { pixels, from, rows } = this.#paint(paint, cut);
+    return { bitmap: createBitmap(pixels, this.width, rows, true), left: 0, top: from };
   }
 
-  #paint(paint: (stage: Stage) => void): Uint32Array {
-    const { context } = this.stage;
-    context.clearRect(0, 0, this.stage.width, this.stage.height);
+  #paint(
+    paint: (stage: Stage) => void,
+    { top = 0, bottom = Infinity }: Cut,
+  ): { readonly pixels: Uint32Array; readonly from: number; readonly rows: number } {
+    const { scale, style, isFlat } = this.stage;
+    const from = isFinishedInLayers(style) ? 0 : Math.max(0, Math.floor(top * scale));
+    const to = Math.min(this.height, Math.ceil(bottom * scale));
+    const rows = Math.ceil((to - from) / ROWS_STEP) * ROWS_STEP;
+    const canvas = this.#canvases.get(rows) ?? createCanvas(this.width, rows);
+    this.#canvases.set(rows, canvas);
+    const context = canvas.getContext('2d');
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.width, rows);
+    context.setTransform(scale, 0, 0, scale, 0, -from);
+    const stage = { ...this.stage, context };
     context.save();
-    paint(this.stage);
+    paint(stage);
     context.restore();
-    if (!this.stage.isFlat) shadeCorners(this.stage);
-    return finishedPixels(this.stage);
-  }
-
-  #rows({ top = 0, bottom = Infinity }: Cut): { from: number; to: number } {
-    const { scale } = this.stage;
-    return {
-      from: Math.max(0, Math.floor(top * scale)),
-      to: Math.min(this.height, Math.ceil(bottom * scale)),
-    };
+    if (!isFlat) shadeCorners(stage);
+    const pixels = finishedPixels(stage);
+    // What lies below the cut was only there to fill the canvas.
+    return { pixels: pixels.subarray(0, (to - from) * this.width), from, rows: to - from };
   }
 }
 

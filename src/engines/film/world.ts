@@ -33,6 +33,9 @@ import type { WorldStage } from './world-stage.ts';
 /** How near each layer is: 0 for the sky, 0.2 at the horizon, 1 close by. */
 const NEAR = { ranges: 0.2, backdrop: 0.27, far: 0.3, middle: 0.48, close: 1, front: 1.45 } as const;
 
+/** No reed at the lower edge of a picture is taller: logical units. */
+const GRASS_HEIGHT = 360;
+
 const RANGES: readonly Thing[] = ['mountain', 'volcano', 'canyon', 'waterfall'];
 const BEFORE_RANGES: readonly Thing[] = ['hill', 'village', 'city', 'forest'];
 
@@ -249,11 +252,13 @@ function closeParts(painter: LayerPainter, composition: Composition, { cast, gro
   const things = cast.near.flatMap((entry) => placeOnGround(entry, near, stage.height * 0.75, chance));
   placed.push(...things);
   const bare = lacking(composition, TREE_KINDS);
+  // Flowers stand higher than the ground by less than this.
+  const brow = Math.min(...[0, 0.2, 0.4, 0.6, 0.8, 1].map((share) => near.surface.yAt(stage.width * share))) - 110;
   const hasWay =
     composition.setting === 'land' && (composition.mentions.has('river') || composition.mentions.has('road'));
   return [
     layerPart(
-      painter.paint((layer) => paintGround(layer, bare, near, [])),
+      painter.paint((layer) => paintGround(layer, bare, near, []), { top: brow }),
       hasWay ? NEAR.middle : NEAR.close,
     ),
     layerPart(
@@ -285,14 +290,14 @@ function frontParts(painter: LayerPainter, composition: Composition, grounds: Gr
   const isGrassy = ground === 'meadow' || ground === 'forest';
   if (grounds.near !== undefined && !stage.isFlat && isGrassy && !absent.has('field')) {
     const blade = adjust(mix(palette.foliage, palette.land, 0.4), -0.06);
-    const grass = painter.paint((layer) => drawEdgeGrass(layer, blade, setting === 'water' ? 'reeds' : 'grass'));
+    const kind = setting === 'water' ? 'reeds' : 'grass';
+    const grass = painter.paint((layer) => drawEdgeGrass(layer, blade, kind), { top: stage.height - GRASS_HEIGHT });
     parts.push(layerPart(grass, NEAR.front, { sway: 7 * stage.scale }));
   }
   return parts;
 }
 
-const MOVERS: readonly Thing[] = ['train', 'car'];
-
+/** What drives through the picture. */
 function isMoving({ thing }: Placed): boolean {
-  return MOVERS.includes(thing);
+  return thing === 'train' || thing === 'car';
 }
