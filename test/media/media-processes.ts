@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** CI is slow; a child ends within a second. */
-const GIVE_UP_MS = 60_000;
+const GIVE_UP_MS = 120_000;
 
 /** Whether processes can be looked at: on Linux. */
 export const CAN_SEE_PROCESSES = process.platform === 'linux';

@@ -16,7 +16,7 @@ function isError(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ExpressionError && error.code === code && !/secret/.test(error.message);
 }
 
-describe('an expression of a model file', { timeout: 90_000 }, () => {
+describe('an expression of a model file', { timeout: 180_000 }, () => {
   it('sees the document and the variables, and has no value where there is none', async () => {
     const document = { status: 'done', files: [{ url: 'a' }, { url: 'b' }] };
 

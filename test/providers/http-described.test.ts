@@ -77,7 +77,7 @@ async function withServer(
   }
 }
 
-describe('an HTTP API that a model file describes', { timeout: 90_000 }, () => {
+describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => {
   it('gets the credential as the file says', async () => {
     const base64 = Buffer.from('user:pass&word').toString('base64');
     const cases = [

@@ -41,7 +41,7 @@ async function refusalOf(request: GenerationRequest, signal = call.signal): Prom
   return [error.condition, error.retryAfterMs];
 }
 
-describe('a refusal', { timeout: 30_000 }, () => {
+describe('a refusal', { timeout: 180_000 }, () => {
   for (const [what, status, retryAfter, condition, waitMs] of [
     ['429 with a time', 429, '7', 'busy', 7_000],
     ['429 without one', 429, undefined, 'busy', 5_000],
@@ -67,7 +67,7 @@ describe('a refusal', { timeout: 30_000 }, () => {
   });
 });
 
-describe('a question about a job', { timeout: 30_000 }, () => {
+describe('a question about a job', { timeout: 180_000 }, () => {
   it('takes more than 1 MB where the answer can bring the files, and not otherwise', async () => {
     const large = JSON.stringify({ output: 'x'.repeat(2_000_000) });
     await serving(

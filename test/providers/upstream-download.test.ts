@@ -53,7 +53,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
   return [error.kind, error.status, error.isBarred];
 }
 
-describe('a file of an upstream', { timeout: 60_000 }, () => {
+describe('a file of an upstream', { timeout: 180_000 }, () => {
   it('is fetched from the upstream’s own origin with its credential, wherever it lies there', async () => {
     const seen: unknown[] = [];
     const listener: RequestListener = (request, response) => {
