@@ -36,7 +36,8 @@ export interface SubmitAttempt {
   readonly deadlineSignal: AbortSignal;
   /** The attempt's own folder. */
   readonly scratch: string;
-  onProgress(fraction: number): void;
+  /** Is told how much is done, 0 to 1. */
+  readonly onProgress: (fraction: number) => void;
 }
 
 /** @throws {ApplicationFailure} none took it: for now, or for good. */

@@ -51,9 +51,7 @@ async function waitForJob(
   jobId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const onProgress = createProgressRecord(context.database, task.id, (err) =>
-    context.logger.warn({ err, taskId: task.id }, 'the progress of a task could not be written'),
-  );
+  const onProgress = createProgressRecord(context, task.id);
   const pace = createPollPace();
   const wait = createWait(context, task, route, signal);
   for (;;) {

@@ -24,9 +24,6 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     if (task.deadlineAt !== null && task.deadlineAt <= Date.now()) throw new DeadlinePassedError();
 
     const routes = await routesOf(context, task);
-    const onProgress = createProgressRecord(context.database, task.id, (err) =>
-      context.logger.warn({ err, taskId: task.id }, 'the progress of a task could not be written'),
-    );
     return withHeartbeats(task.deadlineAt, (stopSignal, deadlineSignal) =>
       withScratch(context.config.worker.scratchDir, (scratch) =>
         askUpstreams({
@@ -37,7 +34,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
           stopSignal,
           deadlineSignal,
           scratch,
-          onProgress,
+          onProgress: createProgressRecord(context, task.id),
         }),
       ),
     );

@@ -81,7 +81,7 @@ async function exchangeWith(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  const { context, task, stopSignal, deadlineSignal, scratch } = attempt;
+  const { context, task, stopSignal, deadlineSignal, scratch, onProgress } = attempt;
   const signal = route.provider.worksWhileSubmitting ? stopSignal : deadlineSignal;
   // Before the intent: what fails until then was not sent.
   const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
@@ -92,7 +92,7 @@ async function exchangeWith(
     submission = await route.provider.submit(request, {
       signal,
       scratch,
-      onProgress: (fraction) => attempt.onProgress(fraction),
+      onProgress,
       ...(hookUrl === undefined ? {} : { hookUrl }),
     });
   } catch (error) {

@@ -2,8 +2,9 @@
  * The one client for every address that someone else chose: callback URLs, reference media, providers' result URLs.
  * It knows nothing of proxies, cookies, credentials or caches, and follows redirects only where a download does.
  */
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Logger } from '../telemetry/log.ts';
+import { boundedBody, tooLarge } from './bounded-body.ts';
 import { resolveWithSystem } from './connector.ts';
 import type { ConnectSettings, ResolveName } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
@@ -134,7 +135,12 @@ export function createEgress(options: EgressOptions): Egress {
     const deadline = begin(timeoutMs, signal);
     try {
       const answer = await follow(url, maxBytes, deadline);
-      const body = boundedBody(answer, maxBytes, deadline);
+      const body = boundedBody(answer.body, {
+        maxBytes,
+        deadline,
+        failureOf: (error) => classify(error, deadline.signal),
+        end: () => void answer.end(),
+      });
       const mimeType = answer.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
       return mimeType === undefined || mimeType === '' ? { body } : { body, mimeType };
     } catch (error) {
@@ -193,38 +199,4 @@ async function discard(answer: Answer, maxBytes: number): Promise<void> {
     received += (chunk as Buffer).length;
     if (received >= maxBytes) return;
   }
-}
-
-/** The answer's body as a stream that ends the exchange when it closes, however that comes about. */
-function boundedBody(answer: Answer, maxBytes: number, deadline: Deadline): Readable {
-  async function* bounded(): AsyncGenerator<Buffer> {
-    let received = 0;
-    try {
-      for await (const chunk of answer.body) {
-        received += (chunk as Buffer).length;
-        if (received > maxBytes) throw tooLarge(maxBytes);
-        yield chunk as Buffer;
-      }
-    } catch (error) {
-      throw classify(error, deadline.signal);
-    }
-  }
-
-  const body = Readable.from(bounded(), { objectMode: false });
-  // Whoever reads sees a failure; before anyone does, it must not end the process.
-  body.on('error', () => undefined);
-  const abort = (): void => {
-    body.destroy(deadline.signal.reason as Error);
-  };
-  deadline.signal.addEventListener('abort', abort, { once: true });
-  body.once('close', () => {
-    deadline.signal.removeEventListener('abort', abort);
-    deadline.clear();
-    void answer.end();
-  });
-  return body;
-}
-
-function tooLarge(maxBytes: number): EgressError {
-  return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
 }

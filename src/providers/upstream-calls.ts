@@ -18,7 +18,7 @@ import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
 import { ProviderUnknown, ProviderUnreachable } from './provider-unknown.ts';
 import { ProviderRefusal } from './provider.ts';
-import type { DownloadCall, GenerationRequest, ProviderCall, UpstreamFile } from './provider.ts';
+import type { DownloadCall, GenerationRequest, ProviderCall, Submission, UpstreamFile } from './provider.ts';
 import { createUpstreamDownload } from './upstream-download.ts';
 import { hostOf, targetOf } from './upstream-target.ts';
 import type { Authorize } from './upstream-target.ts';
@@ -61,8 +61,12 @@ export interface SubmitExchange {
   ) => FailureReason | undefined | Promise<FailureReason | undefined>;
   /** Statuses with which this protocol refuses work, whatever they mean elsewhere. */
   readonly refusalStatuses?: readonly number[];
-  /** The job's id in an answer, where the protocol has jobs: a 503 that names a job has accepted it. */
-  readonly jobId?: (json: unknown) => string | undefined | Promise<string | undefined>;
+}
+
+/** One submit to a protocol that has jobs. */
+export interface JobSubmitExchange extends SubmitExchange {
+  /** The job's id in an answer, a refusal included: a 503 that names a job has accepted it. */
+  readonly jobId: (json: unknown) => string | undefined | Promise<string | undefined>;
 }
 
 /** A question about a job, or the request to stop it. */
@@ -88,6 +92,12 @@ export interface UpstreamCalls {
    * @throws {ProviderUnknown} something was sent; where the signal ended the wait, its reason is thrown instead.
    */
   submit(request: GenerationRequest, call: ProviderCall, submit: SubmitExchange): Promise<unknown>;
+  /**
+   * The same, where success is a job.
+   *
+   * @throws {ProviderUnknown} also with `NO_JOB_ID`: it was accepted, and nobody can ask for it.
+   */
+  submitJob(request: GenerationRequest, call: ProviderCall, submit: JobSubmitExchange): Promise<Submission>;
   /** The same, where success is the file itself. @returns its bytes. */
   submitForFile(request: GenerationRequest, call: ProviderCall, submit: SubmitExchange): Promise<Buffer>;
   /**
@@ -159,7 +169,7 @@ export function createUpstreamCalls(
   const send = async (
     request: GenerationRequest,
     call: ProviderCall,
-    submit: SubmitExchange,
+    submit: SubmitExchange & Partial<JobSubmitExchange>,
     bringsFile: boolean,
   ): Promise<ExchangeAnswer> => {
     const target = targetOf(request.upstream, submit.path, deps.secrets, authorize);
@@ -206,6 +216,13 @@ export function createUpstreamCalls(
 
   return {
     submit: async (request, call, submit) => (await send(request, call, submit, false)).json,
+
+    async submitJob(request, call, submit) {
+      const { json } = await send(request, call, submit, false);
+      const jobId = await submit.jobId(json);
+      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
+      return { kind: 'job', jobId };
+    },
 
     async submitForFile(request, call, submit) {
       const { file } = await send(request, call, submit, true);

@@ -3,9 +3,10 @@
  * that place, so it may be plain http and private, and it alone gets the credential. What it redirects elsewhere is not
  * followed here: any other address is for the guarded client (src/egress/), which knows no credential.
  */
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { boundedBody, tooLarge } from '../egress/bounded-body.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { startDeadline } from '../egress/exchange.ts';
 import type { Deadline } from '../egress/exchange.ts';
@@ -63,7 +64,7 @@ export function createUpstreamDownload(): UpstreamDownload {
   };
 }
 
-/** The answer's body as a stream that ends the exchange when it closes, however that comes about. */
+/** The answer's body, where there is one worth reading. */
 function bodyOf(answer: Dispatcher.ResponseData, maxBytes: number, deadline: Deadline): Readable {
   const status = answer.statusCode;
   if (status < 200 || status >= 300) {
@@ -74,34 +75,16 @@ function bodyOf(answer: Dispatcher.ResponseData, maxBytes: number, deadline: Dea
     answer.body.destroy();
     throw tooLarge(maxBytes);
   }
-  async function* bounded(): AsyncGenerator<Buffer> {
-    let received = 0;
-    try {
-      for await (const chunk of answer.body) {
-        received += (chunk as Buffer).length;
-        if (received > maxBytes) throw tooLarge(maxBytes);
-        yield chunk as Buffer;
-      }
-    } catch (error) {
-      throw failureOf(error, deadline);
-    }
-  }
-  const body = Readable.from(bounded(), { objectMode: false });
-  // Whoever reads sees a failure; before anyone does, it must not end the process.
-  body.on('error', () => undefined);
-  body.once('close', () => {
-    deadline.clear();
-    answer.body.destroy();
+  return boundedBody(answer.body, {
+    maxBytes,
+    deadline,
+    failureOf: (error) => failureOf(error, deadline),
+    end: () => answer.body.destroy(),
   });
-  return body;
 }
 
 /** No cause: undici's errors name the host, and this one may be written into a history. */
 function failureOf(error: unknown, deadline: Deadline): unknown {
   if (deadline.signal.aborted) return deadline.signal.reason;
   return error instanceof EgressError ? error : new EgressError('unreachable', 'the upstream could not be reached');
-}
-
-function tooLarge(maxBytes: number): EgressError {
-  return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
 }

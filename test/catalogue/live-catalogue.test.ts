@@ -16,6 +16,7 @@ import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
 import { ModelFileError } from '../../src/catalogue/load-models.ts';
+import { until } from '../support/until.ts';
 import { definition } from './definitions.ts';
 
 /** Longer than any test. */
@@ -62,14 +63,6 @@ async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCa
   });
   opened.push(catalogue);
   return catalogue;
-}
-
-async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 90_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within 90 s: ${what}`);
-    await delay(10);
-  }
 }
 
 const names = (catalogue: LiveCatalogue): readonly string[] => catalogue.available().map(({ name }) => name);

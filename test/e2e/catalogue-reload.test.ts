@@ -7,13 +7,13 @@ import { mkdtemp, readFile, rename, rm, unlink, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { updateLimits } from '../../src/accounts/accounts.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
+import { until } from '../support/until.ts';
 
 const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
 const NAME = 'own/colours';
@@ -49,14 +49,6 @@ async function put(name: string, content: unknown): Promise<void> {
   const file = path.join(folder, name);
   await writeFile(`${file}.new`, typeof content === 'string' ? content : JSON.stringify(content));
   await rename(`${file}.new`, file);
-}
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 90_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not within 90 s: ${what}`);
-    await delay(50);
-  }
 }
 
 interface AdminCatalogue {

@@ -14,6 +14,7 @@ import { openVideo, writeSound } from '../../src/media/encode.ts';
 import { MediaChild, endMediaChildren } from '../../src/media/media-child.ts';
 import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { until } from '../support/until.ts';
 import { CAN_SEE_PROCESSES, waitForChildren } from './media-processes.ts';
 import { plain, tone } from './samples.ts';
 
@@ -77,7 +78,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     const pid = Number(parent.stdout);
     assert.ok(pid > 0);
 
-    for (const deadline = Date.now() + 60_000; await isRunning(pid);) assert.ok(Date.now() < deadline, 'still there');
+    await until('the child has ended', async () => !(await isRunning(pid)));
   });
 
   it('ends when a film is aborted, and when a sound is', async () => {

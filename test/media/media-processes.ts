@@ -1,9 +1,6 @@
 /** The media children of this process as Linux shows them: what the tests look at to see one come and go. */
 import { readFileSync, readdirSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-
-/** CI is slow; a child ends within a second. */
-const GIVE_UP_MS = 120_000;
+import { until } from '../support/until.ts';
 
 /** Whether processes can be looked at: on Linux. */
 export const CAN_SEE_PROCESSES = process.platform === 'linux';
@@ -34,10 +31,13 @@ function isMediaChild(pid: string): boolean {
 
 /** Waits until so many media children run. */
 export async function waitForChildren(count: number): Promise<readonly number[]> {
-  for (const deadline = Date.now() + GIVE_UP_MS; ;) {
-    const children = mediaChildren();
-    if (children.length === count) return children;
-    if (Date.now() > deadline) throw new Error(`${children.length} media children run, not ${count}`);
-    await delay(20);
-  }
+  let children = mediaChildren();
+  await until(
+    () => `${children.length} media children run, not ${count}`,
+    () => {
+      children = mediaChildren();
+      return children.length === count;
+    },
+  );
+  return children;
 }

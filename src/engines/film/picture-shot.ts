@@ -24,7 +24,7 @@ import { createSprite, stamp } from './raster/sprites.ts';
 import type { ShotPainter } from './shot.ts';
 
 /** What is asked of the shot. */
-interface PicturePlan {
+export interface PicturePlan {
   readonly picture: DecodedPicture;
   readonly reading: FilmReading;
   readonly move: Move;

@@ -3,7 +3,7 @@
  * pictures between them, all in the look of the prompt, over the caller's sound.
  */
 import { framesOf, readClip, readPicture, readSound } from './film-media.ts';
-import { frameCount } from './film-plan.ts';
+import { planOf } from './film-plan.ts';
 import type { FilmPlan, PlanningContext } from './film-plan.ts';
 import type { FilmSize } from './film-size.ts';
 import { lookOf } from './look.ts';
@@ -11,8 +11,7 @@ import { openClipShot } from './clip-shot.ts';
 import { openPicture } from './picture-shot.ts';
 import { grade } from './raster/blending.ts';
 import type { Shot } from './shot.ts';
-import type { TrackPlan } from './sound/track.ts';
-import { titleOverlays, watermarkOverlay } from './titles.ts';
+import { overlaysOverGiven } from './titles.ts';
 import { stageWorld } from './world-stage.ts';
 import type { Move } from './camera.ts';
 
@@ -65,6 +64,7 @@ async function durations({ media, request }: PlanningContext, size: FilmSize): P
   return found;
 }
 
+/** Cuts the caller's clips and pictures together, over the caller's sound. */
 export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
   const { request, media, random, sizeFor } = context;
   const { reading, seconds, fps, clips, inserts, track } = request;
@@ -128,28 +128,11 @@ export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
     const plan = { place: piece.place, startSeconds, maxFrames: Math.ceil(shown * fps) + 2, look };
     shots.push({ from, to, dissolveSeconds, open: () => openClipShot(media, plan, size, fps) });
   }
-  const sound: TrackPlan | undefined =
-    track === undefined ? undefined : { kind: 'given', seconds, sound: await readSound(media, track, seconds + 1) };
-  const { quotations } = reading.picture;
-  const framing = { name: 'titles', size: 1, horizon: 0 };
-  const titles =
-    quotations.length === 0
-      ? []
-      : titleOverlays(
-          quotations,
-          stageWorld(reading.picture, { size, framing, light: undefined, random }).stage,
-          size,
-          seconds,
-        );
-  return {
-    film: {
-      size,
-      fps,
-      frames: frameCount(request),
-      shots,
-      overlays: [...titles, ...(request.hasWatermark ? [watermarkOverlay(size)] : [])],
-    },
-    sound,
-    isDraft: request.isDraft,
-  };
+  return planOf(request, {
+    size,
+    shots,
+    overlays: overlaysOverGiven(context, reading.picture, size),
+    sound:
+      track === undefined ? undefined : { kind: 'given', seconds, sound: await readSound(media, track, seconds + 1) },
+  });
 }

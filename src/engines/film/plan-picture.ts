@@ -9,15 +9,17 @@ import { choosePalette } from '../image/palette.ts';
 import type { Random } from '../image/random.ts';
 import type { Move } from './camera.ts';
 import { readLastFrame, readPicture } from './film-media.ts';
-import { frameCount } from './film-plan.ts';
+import { planOf } from './film-plan.ts';
 import type { FilmPlan, PlanningContext } from './film-plan.ts';
 import type { FilmReading } from './film-reading.ts';
+import type { FilmSize } from './film-size.ts';
 import { openPicture } from './picture-shot.ts';
+import type { PicturePlan } from './picture-shot.ts';
 import { sceneShots } from './plan-scene.ts';
 import type { Palettes } from './passage.ts';
 import { planShots } from './shot-list.ts';
-import { titleOverlays, watermarkOverlay } from './titles.ts';
-import { stageWorld } from './world-stage.ts';
+import type { Shot } from './shot.ts';
+import { overlaysOverGiven } from './titles.ts';
 
 /** The picture before the scene comes through, and how long that takes. */
 const HOLD_SECONDS = 1.1;
@@ -48,58 +50,32 @@ function fittingMove(size: { readonly width: number; readonly height: number }, 
   return random.pick(['push', 'orbit', 'push', 'right'] as const);
 }
 
+/** The shot of a picture with which a film begins. */
+function pictureShot(plan: PicturePlan, size: FilmSize): Shot {
+  return { from: 0, to: plan.seconds, dissolveSeconds: 0, open: () => openPicture(plan, size) };
+}
+
+/** Begins with the picture as it is, and brings it to life. */
 export async function planPictureFilm(context: PlanningContext, place: string): Promise<FilmPlan> {
   const { request, media, random, sizeFor } = context;
   const picture = await readPicture(media, place);
   const size = sizeFor(picture);
-  const { reading, seconds } = request;
+  const { reading, seconds, isOptimized } = request;
   const [named] = reading.moves;
-  const move = named ?? (request.isOptimized ? fittingMove(size, random.fork('move')) : 'calm');
-  const overlays = titlesFor(context, reading, size);
-  return {
-    film: {
-      size,
-      fps: request.fps,
-      frames: frameCount(request),
-      shots: [
-        {
-          from: 0,
-          to: seconds,
-          dissolveSeconds: 0,
-          open: () =>
-            openPicture(
-              {
-                picture,
-                reading,
-                move,
-                seconds,
-                random,
-                hasLightSweep: request.isOptimized,
-                palettes: palettesOf(reading, random),
-                strength: Math.min(1.3, seconds / 6) * (request.isOptimized ? 1.35 : 1),
-              },
-              size,
-            ),
-        },
-      ],
-      overlays,
+  const shot = pictureShot(
+    {
+      picture,
+      reading,
+      move: named ?? (isOptimized ? fittingMove(size, random.fork('move')) : 'calm'),
+      seconds,
+      random,
+      hasLightSweep: isOptimized,
+      palettes: palettesOf(reading, random),
+      strength: Math.min(1.3, seconds / 6) * (isOptimized ? 1.35 : 1),
     },
-    sound: undefined,
-    isDraft: request.isDraft,
-  };
-}
-
-function titlesFor(
-  { request, random }: PlanningContext,
-  reading: FilmReading,
-  size: { readonly width: number; readonly height: number },
-): ReturnType<typeof titleOverlays> {
-  const { quotations } = reading.picture;
-  const mark = request.hasWatermark ? [watermarkOverlay(size)] : [];
-  if (quotations.length === 0) return mark;
-  const framing = { name: 'titles', size: 1, horizon: 0 };
-  const { stage } = stageWorld(reading.picture, { size, framing, light: undefined, random });
-  return [...titleOverlays(quotations, stage, size, request.seconds), ...mark];
+    size,
+  );
+  return planOf(request, { size, shots: [shot], overlays: overlaysOverGiven(context, reading.picture, size) });
 }
 
 /** The mean colour of a picture's upper half. */
@@ -140,37 +116,22 @@ export async function planContinuation(context: PlanningContext, place: string):
     move: index === 0 && request.reading.moves.length === 0 ? ('push' as const) : shot.move,
   }));
   const { shots } = sceneShots(reading, planned, size, random);
-  const opening = HOLD_SECONDS + CHANGE_SECONDS;
-  return {
-    film: {
-      size,
-      fps: request.fps,
-      frames: frameCount(request),
-      shots: [
-        {
-          from: 0,
-          to: opening,
-          dissolveSeconds: 0,
-          open: () =>
-            openPicture(
-              {
-                picture,
-                reading: { ...reading, picture: { ...words, weather: new Set(), scenery: '' } },
-                move: 'push',
-                seconds: opening,
-                random,
-                hasLightSweep: false,
-                palettes: palettesOf({ ...reading, light: undefined }, random),
-                strength: 4,
-              },
-              size,
-            ),
-        },
-        ...shots,
-      ],
-      overlays: titlesFor(context, reading, size),
+  const opening = pictureShot(
+    {
+      picture,
+      reading: { ...reading, picture: { ...words, weather: new Set(), scenery: '' } },
+      move: 'push',
+      seconds: HOLD_SECONDS + CHANGE_SECONDS,
+      random,
+      hasLightSweep: false,
+      palettes: palettesOf({ ...reading, light: undefined }, random),
+      strength: 4,
     },
-    sound: undefined,
-    isDraft: request.isDraft,
-  };
+    size,
+  );
+  return planOf(request, {
+    size,
+    shots: [opening, ...shots],
+    overlays: overlaysOverGiven(context, reading.picture, size),
+  });
 }

@@ -8,7 +8,7 @@ import { upsampled } from '../image/prompt-upsampling.ts';
 import type { Random } from '../image/random.ts';
 import type { FilmReading } from './film-reading.ts';
 import type { FilmSize } from './film-size.ts';
-import { frameCount } from './film-plan.ts';
+import { planOf } from './film-plan.ts';
 import type { FilmPlan, PlanningContext } from './film-plan.ts';
 import { inStyle, paintedSize } from './frame-finish.ts';
 import { openBitmap } from './picture-shot.ts';
@@ -21,7 +21,7 @@ import type { Shot, ShotPainter } from './shot.ts';
 import { eventsOf, voicesOf } from './sound/voices.ts';
 import type { Mood } from './sound/music-bed.ts';
 import type { TrackPlan } from './sound/track.ts';
-import { titleOverlays, watermarkOverlay } from './titles.ts';
+import { overlaysOf } from './titles.ts';
 import type { WorldStage } from './world-stage.ts';
 
 /** Scenes that are close by or indoors: they have no layers of their own, and are painted as one picture. */
@@ -139,26 +139,19 @@ function sceneTrack(
   };
 }
 
+/** Shows the scene of the prompt, with its titles and its sound. */
 export function planSceneFilm({ request, random, sizeFor }: PlanningContext): FilmPlan {
-  const { seconds, fps } = request;
+  const { seconds } = request;
   const size = sizeFor();
   const reading = request.isExtended ? extended(request.reading, random) : request.reading;
   const planned = planShots(reading, seconds, random);
   const { shots, plans } = sceneShots(reading, planned, size, random);
   const [first] = plans;
-  const titles =
-    first === undefined || reading.picture.quotations.length === 0
-      ? []
-      : titleOverlays(reading.picture.quotations, worldOf(first, size).stage, size, seconds);
-  return {
-    film: {
-      size,
-      fps,
-      frames: frameCount(request),
-      shots,
-      overlays: [...titles, ...(request.hasWatermark ? [watermarkOverlay(size)] : [])],
-    },
+  if (first === undefined) throw new RangeError('a film without a shot');
+  return planOf(request, {
+    size,
+    shots,
+    overlays: overlaysOf(request, reading.picture, size, () => worldOf(first, size).stage),
     sound: request.hasSound ? sceneTrack(plans, planned, size, seconds, random) : undefined,
-    isDraft: request.isDraft,
-  };
+  });
 }

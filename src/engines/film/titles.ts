@@ -5,13 +5,17 @@
 import { createCanvas } from '@napi-rs/canvas';
 import { css, hex } from '../image/colour.ts';
 import { fontOf } from '../image/fonts.ts';
+import type { PromptReading } from '../image/prompt-reading.ts';
 import { letterScene } from '../image/scene-lettering.ts';
 import type { Stage } from '../image/stage.ts';
 import { paintBox } from './actors.ts';
+import type { PlanningContext } from './film-plan.ts';
+import type { FilmRequest } from './film-request.ts';
 import type { FilmSize } from './film-size.ts';
 import { pixelsOf, trimmed } from './raster/bitmap.ts';
 import { draw } from './raster/drawing.ts';
 import type { Overlay } from './shot.ts';
+import { stageWorld } from './world-stage.ts';
 
 const FADE_SECONDS = 0.6;
 /** A title is gone before the film ends, so that the last frame is a picture. */
@@ -19,8 +23,38 @@ const REST_SECONDS = 0.45;
 /** Longer than that nobody reads one. */
 const LONGEST_SECONDS = 6;
 
+/**
+ * All that lies over a film: its titles, and its mark where the request wants one.
+ *
+ * @param stageOf makes what the titles' colours are taken from; asked only where there are titles.
+ */
+export function overlaysOf(
+  { seconds, hasWatermark }: FilmRequest,
+  { quotations }: PromptReading,
+  size: FilmSize,
+  stageOf: () => Omit<Stage, 'context'>,
+): Overlay[] {
+  const titles = quotations.length === 0 ? [] : titleOverlays(quotations, stageOf(), size, seconds);
+  return hasWatermark ? [...titles, watermarkOverlay(size)] : titles;
+}
+
+/** The same over what the caller gave, which has no world of its own: one is staged for the titles alone. */
+export function overlaysOverGiven(
+  { request, random }: PlanningContext,
+  reading: PromptReading,
+  size: FilmSize,
+): Overlay[] {
+  const framing = { name: 'titles', size: 1, horizon: 0 };
+  return overlaysOf(
+    request,
+    reading,
+    size,
+    () => stageWorld(reading, { size, framing, light: undefined, random }).stage,
+  );
+}
+
 /** The titles of a film of some seconds. @param stage what their colours are taken from. */
-export function titleOverlays(
+function titleOverlays(
   quotations: readonly string[],
   stage: Omit<Stage, 'context'>,
   size: FilmSize,
@@ -56,7 +90,7 @@ export function titleOverlays(
 const MARK = 'Darkroom';
 
 /** A small mark in the lower right corner. */
-export function watermarkOverlay(size: FilmSize): Overlay {
+function watermarkOverlay(size: FilmSize): Overlay {
   const letters = Math.max(10, Math.round(Math.min(size.width, size.height) * 0.032));
   const canvas = createCanvas(letters * 7, letters * 2);
   const context = canvas.getContext('2d');

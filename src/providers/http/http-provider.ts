@@ -6,11 +6,11 @@
 import { submitReads } from '../../catalogue/http-binding.ts';
 import type { HttpBinding } from '../../catalogue/http-binding.ts';
 import { jobIdAt } from '../json-answer.ts';
-import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
 import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
-import type { HttpProviderDeps, JobExchange } from '../upstream-calls.ts';
+import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
 import { credentialHeaders, withCredential } from './credential.ts';
 import { createModelFile } from './model-file.ts';
 import type { Sight } from './model-file.ts';
@@ -154,34 +154,31 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       const text = headerOf(value);
       return text === undefined ? [] : [[name, text] as const];
     });
-    const isSynchronous = http.jobId === undefined;
-    const jobIdOf = async (json: unknown) => {
-      const { jobId } = await file.read(request, { jobId: http.jobId }, { document: json, hookUrl });
-      return jobIdAt(typeof jobId === 'number' ? String(jobId) : jobId);
-    };
-    const json = await calls.submit(request, call, {
+    const exchange: SubmitExchange = {
       method: http.submit.method ?? 'POST',
       path: withCredential(path, request.upstream, secrets),
       headers: { ...http.headers, ...Object.fromEntries(headers) },
       body: order.body,
-      isSynchronous,
-      jobId: jobIdOf,
       async refusalReason(httpStatus, document) {
         const said = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
         return reasonOf(said.refusal);
       },
-    });
-    if (isSynchronous) {
-      const sight = { document: json };
-      // Such an answer has no state: it says in the same place why it brings nothing.
-      const { reason } = await file.read(request, { reason: http.reason }, sight);
-      const known = reasonOf(reason);
-      if (known !== undefined) throw new ProviderFailure(known);
-      return { kind: 'done', files: await outputsOf(request, http, sight) };
+    };
+    if (http.jobId !== undefined) {
+      return calls.submitJob(request, call, {
+        ...exchange,
+        async jobId(document) {
+          const { jobId } = await file.read(request, { jobId: http.jobId }, { document, hookUrl });
+          return jobIdAt(typeof jobId === 'number' ? String(jobId) : jobId);
+        },
+      });
     }
-    const jobId = await jobIdOf(json);
-    if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
-    return { kind: 'job', jobId };
+    const sight = { document: await calls.submit(request, call, { ...exchange, isSynchronous: true }) };
+    // Such an answer has no state: it says in the same place why it brings nothing.
+    const { reason } = await file.read(request, { reason: http.reason }, sight);
+    const known = reasonOf(reason);
+    if (known !== undefined) throw new ProviderFailure(known);
+    return { kind: 'done', files: await outputsOf(request, http, sight) };
   };
 
   const provider: Provider = {

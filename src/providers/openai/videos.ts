@@ -7,7 +7,7 @@
  */
 import { extensionFor } from '../../files/media-types.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
-import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, JobState, Provider } from '../provider.ts';
 import type { Form, UpstreamCalls } from '../upstream-calls.ts';
@@ -26,15 +26,12 @@ export function createVideos(calls: UpstreamCalls): Provider {
     download: calls.download,
 
     async submit(request, call) {
-      const json = await calls.submit(request, call, {
+      return calls.submitJob(request, call, {
         path: '/videos',
         form: await formOf(request),
         refusalReason,
         jobId: (answer) => jobIdAt(answer, 'id'),
       });
-      const jobId = jobIdAt(json, 'id');
-      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
-      return { kind: 'job', jobId };
     },
 
     async poll(request, jobId, call) {

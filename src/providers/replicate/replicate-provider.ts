@@ -7,7 +7,7 @@
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { filesIn } from '../output-files.ts';
-import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
@@ -27,19 +27,16 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
     callsBack: true,
     download: calls.download,
 
-    async submit(request, call) {
+    submit(request, call) {
       const { upstream } = request;
       const input = { ...request.input, ...upstream.parameters };
       const [, owner, name] = OFFICIAL_MODEL.exec(upstream.model) ?? [];
-      const json = await calls.submit(request, call, {
+      return calls.submitJob(request, call, {
         path: owner === undefined ? '/predictions' : `/models/${owner}/${name}/predictions`,
         body: { ...(owner === undefined ? { version: upstream.model } : {}), input, ...webhook(call.hookUrl) },
         refusalReason,
         jobId: (answer) => jobIdAt(answer, 'id'),
       });
-      const jobId = jobIdAt(json, 'id');
-      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
-      return { kind: 'job', jobId };
     },
 
     async poll(request, jobId, call) {

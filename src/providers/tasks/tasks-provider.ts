@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { parseUsd } from '../../domain/money.ts';
 import { isWebAddress, jobIdAt, listAt, textAt, valueAt } from '../json-answer.ts';
-import { ProviderUnknown, ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { CancelAnswer, CancelOutcome, JobState, ProducedFile, Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
@@ -36,18 +36,15 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
     worksWhileSubmitting: false,
     download: calls.download,
 
-    async submit(request, call) {
+    submit(request, call) {
       const { upstream, taskId } = request;
-      const json = await calls.submit(request, call, {
+      return calls.submitJob(request, call, {
         path: '/tasks',
         body: { model: upstream.model, input: { ...request.input, ...upstream.parameters } },
         headers: { 'idempotency-key': taskId },
         refusalReason,
         jobId: (answer) => jobIdAt(answer, 'data', 'taskId'),
       });
-      const jobId = jobIdAt(json, 'data', 'taskId');
-      if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
-      return { kind: 'job', jobId };
     },
 
     async poll(request, jobId, call) {

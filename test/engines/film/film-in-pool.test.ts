@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createEnginePool } from '../../../src/engines/engine-pool.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
+import { until } from '../../support/until.ts';
 import { folder } from './film-work.ts';
 
 /** The encoders that this process has started and that are still there; Linux only. */
@@ -57,11 +57,7 @@ describe('the film engine in its pool', () => {
 
         assert.equal(seen, 1);
 
-        const deadline = Date.now() + 90_000;
-        while ((await encoders()).length > 0) {
-          assert.ok(Date.now() < deadline, 'the encoder is still running');
-          await sleep(20);
-        }
+        await until('the encoder has ended', async () => (await encoders()).length === 0);
       } finally {
         await pool.close();
       }

@@ -1,0 +1,56 @@
+/**
+ * The body of an answer as a stream that never brings more bytes than were agreed upon: what the guarded client and the
+ * providers' own downloads do alike, whoever made the connection.
+ */
+import { Readable } from 'node:stream';
+import { EgressError } from './egress-error.ts';
+import type { Deadline } from './exchange.ts';
+
+/** How a body is read. */
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** Cleared when the stream closes; where it fires before, the stream fails with its reason. */
+  readonly deadline: Deadline;
+  /** What the reader sees instead of an error. */
+  readonly failureOf: (error: unknown) => unknown;
+  /** Closes the connection; called once, when the stream closes. */
+  readonly end: () => void;
+}
+
+/** The body as a stream that ends the exchange when it closes, however that comes about. */
+export function boundedBody(
+  source: AsyncIterable<Buffer>,
+  { maxBytes, deadline, failureOf, end }: BodyBounds,
+): Readable {
+  async function* bounded(): AsyncGenerator<Buffer> {
+    let received = 0;
+    try {
+      for await (const chunk of source) {
+        received += chunk.length;
+        if (received > maxBytes) throw tooLarge(maxBytes);
+        yield chunk;
+      }
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  const body = Readable.from(bounded(), { objectMode: false });
+  // Whoever reads sees a failure; before anyone does, it must not end the process.
+  body.on('error', () => undefined);
+  const abort = (): void => {
+    body.destroy(deadline.signal.reason as Error);
+  };
+  deadline.signal.addEventListener('abort', abort, { once: true });
+  body.once('close', () => {
+    deadline.signal.removeEventListener('abort', abort);
+    deadline.clear();
+    end();
+  });
+  return body;
+}
+
+/** What becomes of a file with more bytes than its reader takes. */
+export function tooLarge(maxBytes: number): EgressError {
+  return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
+}
