@@ -80,6 +80,7 @@ async function archive(context: ActivityContext, source: Source, signal: AbortSi
   const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
   try {
     const facts = await inspectMedia(context.store, stored.key, stored.sizeBytes);
+    if (facts.isEmpty === true) throw permanent('no_output');
     return {
       type: facts.kind,
       objectKey: stored.key,

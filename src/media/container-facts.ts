@@ -15,6 +15,8 @@ export interface ContainerFacts {
   readonly height?: number;
   /** Whether it holds sound and no film. */
   readonly isSoundOnly: boolean;
+  /** Whether it is an MP4 without a single track: what says where its pictures are was cut off, and nobody can play it. */
+  readonly isEmpty: boolean;
 }
 
 /** A film whose tables lie at its end takes five reads; one without tables would take its whole length. */
@@ -54,7 +56,7 @@ export async function containerFacts(
     return await factsOf(input, beginning);
   } catch {
     if (storeError !== undefined) throw storeError;
-    return { isSoundOnly: false };
+    return { isSoundOnly: false, isEmpty: false };
   } finally {
     input.dispose();
   }
@@ -83,14 +85,16 @@ async function factsOf(input: Input, beginning: Buffer): Promise<ContainerFacts>
   const tracks = film === null ? undefined : [film];
   // What the header says comes first: only where it is silent is the file's end looked for. Not so for MP4, whose tables
   // list every frame, and whose header counts what sound begins before them.
-  const isListed = film !== null && ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
-  const said = isListed ? null : await input.getDurationFromMetadata(tracks);
+  const isMp4 = ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
+  const isEmpty = isMp4 && (await input.getTracks()).length === 0;
+  const said = isMp4 && film !== null ? null : await input.getDurationFromMetadata(tracks);
   const told = said ?? (await input.computeDuration(tracks).catch(() => 0));
   const seconds = told - mp3PaddingSeconds(beginning);
   const durationSeconds = Math.round(seconds * 1000) / 1000;
   const [width, height] = film === null ? [0, 0] : [await film.getDisplayWidth(), await film.getDisplayHeight()];
   return {
     isSoundOnly: film === null && sound !== null,
+    isEmpty,
     ...(Number.isFinite(durationSeconds) && durationSeconds > 0 ? { durationSeconds } : {}),
     ...(width > 0 && height > 0 ? { width: Math.round(width), height: Math.round(height) } : {}),
   };

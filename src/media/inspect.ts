@@ -19,6 +19,8 @@ export interface MediaFacts {
   readonly width?: number;
   readonly height?: number;
   readonly durationSeconds?: number;
+  /** Nothing of it can be played: what is left of an MP4 whose index was cut off. */
+  readonly isEmpty?: true;
 }
 
 /** The bytes are no image, video or audio of a type that is served: a page, JSON, text, nothing, or half a header. */
@@ -73,10 +75,10 @@ async function withContainerFacts(
   store: ObjectStore,
   file: { readonly key: string; readonly sizeBytes: number; readonly beginning: Buffer },
 ): Promise<MediaFacts> {
-  const { isSoundOnly, ...told } = await containerFacts(store, file);
+  const { isSoundOnly, isEmpty, ...told } = await containerFacts(store, file);
   // Many write the general brand on an MP4 of sound alone.
   const isMp4Sound = isSoundOnly && facts.mimeType === 'video/mp4';
-  return { ...facts, ...(isMp4Sound ? MP4_SOUND : {}), ...told };
+  return { ...facts, ...(isMp4Sound ? MP4_SOUND : {}), ...told, ...(isEmpty ? { isEmpty } : {}) };
 }
 
 /**

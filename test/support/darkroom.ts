@@ -46,13 +46,21 @@ export class Role {
   readonly #role: 'api' | 'worker';
   readonly #environment: NodeJS.ProcessEnv;
   readonly #logFile: string;
+  readonly #program: readonly string[];
   #child: ChildProcess | undefined;
   #collapse: string | undefined;
 
-  constructor(role: 'api' | 'worker', environment: NodeJS.ProcessEnv, logFile: string) {
+  /** @param program the command that takes the role as its last argument; default: the program as it was built. */
+  constructor(
+    role: 'api' | 'worker',
+    environment: NodeJS.ProcessEnv,
+    logFile: string,
+    program: readonly string[] = [process.execPath, ...builtProgram()],
+  ) {
     this.#role = role;
     this.#environment = environment;
     this.#logFile = logFile;
+    this.#program = program;
   }
 
   get pid(): number {
@@ -63,7 +71,8 @@ export class Role {
 
   /** Starts it and waits until it says that it is ready. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [...builtProgram(), this.#role], {
+    const [command = process.execPath, ...args] = this.#program;
+    const child = spawn(command, [...args, this.#role], {
       env: this.#environment,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

@@ -12,7 +12,9 @@
  * answers what it says to be 3 TB · `[odd types]` accepts, answers with fields of other types · `[odd-poll]` polls are answered so ·
  * `[poll-after 600]` what polls of a running job ask for (s) · `[html-poll]` polls are answered with a page ·
  * `[hook-every 500]` calls back that often (ms) while it works, and not only at the end · `[html file]` the result is a
- * page · `[huge file]` the result says that it has 3 TB · `[file-redirect http://…]` the result is said to be there.
+ * page · `[huge file]` the result says that it has 3 TB · `[file-redirect http://…]` the result is said to be there ·
+ * `[film]` the result is a film and no picture · `[cut-file 40]` only so many of its bytes are served, as if they were
+ * all · `[break-file 2]` so many times the connection breaks off in the middle of it.
  */
 
 /** A prompt's behaviour; numbers are 0 where the word is absent. */
@@ -39,6 +41,9 @@ export interface Behaviour {
   readonly hasHtmlFile: boolean;
   readonly hasHugeFile: boolean;
   readonly fileRedirect: string | undefined;
+  readonly isFilm: boolean;
+  readonly cutFileBytes: number;
+  readonly fileBreaks: number;
   /** Decimal USD; undefined where nothing is said. */
   readonly billedUsd: string | undefined;
 }
@@ -69,6 +74,9 @@ export function readBehaviour(prompt: string): Behaviour {
     retryAfterSeconds: number('retry-after'),
     hasHtmlFile: has('html file'),
     hasHugeFile: has('huge file'),
+    isFilm: has('film'),
+    cutFileBytes: number('cut-file'),
+    fileBreaks: number('break-file'),
     fileRedirect: /\[file-redirect (\S+)\]/.exec(prompt)?.[1],
     billedUsd: /\[bills ([\d.]+)\]/.exec(prompt)?.[1],
   };

@@ -17,6 +17,8 @@ export interface Job {
   state: 'running' | 'done' | 'cancelled';
   /** How many polls are still to be answered with 500. */
   pollFailuresLeft: number;
+  /** How many fetches of its file are still to break off. */
+  fileBreaksLeft: number;
   /** Resolves when the job is no longer running. */
   readonly ended: Promise<void>;
   /** Whether the provider was told to forget it. */
@@ -84,6 +86,7 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
         createdAt: Date.now(),
         state: 'running',
         pollFailuresLeft: behaviour.pollFailures,
+        fileBreaksLeft: behaviour.fileBreaks,
         ended,
         isDeleted: false,
         cancel() {

@@ -15,6 +15,7 @@ import { createJobs } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { handleCog } from './cog.ts';
 import { handleFal } from './fal.ts';
+import { drawFilm } from './film.ts';
 import { createLog, PROTOCOLS } from './log.ts';
 import type { Protocol } from './log.ts';
 import { handleOpenAi } from './openai.ts';
@@ -73,12 +74,12 @@ async function readForm(bytes: Buffer, contentType: string): Promise<Pick<Incomi
   return { body, files };
 }
 
-async function sendPicture(request: IncomingMessage, response: ServerResponse, job: Job | undefined): Promise<void> {
+async function sendFile(request: IncomingMessage, response: ServerResponse, job: Job | undefined): Promise<void> {
   if (job === undefined || job.behaviour.hasNoFile) {
     response.writeHead(404).end();
     return;
   }
-  const { fileRedirect, hasHtmlFile, hasHugeFile } = job.behaviour;
+  const { fileRedirect, hasHtmlFile, hasHugeFile, isFilm, cutFileBytes } = job.behaviour;
   const bearer = bearerOf(request);
   const credential = bearer === undefined ? {} : { bearer };
   log({ protocol: job.protocol, kind: 'file', jobId: job.id, prompt: job.prompt, ...credential });
@@ -91,8 +92,11 @@ async function sendPicture(request: IncomingMessage, response: ServerResponse, j
     response.writeHead(200, { 'content-type': 'image/png', 'content-length': 3e12 }).write('x');
     return;
   }
-  const picture = await drawPicture(job.prompt);
-  response.writeHead(200, { 'content-type': 'image/png', 'content-length': picture.length }).end(picture);
+  const whole = isFilm ? await drawFilm(job.prompt) : await drawPicture(job.prompt);
+  const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
+  response.writeHead(200, { 'content-type': isFilm ? 'video/mp4' : 'image/png', 'content-length': bytes.length });
+  if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
+  else response.end(bytes);
 }
 
 function bearerOf(request: IncomingMessage): string | undefined {
@@ -119,7 +123,7 @@ function send(response: ServerResponse, reply: Exclude<Reply, { readonly fileOf:
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams: query } = new URL(request.url ?? '/', origin);
   const [, fileProtocol, fileJob = ''] = /^\/files\/(\w+)\/([\w-]+)\.png$/.exec(pathname) ?? [];
-  if (fileProtocol !== undefined) return sendPicture(request, response, jobs.find(fileProtocol as Protocol, fileJob));
+  if (fileProtocol !== undefined) return sendFile(request, response, jobs.find(fileProtocol as Protocol, fileJob));
   const { method = 'GET', headers } = request;
   const abandoned = new Promise<void>((resolve) => response.once('close', resolve));
   // Before any answer: one that comes while the body is still on its way can be lost with the connection.
@@ -132,7 +136,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   if (!isAllowed) return send(response, { status: 401, json: {} });
   const incoming = { method, path, query, headers, abandoned, ...sent };
   const reply = await INTERFACES[protocol](room, incoming);
-  if (typeof reply === 'object' && 'fileOf' in reply) return sendPicture(request, response, reply.fileOf);
+  if (typeof reply === 'object' && 'fileOf' in reply) return sendFile(request, response, reply.fileOf);
   send(response, reply);
 }
 

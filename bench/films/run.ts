@@ -1,0 +1,194 @@
+/**
+ * `npm run bench -- films`: many films at once through the whole service. Reported: whether all of them succeeded, how long
+ * they took beside one alone, what a client of small tasks met meanwhile beside what it meets on an idle service, the
+ * memory of both processes with their media children, and whether heartbeats lapsed, as Temporal's histories have it. Of
+ * those none may: a worker that is busy must not look dead.
+ *
+ * Exits with 0 also where something is missed: a number is an answer, not a failure.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { packageFile } from '../../src/config/package-root.ts';
+import type { Database } from '../../src/database/database.ts';
+import { median } from '../measures.ts';
+import { createBenchAccount } from '../stage/account.ts';
+import { SCENES, createFilms } from './films.ts';
+import type { MadeFilm } from './films.ts';
+import { tallyActivities } from './histories.ts';
+import { treeMemory, watchMemory } from './memory.ts';
+import type { TreeMemory } from './memory.ts';
+import { startProbes } from './probes.ts';
+import type { Latency } from './probes.ts';
+import { withService } from './service.ts';
+import type { Service } from './service.ts';
+
+/** The last small tasks wait for the last films. */
+const LOOK_EVERY_MS = 1_000;
+
+const selectSpans = {
+  name: 'bench_select_spans',
+  text: `SELECT extract(epoch FROM completed_at - created_at)::float8 AS total,
+                extract(epoch FROM completed_at - started_at)::float8 AS handled
+           FROM tasks WHERE id = ANY ($1) AND status = 'success' ORDER BY array_position($1, id)`,
+};
+const countTasks = {
+  name: 'bench_count_tasks',
+  text: `SELECT count(*) FILTER (WHERE completed_at IS NULL)::integer AS open,
+                count(*) FILTER (WHERE status = 'success')::integer AS succeeded
+           FROM tasks WHERE id = ANY ($1)`,
+};
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench --')
+  .usage('$0 films [options]\n\nMeasures the whole service while many films are made.')
+  .command('films', false)
+  .option('films', { type: 'number', default: 20, describe: 'films at once' })
+  .option('duration', { type: 'number', default: 5, describe: 'length of a film in seconds' })
+  .option('resolution', { choices: ['480p', '720p'] as const, default: '720p' as const, describe: 'of the films' })
+  .option('seconds', { type: 'number', default: 60, describe: 'length of the idle window' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+say('Starting PostgreSQL, Temporal, the api and the worker.');
+await withService(say, measure);
+
+async function measure({ database, temporal, port, pids }: Service): Promise<void> {
+  const { key } = await createBenchAccount(database);
+  const other = await createBenchAccount(database);
+  const films = createFilms(port, key.text, { duration: options.duration, resolution: options.resolution });
+  const probe = (created: (taskId: string) => void = () => {}) => startProbes(port, other.key.text, created);
+
+  say(`Warming up, and making films alone (${films.description}).`);
+  const warmUp = await probe();
+  await films.make(1);
+  await warmUp.stop();
+  const alone: MadeFilm[] = [];
+  for (let scene = 0; scene < SCENES; scene++) alone.push(...(await films.make(1, scene)));
+  const aloneSeconds = (await spansOf(database, idsOf(alone))).map(({ total }) => total);
+  if (aloneSeconds.length < SCENES) throw new Error(`a film alone failed: ${JSON.stringify(alone)}`);
+
+  const idleProbes = await probe();
+  await sleep(options.seconds * 1000);
+  const idle = await idleProbes.stop();
+  const idleMemory = await treeMemory(pids);
+  say(`idle: ${describe('a read', idle.read)}, ${describe('a create', idle.create)}; ${describeMemory(idleMemory)}`);
+
+  const smallTasks: string[] = [];
+  const memory = watchMemory(pids);
+  const probes = await probe((taskId) => smallTasks.push(taskId));
+  const begun = performance.now();
+  const made = await films.make(options.films);
+  const wallSeconds = (performance.now() - begun) / 1000;
+  const busy = await probes.stop();
+  const peak = await memory.stop();
+  say(`meanwhile: ${describe('a read', busy.read)}, ${describe('a create', busy.create)}; ${describeMemory(peak)}`);
+
+  const problems = (await Promise.all(made.map(films.problemOf))).filter((problem) => problem !== undefined);
+  const ids = idsOf(made);
+  const spans = await spansOf(database, ids);
+  const tally = await tallyActivities(temporal, ids);
+  const small = await untilOver(database, smallTasks);
+  const smallSpans = await spansOf(database, smallTasks);
+
+  const inTurn = wallSeconds / made.reduce((sum, _, place) => sum + (aloneSeconds[place % SCENES] ?? 0), 0);
+  const ratios = {
+    readMedian: busy.read.medianMs / idle.read.medianMs,
+    readP99: busy.read.p99Ms / idle.read.p99Ms,
+    createMedian: busy.create.medianMs / idle.create.medianMs,
+    createP99: busy.create.p99Ms / idle.create.p99Ms,
+    workerMemory: peak.worker.kb / idleMemory.worker.kb,
+    apiMemory: peak.api.kb / idleMemory.api.kb,
+  };
+  const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
+  const succeeded = options.films - problems.length;
+  const isCalm = tally.heartbeatsLapsed === 0 && tally.triedAgain === 0 && tally.timedOut === 0;
+  say('');
+  say(`films: ${succeeded} of ${options.films} succeeded, ${films.description}: ${verdict(problems.length === 0)}`);
+  say(`wall time: ${wallSeconds.toFixed(1)} s, ${inTurn.toFixed(2)} of as many alone in turn`);
+  say(`  one alone, from create to success: ${spread(aloneSeconds)}`);
+  say(`  each, from create to success: ${spread(spans.map(({ total }) => total))}`);
+  say(`  each, since it was begun: ${spread(spans.map(({ handled }) => handled))}`);
+  say(`reads meanwhile: ${ratios.readMedian.toFixed(2)} times (median), ${ratios.readP99.toFixed(2)} times (p99)`);
+  say(
+    `creates meanwhile: ${ratios.createMedian.toFixed(2)} times (median), ${ratios.createP99.toFixed(2)} times (p99)`,
+  );
+  say(
+    `memory at the peak: the worker ${megabytes(peak.worker)}, ${ratios.workerMemory.toFixed(2)} times; ` +
+      `the api ${megabytes(peak.api)}, ${ratios.apiMemory.toFixed(2)} times`,
+  );
+  say(
+    `heartbeats: ${tally.heartbeatsLapsed} lapsed, ${tally.triedAgain} of ${tally.activities} activities tried again, ` +
+      `${tally.timedOut} given up, promised none: ${verdict(isCalm)}`,
+  );
+  say(`  workflow tasks that failed or timed out: ${tally.workflowTasksLost}`);
+  say(
+    `small tasks: ${small} of ${smallTasks.length} succeeded, from create to success ` +
+      `${spread(smallSpans.map(({ total }) => total))}: ${verdict(small === smallTasks.length)}`,
+  );
+  for (const problem of problems) say(`\nA FILM FAILED: ${problem}`);
+  if (!isCalm) say('\nHEARTBEATS LAPSED, OR WORK WAS DONE AGAIN: a worker that is busy looked dead.');
+
+  await mkdir(packageFile('bench/results'), { recursive: true });
+  const file = packageFile('bench/results/films.json');
+  const machine = { cpus: os.cpus().length, model: os.cpus()[0]?.model, node: process.version };
+  const { films: count, duration, resolution } = options;
+  const result = {
+    at: new Date().toISOString(),
+    machine,
+    films: { count, duration, resolution, succeeded, problems, wallSeconds, inTurn, aloneSeconds, spans },
+    latency: { idle, busy },
+    memory: { idle: idleMemory, peak },
+    ratios,
+    activities: tally,
+    smallTasks: { created: smallTasks.length, succeeded: small },
+  };
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  say(`Results: ${file}`);
+}
+
+/** Seconds, of tasks that succeeded. */
+interface Span {
+  readonly total: number;
+  readonly handled: number;
+}
+
+function idsOf(films: readonly MadeFilm[]): readonly string[] {
+  return films.map(({ taskId }) => taskId);
+}
+
+function spansOf(database: Database, ids: readonly string[]): Promise<readonly Span[]> {
+  return database.query<Span>(selectSpans, [ids]);
+}
+
+/** Waits until all of them have ended. @returns how many succeeded. */
+async function untilOver(database: Database, ids: readonly string[]): Promise<number> {
+  for (;;) {
+    const [row] = await database.query<{ open: number; succeeded: number }>(countTasks, [ids]);
+    if (row?.open === 0) return row.succeeded;
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+function describe(what: string, { medianMs, p99Ms, requests }: Latency): string {
+  return `${what} takes ${medianMs.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms (of ${requests})`;
+}
+
+function describeMemory({ api, worker }: Readonly<Record<'api' | 'worker', TreeMemory>>): string {
+  return `the api holds ${megabytes(api)}, the worker ${megabytes(worker)}`;
+}
+
+function megabytes({ kb, processes }: TreeMemory): string {
+  return `${Math.round(kb / 1024)} MB${processes === 1 ? '' : ` in ${processes} processes`}`;
+}
+
+function spread(seconds: readonly number[]): string {
+  if (seconds.length === 0) return 'none';
+  const [least, most] = [Math.min(...seconds), Math.max(...seconds)];
+  return `${least.toFixed(1)}–${most.toFixed(1)} s, median ${median(seconds).toFixed(1)} s`;
+}

