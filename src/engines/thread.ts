@@ -2,11 +2,14 @@
  * Entry of one thread of the engine pool: takes a job, finds its engine, renders. Found by path from `engine-pool.ts`.
  */
 import type { MessagePort } from 'node:worker_threads';
+import { makeThreadGiveWay } from '../media/give-way.ts';
 import { endMediaChildren } from '../media/media-child.ts';
 import { ENGINES, UnknownEngineError } from './registry.ts';
 import { UnusableInputError } from '../providers/unusable-input-error.ts';
 import { UndecodableMediaError } from './engine.ts';
 import type { EngineJob, ThreadAnswer } from './engine.ts';
+
+makeThreadGiveWay();
 
 /** More often than this nobody looks: milliseconds. */
 const PROGRESS_EVERY_MS = 250;

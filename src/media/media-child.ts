@@ -10,6 +10,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT, RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
 import { OUT_OF_MEMORY } from './child-channel.ts';
+import { makeProcessGiveWay } from './give-way.ts';
 import { bytesHeader, packFacts, readMessage } from './messages.ts';
 import type { Fill, MediaMessage } from './messages.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
@@ -116,6 +117,7 @@ export class MediaChild {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
       windowsHide: true,
     });
+    makeProcessGiveWay(this.#process.pid);
     [this.#toChild, this.#fromChild] = this.#process.stdio.slice(3) as [Duplex, Duplex];
     // A pipe that breaks is told by the end of the child, which is where everybody looks.
     this.#toChild.on('error', () => {});

@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
@@ -45,6 +47,16 @@ describe('the engine pool', () => {
 
     assert.equal(files.length, 1);
     assert.deepEqual([...bytesOf(files[0]).subarray(1, 4)], [...Buffer.from('PNG')]);
+  });
+
+  it('lets everything else on the machine go first, and the rest of its process too', async () => {
+    await pool.render(job({ prompt: 'teal' }), never());
+    const own = os.getPriority();
+    const threads = await readdir('/proc/self/task').catch(() => []);
+    const priorities = threads.map((thread) => os.getPriority(Number(thread)));
+
+    assert.equal(own, os.getPriority(process.pid));
+    if (process.platform === 'linux') assert.ok(priorities.includes(own + 10), String(priorities));
   });
 
   it('gives the same bytes in another pool, for both image engines', async () => {

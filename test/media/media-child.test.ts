@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
@@ -124,6 +125,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     try {
       const [pid] = await waitForChildren(1);
       assert.equal(await readFile(`/proc/${pid}/environ`, 'utf8'), '');
+      assert.equal(os.getPriority(pid), os.getPriority() + 10, 'it lets everything else go first');
       const canUnshare = spawnSync('/usr/bin/unshare', ['-rn', '/usr/bin/setpriv', '--no-new-privs', '/bin/true']);
       if (canUnshare.status === 0) {
         const status = await readFile(`/proc/${pid}/status`, 'utf8');
