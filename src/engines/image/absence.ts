@@ -12,11 +12,35 @@ const BUILDINGS: readonly Thing[] = [
   ...(['house', 'castle', 'church', 'temple', 'tower', 'lighthouse', 'windmill'] as const),
   ...(['city', 'village', 'pyramid', 'bridge'] as const),
 ];
-const VEHICLES: readonly Thing[] = ['car', 'train', 'plane', 'ship', 'boat', 'rowboat', 'rocket', 'bicycle'];
-const ANIMALS: readonly Thing[] = [
+const VEHICLES: readonly Thing[] = [
+  'car',
+  'train',
+  'plane',
+  'ship',
+  'boat',
+  'rowboat',
+  'rocket',
+  'bicycle',
+  'motorcycle',
+];
+export const ANIMALS: readonly Thing[] = [
   ...(['bird', 'eagle', 'owl', 'duck', 'penguin', 'cat', 'dog', 'fox', 'wolf', 'horse', 'unicorn', 'deer'] as const),
-  ...(['bear', 'rabbit', 'cow', 'sheep', 'lion', 'elephant', 'giraffe', 'camel', 'turtle', 'dragon'] as const),
-  ...(['whale', 'dolphin', 'fish', 'jellyfish', 'butterfly'] as const),
+  ...([
+    'bear',
+    'rabbit',
+    'cow',
+    'sheep',
+    'lion',
+    'tiger',
+    'panda',
+    'zebra',
+    'elephant',
+    'giraffe',
+    'camel',
+    'turtle',
+    'dragon',
+  ] as const),
+  ...(['whale', 'dolphin', 'fish', 'jellyfish', 'butterfly', 'frog', 'parrot', 'bee', 'octopus'] as const),
 ];
 const PEOPLE: readonly Thing[] = ['person', 'couple', 'astronaut'];
 

@@ -6,9 +6,11 @@ import { settingIndoors } from './indoors.ts';
 import { hasAny, LANDS, pickAllowed, withLand } from './lands.ts';
 import type { GroundKind } from './layers/ground.ts';
 import type { WaterKind } from './layers/water.ts';
+import { ANIMALS } from './absence.ts';
 import type { Excluded } from './absence.ts';
 import type { Season, Thing, TimeOfDay, Weather } from './lexicon.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
+import { withRiders } from './riding.ts';
 import type { Random } from './random.ts';
 import type { LightSource } from './stage.ts';
 
@@ -75,7 +77,7 @@ function chooseTime(reading: PromptReading, mentions: ReadonlyMap<Thing, Mention
 
 function chooseSeason(reading: PromptReading, mentions: ReadonlyMap<Thing, Mention>, random: Random): Season {
   if (reading.season !== undefined) return reading.season;
-  if (reading.weather.has('snow') || hasAny(mentions, ['snowman'])) return 'winter';
+  if (reading.weather.has('snow') || hasAny(mentions, ['snowman', 'penguin'])) return 'winter';
   if (hasAny(mentions, ['blossom'])) return 'spring';
   return pickAllowed<Season>(['spring', 'summer', 'summer', 'autumn'], reading.absent, random);
 }
@@ -100,13 +102,15 @@ function chooseGround(
 function chooseSetting(mentions: ReadonlyMap<Thing, Mention>, absent: ReadonlySet<Excluded>): Setting {
   if (
     mentions.has('coral') ||
-    (hasAny(mentions, ['fish', 'jellyfish']) && !hasAny(mentions, ['boat', 'ship', 'lake', 'river']))
+    (hasAny(mentions, ['fish', 'jellyfish', 'octopus']) && !hasAny(mentions, ['boat', 'ship', 'lake', 'river']))
   )
     return 'undersea';
   const isDry = absent.has('lake') && absent.has('sea');
+  if (mentions.has('eiffel') && !hasAny(mentions, ['lake', 'river', 'sea'])) return 'land';
   // A bridge leads over water.
   if (mentions.has('bridge') && !mentions.has('road')) return 'water';
-  const isSky = hasAny(mentions, ['galaxy', 'planet', 'astronaut']);
+  const isRiddenInSpace = [...mentions.values()].some(({ rider }) => rider?.thing === 'astronaut');
+  const isSky = hasAny(mentions, ['galaxy', 'planet', 'astronaut']) || isRiddenInSpace;
   const earthly = LANDS.filter((thing) => thing !== 'galaxy' && thing !== 'planet' && mentions.has(thing));
   if (isSky && earthly.length === 0) return 'space';
   if (hasAny(mentions, WATERS) && !(hasAny(mentions, ['field', 'desert']) && !hasAny(mentions, ['sea', 'lake'])))
@@ -123,8 +127,19 @@ function closeUp(mentions: ReadonlyMap<Thing, Mention>): ReadonlyMap<Thing, Ment
   return new Map([...mentions].map(([thing, mention]) => [thing, { ...mention, scale: mention.scale * 1.9 }]));
 }
 
+/** A family of an animal is some more of it, and nobody else. */
+function withFamilies(mentions: readonly Mention[]): readonly Mention[] {
+  const animal = mentions.find(({ thing }) => ANIMALS.includes(thing));
+  if (animal === undefined || !mentions.some(({ thing, word }) => thing === 'couple' && word === 'family'))
+    return mentions;
+  return mentions
+    .filter(({ thing }) => thing !== 'couple')
+    .map((mention) => (mention === animal ? { ...animal, count: Math.max(3, animal.count) } : mention));
+}
+
 /** Decides what the picture is made of. */
-export function compose(reading: PromptReading, random: Random): Composition {
+export function compose(given: PromptReading, random: Random): Composition {
+  const reading = { ...given, mentions: withFamilies(withRiders(given)) };
   const { absent } = reading;
   const indoors = settingIndoors(reading);
   const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));

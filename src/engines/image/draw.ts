@@ -120,13 +120,21 @@ export function downwards(context: Context, top: number, bottom: number, ...stop
   return gradient;
 }
 
+/** How a glow falls off: so smoothly that no ring is seen. */
+const FALL = [
+  [0, 1],
+  [0.12, 0.77],
+  [0.25, 0.54],
+  [0.4, 0.32],
+  [0.6, 0.13],
+  [0.8, 0.032],
+  [1, 0],
+] as const;
+
 /** A soft round glow that ends in nothing at its rim. */
 export function glow(context: Context, centre: Point, radius: number, colour: Colour, alpha: number): void {
   const gradient = context.createRadialGradient(centre.x, centre.y, 0, centre.x, centre.y, radius);
-  gradient.addColorStop(0, css(colour, alpha));
-  gradient.addColorStop(0.25, css(colour, alpha * 0.55));
-  gradient.addColorStop(0.6, css(colour, alpha * 0.14));
-  gradient.addColorStop(1, css(colour, 0));
+  for (const [place, share] of FALL) gradient.addColorStop(place, css(colour, alpha * share));
   context.fillStyle = gradient;
   context.fillRect(centre.x - radius, centre.y - radius, radius * 2, radius * 2);
 }

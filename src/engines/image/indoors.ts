@@ -10,12 +10,24 @@ import { SUBJECTS } from './subjects.ts';
 export const TABLETOP: readonly Thing[] = [
   ...(['cup', 'teapot', 'bowl', 'apple', 'pear', 'lemon', 'citrus', 'grape', 'bread', 'cheese', 'bottle'] as const),
   ...(['goblet', 'vase', 'book', 'candle', 'pumpkin', 'cake', 'houseplant', 'clock'] as const),
+  ...(['pizza', 'burger', 'noodles', 'pancake', 'doughnut', 'ice-cream', 'crystal', 'shoe', 'flask'] as const),
 ];
 export const FURNITURE: readonly Thing[] = [
-  ...(['fireplace', 'sofa', 'armchair', 'bed', 'bookshelf', 'piano', 'lamp', 'rug'] as const),
+  ...(['fireplace', 'sofa', 'armchair', 'bed', 'bookshelf', 'piano', 'lamp', 'rug', 'guitar'] as const),
 ];
 const ROOMS: readonly Thing[] = ['room', 'library', 'kitchen'];
 const FACES: readonly Thing[] = ['person', 'couple', 'astronaut', 'robot'];
+
+/** Words that are seen only where a face is: who names them wants to look at somebody. */
+const FACE_WORDS =
+  /\b(hair|haired|eyes|eyed|beard|bearded|moustache|freckles?|freckled|smil(?:e|es|ing)|laughing|glasses|sunglasses|lipstick|wrinkle[sd]?|raincoat|turban|earrings?)\b/i;
+
+/** Whether a prompt without the word asks for a portrait: people with faces, or people at a table. */
+function isOfPeople(reading: PromptReading, named: ReadonlyMap<Thing, unknown>): boolean {
+  const [first] = reading.mentions.filter(({ thing }) => SUBJECTS[thing] !== undefined || thing === 'table');
+  if (first === undefined || (first.thing !== 'person' && first.thing !== 'couple') || first.count > 3) return false;
+  return FACE_WORDS.test(reading.scenery) || (named.has('table') && !hasAny(named, LANDS) && !hasAny(named, ROOMS));
+}
 
 /** The setting of a prompt that is no landscape; undefined for all others. */
 export function settingIndoors(reading: PromptReading): 'portrait' | 'table' | 'room' | undefined {
@@ -26,9 +38,14 @@ export function settingIndoors(reading: PromptReading): 'portrait' | 'table' | '
     (hasAny(named, FACES) || !reading.mentions.some(({ thing }) => SUBJECTS[thing] !== undefined))
   )
     return 'portrait';
-  if (hasAny(named, ROOMS)) return 'room';
+  if (isOfPeople(reading, named)) return 'portrait';
+  // A diner before which something is parked is seen from the street; who sits at a window sits in a room.
+  const isParked = hasAny(named, ['car', 'motorcycle', 'bicycle', 'train']);
+  if (hasAny(named, ROOMS) && !isParked) return 'room';
   if (isUnderSky) return undefined;
   if (hasAny(named, FURNITURE)) return 'room';
+  const hasGuest = reading.mentions.some(({ thing }) => SUBJECTS[thing]?.place === 'near');
+  if (named.has('window') && hasGuest && !isParked) return 'room';
   return hasAny(named, TABLETOP) || named.has('table') ? 'table' : undefined;
 }
 

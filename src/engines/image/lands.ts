@@ -108,6 +108,10 @@ export function withLand(reading: PromptReading, random: Random): ReadonlyMap<Th
         mentions.set(thing, { thing, colour: undefined, count: thing === 'bird' ? 4 : 1, scale: 1 });
     }
   };
+  const isStreet = /^(street|alley|avenue|boulevard)$/.test(mentions.get('road')?.word ?? '');
+  const isBuiltUp = hasAny(mentions, ['village', 'forest', 'house']);
+  // A street is one of a city, and so is what a neon prompt leaves open.
+  if ((isStreet && !isBuiltUp) || (reading.style === 'neon' && !hasAny(mentions, LANDS))) add(['city']);
   if (hasAny(mentions, LANDS)) {
     // A lone range of mountains stands behind something.
     const isBare =
@@ -118,11 +122,11 @@ export function withLand(reading: PromptReading, random: Random): ReadonlyMap<Th
     return mentions;
   }
   const first = reading.mentions.find(({ thing }) => SUBJECTS[thing] !== undefined);
-  const habitat = first === undefined ? undefined : SUBJECTS[first.thing]?.habitat;
+  const isWintry = reading.season === 'winter' || reading.weather.has('snow');
+  const host = first?.rider?.thing === 'astronaut' ? first.rider : first;
+  const habitat = host === undefined ? undefined : SUBJECTS[host.thing]?.habitat;
   if (habitat !== undefined)
-    add(
-      pickAllowed(LAND_AROUND[reading.season === 'winter' && habitat === 'meadow' ? 'snow' : habitat], absent, random),
-    );
+    add(pickAllowed(LAND_AROUND[isWintry && habitat === 'meadow' ? 'snow' : habitat], absent, random));
   else if (hasAny(mentions, ['palm'])) add(['sea', 'beach']);
   else if (hasAny(mentions, ['cactus'])) add(['desert']);
   else if (hasAny(mentions, GROWTH))

@@ -108,6 +108,15 @@ const MATERIAL_WORDS: Readonly<Record<Material, string>> = {
   paper: 'paper cardboard',
 };
 
+/** Words that tell a colour by themselves. */
+export const USUAL_COLOURS: Readonly<Record<string, string | undefined>> = {
+  'polar-bear': '#f2efe6',
+  panther: '#2b2930',
+  raven: '#22232a',
+  crow: '#22232a',
+  cupcake: '#e8a3c4',
+};
+
 export const COLOURS: ReadonlyMap<string, string> = new Map(Object.entries(COLOUR_WORDS));
 export const COUNTS: ReadonlyMap<string, number> = new Map(Object.entries(COUNT_WORDS));
 export const SIZES: ReadonlyMap<string, number> = new Map(Object.entries(SIZE_WORDS));

@@ -2,10 +2,13 @@
  * Finds room for the things of a scene: on which ground each stands, where across, and how large, so that they keep
  * clear of each other and the first thing that the prompt names is the most prominent.
  */
+import { ANIMALS } from './absence.ts';
+import { isCostumed } from './layers/costumes.ts';
 import type { Thing } from './lexicon.ts';
 import type { Mention } from './prompt-reading.ts';
 import type { Random } from './random.ts';
 import type { Look, Point, Surface } from './stage.ts';
+import { ridden } from './riding.ts';
 import { SUBJECTS } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 
@@ -45,7 +48,10 @@ export class Room {
 
 /** How much larger a thing is drawn: the first that was named most, crowds less. */
 function prominence(mention: Mention, order: number, things: number): number {
-  const hero = order === 0 ? (things <= 2 ? 1.45 : 1.2) : things <= 3 ? 1.1 : 0.95;
+  // An animal alone is what the picture is of, and so is somebody with a name of his own, and a rider.
+  const isOne = ANIMALS.includes(mention.thing) || isCostumed(mention.word) || mention.rider !== undefined;
+  const isAlone = things === 1 && mention.count === 1 && isOne;
+  const hero = order === 0 ? (isAlone ? 2.1 : things <= 2 ? 1.45 : 1.2) : things <= 3 ? 1.1 : 0.95;
   return hero * mention.scale * (mention.count > 4 ? 0.72 : mention.count > 2 ? 0.86 : 1);
 }
 
@@ -61,7 +67,9 @@ export interface Entry {
 export function subjectsOf(mentions: Iterable<Mention>): Entry[] {
   const found = [...mentions].flatMap((mention) => {
     const subject = SUBJECTS[mention.thing];
-    return subject === undefined ? [] : [{ mention, subject }];
+    if (subject === undefined) return [];
+    const rider = mention.rider === undefined ? undefined : SUBJECTS[mention.rider.thing];
+    return [{ mention, subject: rider === undefined ? subject : ridden(subject, mention, rider) }];
   });
   return found.map((entry, order) => ({ ...entry, order, things: found.length }));
 }
@@ -102,6 +110,7 @@ export function placeOnGround(entry: Entry, ground: PlacingGround, limit: number
         colour: mention.colour,
         depth: surface.depth * 0.7,
         facing: chance.chance(0.5) ? 1 : -1,
+        word: mention.word,
         random: chance.fork(`look ${copy}`),
       },
     };
@@ -136,7 +145,7 @@ export function placeInArea(
       subject,
       place: { x, y },
       size,
-      look: { colour: mention.colour, depth, facing, random: chance.fork(`look ${copy}`) },
+      look: { colour: mention.colour, depth, facing, word: mention.word, random: chance.fork(`look ${copy}`) },
     };
   });
 }

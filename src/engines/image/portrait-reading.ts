@@ -31,7 +31,8 @@ export interface Sitter {
 /** The colour that stands before a word, or after it with `is` or `are`. */
 function colourOf(text: string, words: string): Colour | undefined {
   const names = [...COLOURS.keys(), 'blonde', 'blond', 'brunette', 'dark', 'auburn'].join('|');
-  const found = new RegExp(`\\b(${names})\\b(?:[a-z, -]{0,18})\\b(?:${words})\\b`).exec(text);
+  // The last colour before the word: in `red hair and a yellow raincoat` each has its own.
+  const found = new RegExp(`^.*\\b(${names})\\b(?:[a-z, -]{0,18})\\b(?:${words})\\b`, 's').exec(text);
   const name = found?.[1];
   if (name === undefined) return undefined;
   const hairNames: Readonly<Record<string, string>> = {
@@ -70,7 +71,7 @@ function headWearOf(text: string): HeadWear {
   if (/\b(astronaut|cosmonaut|helmet|spaceman)\b/.test(text)) return 'helmet';
   if (/\b(wizard|monk|hood|hooded|cloak)\b/.test(text)) return 'hood';
   if (/\b(beret|painter|artist)\b/.test(text)) return 'beret';
-  if (/\b(cap|baseball)\b/.test(text)) return 'cap';
+  if (/\b(cap|baseball|fisherman|sailor|skipper)\b/.test(text)) return 'cap';
   return /\b(hat|fedora|cowboy|farmer|sun hat|straw)\b/.test(text) ? 'hat' : 'none';
 }
 
@@ -78,6 +79,9 @@ function headWearOf(text: string): HeadWear {
 function usualClothes(text: string): Colour | undefined {
   if (/\b(astronaut|cosmonaut|spaceman|bride|doctor|chef)\b/.test(text)) return hex('#e9e7e2');
   if (/\b(king|queen|prince|princess)\b/.test(text)) return hex('#7a2438');
+  if (/\b(fisherman|sailor|skipper)\b/.test(text)) return hex('#2b3f5c');
+  if (/\b(firefighter|fireman|santa)\b/.test(text)) return hex('#b3262b');
+  if (/\b(nurse|surgeon)\b/.test(text)) return hex('#7fb9b4');
   return /\b(wizard|monk)\b/.test(text) ? hex('#3f3a6b') : undefined;
 }
 
@@ -126,7 +130,10 @@ export function readSitter(scenery: string, random: Random): Sitter {
     hasFreckles: /\bfreckle/.test(text) || (isChild && random.chance(0.4)),
     headWear: headWearOf(text),
     clothes:
-      colourOf(text, 'dress|shirt|coat|jacket|sweater|suit|scarf|cloak|clothes|robe|blouse|hoodie') ??
+      colourOf(
+        text,
+        'dress|shirt|t-shirt|coat|raincoat|jacket|sweater|jumper|cardigan|suit|scarf|cloak|clothes|robe|blouse|hoodie|kimono|uniform|vest|overalls|armou?r',
+      ) ??
       usualClothes(text) ??
       hex(random.pick(['#35566b', '#8a3b34', '#4d6b4a', '#c9983f', '#6b3f5c', '#2f3a4f'])),
     isOld,

@@ -8,7 +8,7 @@ import type { Colour } from './colour.ts';
 import { groupOf, withKin } from './absence.ts';
 import type { Excluded } from './absence.ts';
 import { PHRASES, SEASONS, STYLES, THINGS, TIMES, WEATHERS } from './lexicon.ts';
-import { COLOURS, COUNTS, MATERIALS, SIZES } from './lexicon-qualities.ts';
+import { COLOURS, COUNTS, MATERIALS, SIZES, USUAL_COLOURS } from './lexicon-qualities.ts';
 import type { Material } from './lexicon-qualities.ts';
 import type { Season, Style, Thing, TimeOfDay, Weather } from './lexicon.ts';
 
@@ -23,6 +23,8 @@ export interface Mention {
   /** The word that named it, in the singular: a person can be a knight. Absent where nothing named it. */
   readonly word?: string;
   readonly material?: Material;
+  /** Who sits on it. */
+  readonly rider?: Mention;
 }
 
 /** What a prompt says, as far as it is understood. */
@@ -52,6 +54,14 @@ const COLOUR_REACH_WORDS = 3;
 const TONES = new Set(['tone', 'tones', 'palette', 'colour', 'colours', 'color', 'colors', 'hue', 'hues', 'shades']);
 const MORE_TONES = new Set(['light', 'glow', 'haze', 'mood', 'theme', 'tint', 'world', 'background', 'atmosphere']);
 const MOST_QUOTATIONS = 4;
+
+/** Colours that go without saying, and those that are no paint: a red fox is a fox. */
+function ownColour(word: string, said: Colour | undefined): Colour | undefined {
+  if (said !== undefined)
+    return /^fox(es)?$/.test(word) && String(said) === String(hex(COLOURS.get('red') ?? '#000000')) ? undefined : said;
+  const usual = USUAL_COLOURS[word];
+  return usual === undefined ? undefined : hex(usual);
+}
 
 /** One line of printable text: control characters and lone halves of surrogate pairs (`Cs`) become blanks. */
 function printable(text: string): string {
@@ -173,7 +183,7 @@ export function readPrompt(prompt: string): PromptReading {
         absent.delete(thing.found);
         mentions.set(thing.found, {
           thing: thing.found,
-          colour: pending?.colours[0],
+          colour: ownColour(word, pending?.colours[0]),
           count: most,
           scale,
           word: thing.form,

@@ -7,6 +7,7 @@ import { drawDunes } from './layers/drylands.ts';
 import { drawEdgeGrass, drawFlowerBed, drawTufts } from './layers/flora.ts';
 import { drawSurface, drawWay, groundColour, makeBank, makeHeadland, makeSurface } from './layers/ground.ts';
 import { drawCirrus, drawCloseness, drawGroundGrain, drawRays } from './layers/richness.ts';
+import { drawSunflowers } from './layers/sunflowers.ts';
 import { drawUndersea } from './layers/undersea.ts';
 import { drawWater, drawWaterfall } from './layers/water.ts';
 import { drawFog, drawLeaves, drawLightOver, drawRain, drawSnowfall } from './layers/weather.ts';
@@ -18,6 +19,7 @@ import { paintPortrait } from './scene-portrait.ts';
 import { paintRoom } from './scene-room.ts';
 import { paintStillLife } from './scene-table.ts';
 import { paintCopses, paintTrees, TREE_KINDS } from './scene-trees.ts';
+import { isSnowy } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 /** The things of a scene by where they belong. */
@@ -89,11 +91,15 @@ export function paintGround(
   const hasWay = composition.setting === 'land' && (mentions.has('river') || mentions.has('road'));
   // A way through the land lies on the ground that is there already: nothing may cover it.
   if (isFar || !hasWay) drawSurface(stage, surface, kind);
-  const flower = mentions.get('flower');
+  const named = mentions.get('flower');
+  // In the snow nothing blooms but what the prompt itself names.
+  const flower = isSnowy(stage) && named?.word === undefined ? undefined : named;
   const isBlooming =
     kind === 'meadow' && !stage.palette.isDark && (stage.season === 'spring' || stage.season === 'summer');
   const density = flower !== undefined ? 1 : isBlooming && stage.random.fork('blooming').chance(0.55) ? 0.3 : 0;
   const isStrewn = density > 0 && !stage.isFlat && !hasWay && !absent.has('flower');
+  const isSunny = mentions.has('sunflower') && !stage.isFlat;
+  if (isFar && isSunny) drawSunflowers(stage, surface);
   if (isFar && isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 0.8);
   if (isFar && kind === 'meadow' && composition.setting === 'land' && !absent.has('tree')) paintCopses(stage, ground);
   paintTrees(stage, composition, ground);
@@ -106,6 +112,7 @@ export function paintGround(
     }
   }
   if (isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 1.2);
+  if (isSunny) drawSunflowers(stage, surface);
 }
 
 function paintUndersea(stage: Stage, composition: Composition): void {

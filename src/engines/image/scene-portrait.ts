@@ -8,8 +8,13 @@ import { hasAny, LANDS } from './lands.ts';
 import { drawSitter } from './layers/face.ts';
 import { drawSky } from './layers/sky.ts';
 import { readSitter } from './portrait-reading.ts';
+import type { Sitter } from './portrait-reading.ts';
+import type { Mention } from './prompt-reading.ts';
+import type { Random } from './random.ts';
 import { paintBackdrop, paintSky } from './scene-backdrop.ts';
-import type { Stage } from './stage.ts';
+import { paintTable } from './scene-table.ts';
+import type { Point, Stage } from './stage.ts';
+import { TABLE_THINGS } from './tabletop.ts';
 
 /** Discs of light out of focus. */
 function paintBokeh(stage: Stage): void {
@@ -43,10 +48,70 @@ function paintBokeh(stage: Stage): void {
   context.restore();
 }
 
+interface Place {
+  readonly sitter: Sitter;
+  /** The middle of the face, and the height of the head. */
+  readonly centre: Point;
+  readonly size: number;
+}
+
+/** The edge of a table before the sitters, as a share of the height. */
+const TABLE = 0.82;
+
+/** Who sits where: one in the middle, two or three side by side, the ones at the sides in front. */
+function placesOf(
+  composition: Composition,
+  { width, height }: { readonly width: number; readonly height: number },
+  random: Random,
+): Place[] {
+  const { mentions, words } = composition;
+  const isCouple = mentions.has('couple');
+  const count = Math.max(isCouple ? 2 : 1, Math.min(3, mentions.get(isCouple ? 'couple' : 'person')?.count ?? 1));
+  const hasTable = mentions.has('table');
+  const places = Array.from({ length: count }, (_, index): Place => {
+    const sitter = readSitter(words, random.fork(index === 0 ? 'sitter' : `sitter ${index}`));
+    // What is worn on the head needs room above it.
+    const isTall = sitter.headWear === 'crown' || sitter.headWear === 'hat';
+    const most = count === 1 ? 0.62 : count === 2 ? 0.4 : 0.29;
+    const size = Math.min(height * (isTall ? 0.48 : hasTable ? 0.46 : 0.56), width * most);
+    const x = width * (count === 1 ? 0.5 : count === 2 ? (index === 0 ? 0.29 : 0.71) : ([0.2, 0.8, 0.5][index] ?? 0.5));
+    const foot = hasTable ? height * 0.93 : height;
+    return {
+      sitter,
+      centre: { x, y: Math.max(height * 0.42, foot - size * (count === 3 && index === 2 ? 1.42 : 1.24)) },
+      size,
+    };
+  });
+  return places.toSorted((one, other) => one.centre.y - other.centre.y);
+}
+
+/** A table in front, with what the prompt puts on it, or a cup for each. */
+function layTable(stage: Stage, composition: Composition): void {
+  const { width, height, random } = stage;
+  const edge = height * TABLE;
+  const wood = composition.mentions.get('table')?.colour ?? hex('#8a5a36');
+  paintTable(stage, stage.palette.isDark ? adjust(wood, -0.1) : wood, edge);
+  const named = [...composition.mentions.values()].filter(({ thing }) => TABLE_THINGS[thing] !== undefined);
+  const cup: Mention = { thing: 'cup', colour: undefined, count: 2, scale: 1 };
+  const laid = (named.length > 0 ? named : [cup]).flatMap((mention) =>
+    Array.from({ length: Math.min(3, mention.count) }, () => mention),
+  );
+  const light = { ...stage, palette: { ...stage.palette, land: hex('#2a1c14'), isDark: false, light: hex('#fff4e4') } };
+  for (const [index, mention] of laid.slice(0, 5).entries()) {
+    const thing = TABLE_THINGS[mention.thing];
+    const x = width * (laid.length === 1 ? 0.5 : 0.2 + (0.6 * index) / Math.min(4, laid.length - 1));
+    thing?.draw(light, { x, y: edge + height * 0.1 }, Math.min(height * 0.24, thing.height * 0.62), {
+      colour: mention.colour,
+      depth: 0,
+      facing: 1,
+      random: random.fork(`laid ${index}`),
+    });
+  }
+}
+
 /** Paints a portrait of whom the prompt describes. */
 export function paintPortrait(stage: Stage, composition: Composition): void {
   const { width, height, palette, random, context } = stage;
-  const sitter = readSitter(composition.words, random.fork('sitter'));
   const isOutside = hasAny(composition.mentions, LANDS);
   if (isOutside) {
     const far = { ...stage, horizon: height * 0.7 };
@@ -62,24 +127,22 @@ export function paintPortrait(stage: Stage, composition: Composition): void {
     drawSky(stage);
     paintBokeh(stage);
   }
-  // What is worn on the head needs room above it.
-  const size = Math.min(
-    height * (sitter.headWear === 'crown' || sitter.headWear === 'hat' ? 0.48 : 0.56),
-    width * 0.62,
-  );
-  const centre = { x: width * 0.5, y: Math.max(height * 0.42, height - size * 1.24) };
-  glow(
-    context,
-    { x: centre.x - size * 0.5, y: centre.y - size * 0.3 },
-    size * 1.5,
-    palette.rim,
-    palette.isDark ? 0.2 : 0.3,
-  );
-  const indoors = {
-    ...stage,
-    palette: { ...palette, light: palette.isDark ? mix(palette.light, hex('#ffe2c4'), 0.65) : palette.light },
-  };
-  drawSitter(indoors, centre, size, sitter);
+  for (const place of placesOf(composition, { width, height }, random)) {
+    const { sitter, centre, size } = place;
+    glow(
+      context,
+      { x: centre.x - size * 0.5, y: centre.y - size * 0.3 },
+      size * 1.5,
+      palette.rim,
+      palette.isDark ? 0.2 : 0.3,
+    );
+    const indoors = {
+      ...stage,
+      palette: { ...palette, light: palette.isDark ? mix(palette.light, hex('#ffe2c4'), 0.65) : palette.light },
+    };
+    drawSitter(indoors, centre, size, sitter);
+  }
+  if (composition.mentions.has('table')) layTable(stage, composition);
   const corner = context.createRadialGradient(
     width * 0.5,
     height * 0.42,

@@ -6,6 +6,7 @@ import type { Colour } from './colour.ts';
 import type { Composition } from './composition.ts';
 import { downwards, fillBox, fillEllipse, fillShape, glow, strokeLine } from './draw.ts';
 import { FURNITURE, TABLETOP } from './indoors.ts';
+import { drawGuitar } from './layers/belongings.ts';
 import * as furniture from './layers/furniture.ts';
 import { drawWindow } from './layers/windows.ts';
 import type { Thing } from './lexicon.ts';
@@ -29,6 +30,7 @@ const PIECES: { readonly [Name in Thing]?: Piece } = {
   sofa: { draw: furniture.drawSofa, tall: 0.36, half: 1.26 },
   bed: { draw: furniture.drawBed, tall: 0.38, half: 1.5 },
   armchair: { draw: furniture.drawArmchair, tall: 0.36, half: 0.62 },
+  guitar: { draw: drawGuitar, tall: 0.6, half: 0.24 },
   lamp: { draw: furniture.drawLamp, tall: 0.66, half: 0.18 },
   table: { draw: furniture.drawCounter, tall: 0.62, half: 0.92 },
   houseplant: { draw: (...args) => TABLE_THINGS.houseplant?.draw(...args), tall: 0.42, half: 0.45 },

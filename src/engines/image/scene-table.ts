@@ -38,13 +38,29 @@ const COMPANY: { readonly [Name in Thing]?: readonly Thing[] } = {
   cake: ['cup', 'candle'],
   pumpkin: ['candle', 'apple'],
   teapot: ['cup', 'lemon'],
+  pizza: ['bottle', 'goblet'],
+  burger: ['goblet'],
+  noodles: ['cup'],
+  pancake: ['cup', 'lemon'],
+  doughnut: ['cup'],
+  'ice-cream': ['lemon'],
+  crystal: ['candle', 'book'],
+  flask: ['vase'],
+  shoe: [],
   clock: ['book', 'candle'],
   houseplant: ['cup', 'book'],
 };
 
+/** What several of are one thing: a stack, a bowl. */
+const HEAPED: readonly Thing[] = ['pancake', 'noodles', 'pizza', 'bowl'];
+/** What a bowl is full of where the prompt says `a bowl of` it. */
+const FRUITS: readonly Thing[] = ['citrus', 'apple', 'pear', 'lemon'];
+
 interface Standing {
   readonly thing: TableThing;
   readonly mention: Mention;
+  /** Of a bowl: what it is full of. */
+  readonly filling: Thing | undefined;
   readonly size: number;
   readonly x: number;
   readonly y: number;
@@ -85,7 +101,7 @@ function paintWall(stage: Stage, wall: Colour, edge: number): void {
 }
 
 /** The table top with its boards and grain. */
-function paintTable(stage: Stage, wood: Colour, edge: number): void {
+export function paintTable(stage: Stage, wood: Colour, edge: number): void {
   const { context, width, height, random } = stage;
   const chance = random.fork('table');
   const noise = createLineNoise(chance);
@@ -132,7 +148,10 @@ function arrange(stage: Stage, composition: Composition, edge: number): Standing
   const { width, height, random } = stage;
   const { mentions, absent } = composition;
   const chance = random.fork('still life');
-  const named = [...mentions.values()].filter(({ thing }) => TABLETOP.includes(thing));
+  const filling = mentions.has('bowl') ? FRUITS.find((fruit) => mentions.has(fruit)) : undefined;
+  const named = [...mentions.values()]
+    .filter(({ thing }) => TABLETOP.includes(thing))
+    .map((mention) => (mention.thing === filling ? { ...mention, count: 1 } : mention));
   const added = (
     named.length === 0 ? chance.pick(STILL_LIFES) : named.length === 1 ? (COMPANY[named[0]?.thing ?? 'cup'] ?? []) : []
   )
@@ -142,7 +161,11 @@ function arrange(stage: Stage, composition: Composition, edge: number): Standing
     const thing = TABLE_THINGS[mention.thing];
     return thing === undefined
       ? []
-      : Array.from({ length: Math.min(6, mention.count) }, (_, copy) => ({ thing, mention, copy }));
+      : Array.from({ length: HEAPED.includes(mention.thing) ? 1 : Math.min(6, mention.count) }, (_, copy) => ({
+          thing,
+          mention,
+          copy,
+        }));
   });
   // As large as fits across, the first of all in the middle and in front.
   const across = all.reduce((sum, { thing, mention }) => sum + thing.height * mention.scale * thing.half * 1.7, 0);
@@ -165,7 +188,16 @@ function arrange(stage: Stage, composition: Composition, edge: number): Standing
     const centre = x + wide / 2;
     x += wide;
     const depth = index === 0 ? 0.42 : chance.between(0.14, 0.6);
-    return [{ thing, mention, size, x: centre, y: edge + (height - edge) * depth }];
+    return [
+      {
+        thing,
+        mention,
+        filling: mention.thing === 'bowl' ? filling : undefined,
+        size,
+        x: centre,
+        y: edge + (height - edge) * depth,
+      },
+    ];
   });
 }
 
@@ -203,13 +235,14 @@ export function paintStillLife(stage: Stage, composition: Composition): void {
       haze: wall,
     },
   };
-  for (const { thing, mention, size, x, y } of arrange(indoors, composition, edge).toSorted(
+  for (const { thing, mention, filling, size, x, y } of arrange(indoors, composition, edge).toSorted(
     (one, other) => one.y - other.y,
   )) {
     thing.draw(indoors, { x, y }, size, {
       colour: mention.colour,
       depth: 0,
       facing: 1,
+      word: filling,
       random: random.fork(`${mention.thing} ${Math.round(x)}`),
     });
   }

@@ -15,7 +15,7 @@ import { choosePalette } from './palette.ts';
 import { readPictures } from './picture/given.ts';
 import { upsampled } from './prompt-upsampling.ts';
 import { createRandom, hashText } from './random.ts';
-import { atItsHour, colouredAs, laidOutAs, litAs } from './reference/look.ts';
+import { atItsHour, colouredAs, laidOutAs, litAs, shareOfColours } from './reference/look.ts';
 import { backdropOf, drawReferences, readReferences } from './reference/use.ts';
 import type { References } from './reference/use.ts';
 import { letterScene } from './scene-lettering.ts';
@@ -44,7 +44,8 @@ function paintOne(request: SceneRequest, references: References | undefined, see
   const composed = compose(reading, random.fork('composition'));
   const chosen = choosePalette(reading, composed.time, composed.season, random.fork('palette'));
   const composition = references === undefined ? composed : laidOutAs(composed, references.facts);
-  const palette = references === undefined ? chosen : colouredAs(chosen, references.facts, reading);
+  const palette =
+    references === undefined ? chosen : colouredAs(chosen, references.facts, reading, shareOfColours(request.reading));
 
   const isLarge = pixels.width * pixels.height > MOST_FINISHED;
   const share = effort === 'low' || (isLarge && WORKED_BY_PIXEL.has(reading.style)) ? HALF : 1;

@@ -78,6 +78,8 @@ export interface Look {
   /** 0 close by to 1 at the horizon. */
   readonly depth: number;
   readonly facing: 1 | -1;
+  /** The word that named it: a person can be a knight. */
+  readonly word?: string | undefined;
   readonly random: Random;
 }
 

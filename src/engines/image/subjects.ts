@@ -4,10 +4,13 @@
  */
 import * as buildings from './layers/buildings.ts';
 import * as creatures from './layers/creatures.ts';
+import * as fabled from './layers/fabled.ts';
 import * as flora from './layers/flora.ts';
 import * as flyers from './layers/flyers.ts';
 import * as landmarks from './layers/landmarks.ts';
 import * as people from './layers/people.ts';
+import * as small from './layers/small-animals.ts';
+import * as street from './layers/street-things.ts';
 import * as swimmers from './layers/swimmers.ts';
 import * as vessels from './layers/vessels.ts';
 import * as walkers from './layers/walkers.ts';
@@ -44,6 +47,13 @@ export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {
   pyramid: subject(landmarks.drawPyramid, 360, 0.95, 'middle', 'desert'),
   tent: subject(landmarks.drawTent, 105, 1, 'near', 'lake'),
   campfire: subject(landmarks.drawCampfire, 52, 0.6, 'near', 'forest'),
+  eiffel: subject(fabled.drawEiffel, 620, 0.22, 'middle', 'road'),
+  chest: subject(fabled.drawChest, 130, 0.9, 'near', 'sea'),
+  lamppost: subject(street.drawLamppost, 330, 0.1, 'near', 'road'),
+  bench: subject(street.drawBench, 92, 1.1, 'near', 'lake'),
+  umbrella: subject(street.drawUmbrella, 190, 0.7, 'near', 'sea'),
+  bicycle: subject(street.drawBicycle, 140, 0.9, 'near', 'road'),
+  motorcycle: subject(street.drawMotorcycle, 135, 1.1, 'near', 'road'),
   bridge: subject(landmarks.drawBridge, 120, 1, 'across', 'lake'),
   fence: subject(flora.drawFence, 66, 1, 'across', 'meadow'),
   rock: subject(flora.drawRock, 70, 0.9, 'near', 'meadow'),
@@ -60,8 +70,15 @@ export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {
   kite: subject(flyers.drawKite, 92, 0.5, 'air', 'meadow'),
   lantern: subject(flyers.drawLantern, 52, 0.6, 'air', 'lake'),
   bird: subject(flyers.drawBird, 42, 1, 'air', 'sea'),
+  dragon: subject(fabled.drawDragon, 190, 1.3, 'air', 'sky'),
+  bee: subject(small.drawBee, 56, 0.7, 'air', 'meadow'),
   eagle: subject(flyers.drawEagle, 110, 1.1, 'air', 'sky'),
   butterfly: subject(flyers.drawButterfly, 46, 0.6, 'air', 'meadow'),
+  penguin: subject(small.drawPenguin, 165, 0.4, 'near', 'snow'),
+  frog: subject(small.drawFrog, 105, 1.1, 'near', 'lake'),
+  turtle: subject(small.drawTurtle, 105, 1.1, 'near', 'sea'),
+  parrot: subject(small.drawParrot, 190, 1.1, 'near', 'forest'),
+  mermaid: subject(fabled.drawMermaid, 230, 0.9, 'near', 'sea'),
   owl: subject(creatures.drawOwl, 150, 0.4, 'near', 'forest'),
   duck: subject(swimmers.drawSwan, 74, 0.8, 'water', 'lake'),
   cat: subject(creatures.drawCat, 150, 0.5, 'near', 'meadow'),
@@ -77,9 +94,14 @@ export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {
   sheep: subject(walkers.drawSheep, 105, 0.7, 'near', 'meadow'),
   lion: subject(walkers.drawLion, 170, 0.8, 'near', 'meadow'),
   elephant: subject(walkers.drawElephant, 250, 0.9, 'near', 'meadow'),
+  tiger: subject(walkers.drawTiger, 170, 0.8, 'near', 'forest'),
+  panda: subject(walkers.drawPanda, 185, 0.75, 'near', 'forest'),
+  zebra: subject(walkers.drawZebra, 205, 0.7, 'near', 'meadow'),
+  giraffe: subject(walkers.drawGiraffe, 360, 0.4, 'near', 'meadow'),
   camel: subject(walkers.drawCamel, 200, 0.6, 'near', 'desert'),
   whale: subject(swimmers.drawWhale, 125, 1.8, 'water', 'sea'),
   dolphin: subject(swimmers.drawDolphin, 100, 1.2, 'water', 'sea'),
+  octopus: subject(small.drawOctopus, 210, 0.9, 'water', 'undersea'),
   fish: subject(swimmers.drawFish, 78, 1, 'water', 'undersea'),
   jellyfish: subject(swimmers.drawJellyfish, 140, 0.5, 'water', 'undersea'),
   person: subject(people.drawPerson, 175, 0.22, 'near', 'meadow'),

@@ -2,6 +2,8 @@
  * The things that stand on a table, by name: who draws each, and how tall it is beside the others.
  */
 import type { Thing } from './lexicon.ts';
+import * as belongings from './layers/belongings.ts';
+import * as dishes from './layers/dishes.ts';
 import * as food from './layers/food.ts';
 import * as tableware from './layers/tableware.ts';
 import type { DrawThing } from './stage.ts';
@@ -37,5 +39,14 @@ export const TABLE_THINGS: { readonly [Name in Thing]?: TableThing } = {
   bread: thing(food.drawBread, 120, 1.1),
   cheese: thing(food.drawCheese, 130, 0.95),
   pumpkin: thing(food.drawPumpkin, 220, 0.62),
+  pizza: thing(dishes.drawPizza, 150, 1.75),
+  burger: thing(dishes.drawBurger, 240, 0.95),
+  noodles: thing(dishes.drawNoodles, 250, 0.95),
+  pancake: thing(dishes.drawPancakes, 260, 1),
+  doughnut: thing(dishes.drawDoughnut, 150, 0.95),
+  'ice-cream': thing(dishes.drawIceCream, 330, 0.42),
+  shoe: thing(belongings.drawShoe, 190, 1.1),
+  flask: thing(belongings.drawFlask, 330, 0.4),
+  crystal: thing(dishes.drawCrystalBall, 330, 0.45),
   cake: thing(food.drawCake, 250, 0.8),
 };

@@ -12,6 +12,7 @@ import { choosePalette } from '../palette.ts';
 import type { Palette } from '../palette.ts';
 import { changeColours } from '../picture/colour-cube.ts';
 import { canvasOf, pixelsIn } from '../picture/given.ts';
+import { findNamed } from '../picture/named-thing.ts';
 import { readPrompt } from '../prompt-reading.ts';
 import { paintScene } from '../scene-painting.ts';
 import { stageFor } from '../scene-stage.ts';
@@ -102,7 +103,21 @@ export function removeBackground(work: Workpiece): void {
   onPlain(work, hex('#f4f4f2'));
 }
 
-/** Takes the subject out, and fills its place with what is around it. */
-export function removeSubject(work: Workpiece): void {
-  fillSubject(work.pixels, work.subject, work.random.fork('removal'));
+/** Above this share of the picture, below this clarity, or filling less of its box, a subject is more than one thing. */
+const ONE_THING = 0.22;
+const CLEAR = 0.3;
+const FILLED = 0.3;
+/** Above this share nothing would be left of the picture: a doubtful guess of one thing is better. */
+const MOST = 0.4;
+
+/** Takes the thing that some words name out, or where they name none that is known the subject; fills its place. */
+export function removeSubject(work: Workpiece, words = ''): void {
+  const { subject, pixels } = work;
+  const covered = subject.mask.values.reduce((sum, value) => sum + value, 0) / subject.mask.values.length;
+  const [mention] = readPrompt(words).mentions;
+  const box = (subject.right - subject.left) * (subject.bottom - subject.top);
+  const isOne = covered < ONE_THING && subject.clarity >= CLEAR && covered > box * FILLED;
+  const named = mention === undefined || isOne ? undefined : findNamed(pixels, mention);
+  const isSure = named !== undefined && (named.clarity >= CLEAR || covered > MOST);
+  fillSubject(pixels, isSure ? named : subject, work.random.fork('removal'));
 }

@@ -81,7 +81,7 @@ function change(work: Workpiece, edit: Edit): void {
     case 'background':
       return changeBackground(work, edit.words);
     case 'remove':
-      return edit.what === 'background' ? removeBackground(work) : removeSubject(work);
+      return edit.what === 'background' ? removeBackground(work) : removeSubject(work, edit.words);
     case 'add':
       return addThings(work, edit.words);
     case 'style':

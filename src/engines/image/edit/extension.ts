@@ -74,6 +74,7 @@ export function extended(pixels: Pixels, sheet: Sheet, random: Random): Pixels {
     const soft = pixelsIn(blurred(source, (radius * unit) / Math.sqrt(width * height)));
     blendInto(result, soft, (index) => smoothStep(from, to, distance(index)));
   }
+  for (const plain of plainSides(pixels, sheet)) fillArea(result, plain);
   // The grain that the blur took, so that what was added does not look smoother than a photograph.
   const tile = grainTile(random.fork('grain'));
   for (let index = 0; index < width * height; index++) {
@@ -85,4 +86,48 @@ export function extended(pixels: Pixels, sheet: Sheet, random: Random): Pixels {
     }
   }
   return result;
+}
+
+interface PlainArea {
+  readonly from: readonly [x: number, y: number];
+  readonly to: readonly [x: number, y: number];
+  readonly colour: readonly number[];
+}
+
+/** A border of one colour, as paper round a print: differences of its pixels up to this are noise, 0 to 255. */
+const PLAIN = 7;
+
+/** The areas beyond those borders of a picture that are of one colour: there is nothing to mirror. */
+function plainSides({ width, height, data }: Pixels, sheet: Sheet): PlainArea[] {
+  const { left, top } = sheet;
+  const beyond = (from: PlainArea['from'], to: PlainArea['to'], placeAt: (share: number) => number): PlainArea[] => {
+    if (to[0] <= from[0] || to[1] <= from[1]) return [];
+    const colours = Array.from({ length: 64 }, (_, step) => {
+      const place = placeAt((step + 0.5) / 64) * 4;
+      return [data[place] ?? 0, data[place + 1] ?? 0, data[place + 2] ?? 0];
+    });
+    const mean = [0, 1, 2].map((channel) => colours.reduce((sum, colour) => sum + (colour[channel] ?? 0), 0) / 64);
+    const isPlain = colours.every((colour) =>
+      colour.every((value, channel) => Math.abs(value - (mean[channel] ?? 0)) < PLAIN),
+    );
+    return isPlain ? [{ from, to, colour: mean }] : [];
+  };
+  const row = (share: number): number => Math.floor(share * height) * width;
+  const column = (share: number): number => Math.floor(share * width);
+  const [right, bottom] = [left + width, top + height];
+  return [
+    ...beyond([0, 0], [left, sheet.height], row),
+    ...beyond([right, 0], [sheet.width, sheet.height], (share) => row(share) + width - 1),
+    ...beyond([0, 0], [sheet.width, top], column),
+    ...beyond([0, bottom], [sheet.width, sheet.height], (share) => column(share) + (height - 1) * width),
+  ];
+}
+
+function fillArea(pixels: Pixels, { from, to, colour }: PlainArea): void {
+  for (let y = from[1]; y < to[1]; y++) {
+    for (let x = from[0]; x < to[0]; x++) {
+      const place = (y * pixels.width + x) * 4;
+      for (let channel = 0; channel < 3; channel++) pixels.data[place + channel] = colour[channel] ?? 0;
+    }
+  }
 }

@@ -11,7 +11,7 @@ import { drawRays } from '../layers/richness.ts';
 import { drawStars } from '../layers/sky.ts';
 import type { TimeOfDay } from '../lexicon.ts';
 import { changeColours } from '../picture/colour-cube.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
+import { pixelsIn } from '../picture/given.ts';
 import { boxBlur, mapPlane, planeOf, smoothStep } from '../picture/planes.ts';
 import type { Plane } from '../picture/planes.ts';
 import { stageOver } from './picture-stage.ts';
@@ -46,11 +46,11 @@ const HOURS: Record<Hour, HourLook> = {
   golden: {
     time: 'afternoon',
     colours: (colour) =>
-      contrasted(split(under(colour, '#ffd9a0', 1.08, 1.12), hex('#5a3b46'), hex('#ffcf86'), 0.3), 1.08),
-    sky: ['#8fa9bd', '#f5cf92', '#ffc46a'],
-    skyShare: 0.55,
-    shine: '#ffc062',
-    strength: 0.6,
+      contrasted(split(under(colour, '#ffe9cc', 1.07, 1.1), hex('#4c4068'), hex('#ffc470'), 0.26), 1.1, 128),
+    sky: ['#6d9dc9', '#e6c9a4', '#ffb757'],
+    skyShare: 0.6,
+    shine: '#ffb451',
+    strength: 0.55,
   },
   sunset: {
     time: 'sunset',
@@ -115,28 +115,40 @@ function nocturnal(colour: Colour, exposure: number): Colour {
   return mix(contrasted(dark, 1.12, 60), adjust(colour, 0.02, 1.15), lamp);
 }
 
-/** Lays a gradient of the hour over the sky; what is lighter than it, as clouds are, stays a little lighter. */
+/**
+ * Lays a gradient of the hour over the sky; what is lighter or darker than the sky about it, as clouds are, stays so.
+ * The sky about a place is that of the sky alone: with the land in it, every ridge would have a halo.
+ */
 function changeSky(work: Workpiece, look: HourLook): void {
   const { sky } = work;
   if (sky.share === 0) return;
   const { width, height } = work;
-  const canvas = canvasOf(work.pixels);
-  const light = mapPlane(planeOf(width, height), (_, index) => (work.pixels.data[index * 4 + 1] ?? 0) / 255);
-  const smooth = boxBlur(light, Math.max(2, Math.round(width / 12)));
-  const context = canvas.getContext('2d');
-  const gradient = context.createLinearGradient(0, 0, 0, height * sky.bottom);
-  for (const [index, colour] of look.sky.entries()) gradient.addColorStop(index / 2, colour);
-  context.fillStyle = gradient;
-  context.fillRect(0, 0, width, height);
-  const painted = pixelsIn(canvas);
   const { data } = work.pixels;
-  for (let index = 0; index < width * height; index++) {
-    const share = (sky.mask.values[index] ?? 0) * look.skyShare;
-    if (share < 0.004) continue;
-    const relief = ((light.values[index] ?? 0) - (smooth.values[index] ?? 0)) * 150;
-    for (let channel = 0; channel < 3; channel++) {
-      const place = index * 4 + channel;
-      data[place] = (data[place] ?? 0) * (1 - share) + ((painted.data[place] ?? 0) + relief) * share;
+  const radius = Math.max(2, Math.round(width / 9));
+  const light = mapPlane(planeOf(width, height), (_, index) => (data[index * 4 + 1] ?? 0) / 255 + 0.02);
+  const lightOfSky = boxBlur(
+    mapPlane(light, (value, index) => value * (sky.mask.values[index] ?? 0)),
+    radius,
+  );
+  const amount = boxBlur(sky.mask, radius);
+  const stops = look.sky.map((code) => hex(code));
+  for (let row = 0; row < height; row++) {
+    const place = Math.min(1, row / (height * sky.bottom)) * 2;
+    const from = stops[Math.min(1, Math.floor(place))] ?? [0, 0, 0];
+    const painted = mix(
+      from,
+      stops[Math.min(1, Math.floor(place)) + 1] ?? from,
+      place - Math.min(1, Math.floor(place)),
+    );
+    for (let index = row * width; index < (row + 1) * width; index++) {
+      const share = (sky.mask.values[index] ?? 0) * look.skyShare;
+      if (share < 0.004) continue;
+      const mean = (lightOfSky.values[index] ?? 0) / Math.max(0.02, amount.values[index] ?? 0);
+      const relief = Math.max(0.55, Math.min(1.5, (light.values[index] ?? 0) / mean));
+      for (let channel = 0; channel < 3; channel++) {
+        const at = index * 4 + channel;
+        data[at] = (data[at] ?? 0) * (1 - share) + (painted[channel] ?? 0) * relief * share;
+      }
     }
   }
 }
@@ -188,9 +200,13 @@ export function relight(work: Workpiece, hour: Hour): void {
     const reach = Math.hypot(width, height);
     context.globalCompositeOperation = 'soft-light';
     const wash = context.createRadialGradient(source.x, source.y, 0, source.x, source.y, reach * 0.95);
-    wash.addColorStop(0, css(hex(look.shine), look.strength));
-    wash.addColorStop(0.5, css(hex(look.shine), look.strength * 0.4));
-    wash.addColorStop(1, css(mix(hex(look.sky[0]), hex('#000000'), 0.5), look.isNight === true ? 0.5 : 0.3));
+    const far = mix(hex(look.sky[0]), hex('#000000'), 0.5);
+    // In small steps of a smooth curve: where the light of a lamp has an edge, it is seen.
+    for (let step = 0; step <= 10; step++) {
+      const share = smoothStep(0, 1, step / 10);
+      const strength = look.strength * (1 - share) ** 1.5 + (look.isNight === true ? 0.5 : 0.26) * share ** 2;
+      wash.addColorStop(step / 10, css(mix(hex(look.shine), far, share), strength));
+    }
     context.fillStyle = wash;
     context.fillRect(0, 0, width, height);
     context.globalCompositeOperation = 'screen';

@@ -61,7 +61,7 @@ export type Edit =
   | { readonly kind: 'style'; readonly style: Style }
   | { readonly kind: 'sky'; readonly words: string }
   | { readonly kind: 'background'; readonly words: string }
-  | { readonly kind: 'remove'; readonly what: 'background' | 'subject' }
+  | { readonly kind: 'remove'; readonly what: 'background' | 'subject'; readonly words?: string }
   | { readonly kind: 'add'; readonly words: string }
   | { readonly kind: 'frame'; readonly form: FrameForm }
   | { readonly kind: 'crop'; readonly part: 'square' | 'subject' | 'centre' | Side }
@@ -258,10 +258,7 @@ export const SCENE_RULES: readonly Rule[] = [
     },
   ),
   rule(
-    '(?:remove|erase|delete|get rid of|take (?:away|out)|eliminate) (?:the |this |that |all |any )?(?!background|backdrop)[a-z]+',
-    {
-      kind: 'remove',
-      what: 'subject',
-    },
+    '(?:remove|erase|delete|get rid of|take (?:away|out)|eliminate) (?:the |this |that |all |any )?(?!background|backdrop)([a-z]+(?: (?!and|but|then|with|from|on|in)[a-z]+){0,2})',
+    (match) => ({ kind: 'remove', what: 'subject', words: match[1] ?? '' }),
   ),
 ];

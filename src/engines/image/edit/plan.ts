@@ -49,22 +49,36 @@ function findAll(words: string, rules: readonly Rule[]): Found[] {
   );
 }
 
+/** The other colour of `make the red car blue` and of `change the car from red to blue`: that of the thing comes first. */
+const TO_COLOUR = new RegExp(
+  `^(\\s+[a-z'-]+(?:\\s+[a-z'-]+){0,2}?)??\\s+(?:(?:to|into|in|be|look|a|an|more|all|the|of|bright|dark|deep|light|pale|vivid)\\s+){0,4}(${COLOUR_NAMES})\\b`,
+);
+/** After a colour that is the last of a request: no thing that has it. */
+const ENDING = /^\s*($|[,.;:!)]|(?:and|but|with|while|then|please|as|like|instead|in|on|at|all|everywhere|tones?)\b)/;
+
 /** `make the red car blue`, `the sky purple`: what is meant, and the colour that it gets. */
 function findRecolourings(words: string): Found[] {
   return [...words.matchAll(RECOLOURING)].flatMap((match) => {
-    const [whole, named = '', name = ''] = match;
-    const code = COLOURS.get(name);
+    const [whole, before = '', name = ''] = match;
+    const named = before.trim();
+    const to = match.index + whole.length;
+    const after = words.slice(to);
     // `black and white` and `golden hour` are no colours of a thing.
-    const after = words.slice(match.index + whole.length);
-    if (code === undefined || /^\s*(and white\b|hour|light)/.test(after)) return [];
-    const source = named.split(/\s+/).find((word) => COLOURS.has(word));
+    if (/^\s*(and white\b|hour|light)/.test(after)) return [];
+    const isOfThing = named === '' || /\bfrom$/.test(named);
+    const next = isOfThing ? TO_COLOUR.exec(after) : null;
+    if (isOfThing && next === null && !ENDING.test(after)) return [];
+    const source = next === null ? named.split(/\s+/).find((word) => COLOURS.has(word)) : name;
+    const code = COLOURS.get(next?.[2] ?? name);
+    if (code === undefined) return [];
+    const target = `${named.replace(/\s*\bfrom$/, '')}${next?.[1] ?? ''}`.trim();
     const edit: Edit = {
       kind: 'recolour',
-      target: named.trim(),
+      target,
       colour: hex(code),
       ...(source === undefined ? {} : { from: hex(COLOURS.get(source) ?? '#000000') }),
     };
-    return [{ edit, from: match.index, to: match.index + whole.length }];
+    return [{ edit, from: match.index, to: to + (next?.[0].length ?? 0) }];
   });
 }
 

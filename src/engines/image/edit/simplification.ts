@@ -15,7 +15,7 @@ const PLAINNESS: { readonly [Name in Style]?: { readonly softness: number; reado
   glass: { softness: 0.012 },
   'low-poly': { softness: 0.008 },
   pixel: { softness: 0.004 },
-  sketch: { softness: 0.0015 },
+  sketch: { softness: 0.004 },
   ink: { softness: 0.004 },
   oil: { softness: 0.002 },
 };

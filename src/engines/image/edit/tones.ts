@@ -32,12 +32,18 @@ export function split(colour: Colour, shadows: Colour, lights: Colour, share: nu
   return tint(colour, mix(shadows, lights, smoothStep(0.2, 0.85, lightness)), share);
 }
 
+/** As film behind a yellow glass sees it: blue skies darker, what is warm lighter, so that hues stay apart as greys. */
+function panchromatic(colour: Colour): Colour {
+  const [lightness, greenRed, blueYellow] = toLab(colour);
+  return fromLab([lightness + blueYellow * 0.45 + greenRed * 0.12, greenRed, blueYellow]);
+}
+
 const TONES: Record<Tone, (colour: Colour) => Colour> = {
   sepia: (colour) => {
     const [lightness] = toLab(colour);
     return fromLab([0.1 + lightness * 0.87, 0.018 + lightness * 0.006, 0.05 + 0.02 * Math.sin(lightness * Math.PI)]);
   },
-  mono: (colour) => fromLab([toLab(curved(colour, 0.5))[0], 0, 0]),
+  mono: (colour) => fromLab([toLab(curved(panchromatic(colour), 0.75))[0], 0, 0]),
   noir: (colour) => contrasted(fromLab([toLab(curved(colour, 1.1))[0] - 0.05, 0, 0]), 1.35),
   warm: (colour) => mix(colour, [colour[0] * 1.12 + 8, colour[1] * 1.0 + 2, colour[2] * 0.72], 0.85),
   cool: (colour) => mix(colour, [colour[0] * 0.78, colour[1] * 0.99, colour[2] * 1.14 + 10], 0.85),
@@ -55,7 +61,9 @@ const TONES: Record<Tone, (colour: Colour) => Colour> = {
   },
   cinema: (colour) =>
     contrasted(split(adjust(curved(colour, 0.8), -0.02, 1.05), hex('#0e5a66'), hex('#f3a765'), 0.42), 1.06),
-  enhance: (colour) => adjust(curved(colour, 0.5), 0.025, 1.16),
+  // What is strong in colour already gains none.
+  enhance: (colour) =>
+    adjust(curved(colour, 0.35), 0.02, 1.02 + 0.16 * (1 - smoothStep(0.04, 0.16, hueOf(colour).chroma))),
 };
 
 /** Gives the whole picture a tone. */
@@ -69,7 +77,7 @@ function stretch(work: Workpiece): void {
   const light = lightPlane(work.pixels);
   const sorted = light.values.filter((_, index) => index % 17 === 0).sort();
   const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? share;
-  const [low, high] = [Math.min(0.12, at(0.005)), Math.max(0.86, at(0.995))];
+  const [low, high] = [Math.min(0.08, at(0.005)), Math.max(0.9, at(0.995))];
   const gain = 1 / Math.max(0.4, high - low);
   changeColours(work.pixels, (colour) => colour.map((value) => (value - low * 255) * gain) as unknown as Colour);
 }

@@ -111,6 +111,38 @@ const STEP = 0.028;
 /** And from the mean of the first row that it began with. */
 const DRIFT = 0.34;
 
+/** Of what the sky encloses, what is light and grey: clouds have edges too. */
+function addClouds(found: Float32Array, columns: number, labs: readonly (readonly [number, number, number])[]): void {
+  const isCloud = (index: number): boolean => {
+    const [light, greenRed, blueYellow] = labs[index] ?? [0, 0, 0];
+    return light > 0.5 && Math.hypot(greenRed, blueYellow) < 0.07;
+  };
+  const seen = new Uint8Array(found.length);
+  for (let start = 0; start < found.length; start++) {
+    if (found[start] === 1 || seen[start] === 1) continue;
+    const members = [start];
+    seen[start] = 1;
+    let [grey, isEnclosed] = [0, true];
+    for (let next = 0; next < members.length; next++) {
+      const index = members[next] ?? 0;
+      const column = index % columns;
+      if (isCloud(index)) grey += 1;
+      if (index >= found.length - columns) isEnclosed = false;
+      for (const other of [
+        index - columns,
+        index + columns,
+        column > 0 ? index - 1 : -1,
+        column < columns - 1 ? index + 1 : -1,
+      ]) {
+        if (other < 0 || other >= found.length || found[other] === 1 || seen[other] === 1) continue;
+        seen[other] = 1;
+        members.push(other);
+      }
+    }
+    if (isEnclosed && grey > members.length * 0.7) for (const index of members) found[index] = 1;
+  }
+}
+
 /** What is joined to the upper border without an edge, and is neither dark ground nor a wall all the way down. */
 function findSky(pixels: Pixels): SkyMask {
   const { width, height, data } = pixels;
@@ -147,6 +179,7 @@ function findSky(pixels: Pixels): SkyMask {
       waiting.push([other, start]);
     }
   }
+  addClouds(found, columns, labs);
   let [area, bottom] = [0, 0];
   for (let row = 0; row < rows; row++) {
     const many = found.subarray(row * columns, (row + 1) * columns).reduce((sum, value) => sum + value, 0);

@@ -72,31 +72,50 @@ export function ink(stage: Stage): void {
     );
 }
 
-/** Pencil: outlines, and hatching that grows denser with the shade, in three directions. */
+/** The lightness below which a fiftieth of the picture lies, and above which another. */
+function endsOf(tone: Float32Array): { dark: number; light: number } {
+  const counts = new Uint32Array(64);
+  for (const value of tone)
+    counts[Math.min(63, Math.floor(value * 64))] = (counts[Math.min(63, Math.floor(value * 64))] ?? 0) + 1;
+  const at = (share: number): number => {
+    let below = 0;
+    return counts.findIndex((count) => (below += count) >= tone.length * share) / 64;
+  };
+  const [dark, light] = [at(0.02), at(0.98)];
+  // A picture of one tone stays one.
+  return light - dark < 0.2 ? { dark: 0, light: 1 } : { dark, light };
+}
+
+/**
+ * Pencil: outlines, the soft tone of the side of a lead that the tooth of the paper breaks, and hatching that grows
+ * denser with the shade, in three directions. The picture's own range of light becomes that of the pencil.
+ */
 export function sketch(stage: Stage): void {
   const { context, scale } = stage;
   const pixels = pixelsOf(context);
   const random = stage.random.fork('pencil');
   const [shake, tile] = [createPlaneNoise(random), grainTile(random)];
   const { tone, edge } = edgesOf(pixels, Math.max(1, Math.round(scale)));
+  const { dark: darkest, light: lightest } = endsOf(tone);
   const lines = (across: number, along: number): number =>
-    0.5 + 0.5 * Math.sin(across * 1.5 + shake(along / 40, across / 60) * 2.6);
+    0.5 + 0.5 * Math.sin(across * 1.1 + shake(along / 70, across / 90) * 3.2);
   for (let row = 0; row < pixels.height; row++) {
     const y = row / scale;
     for (let column = 0; column < pixels.width; column++) {
       const x = column / scale;
       const index = row * pixels.width + column;
-      const tooth = 0.75 + 0.25 * (tile[((row & 255) << 8) | (column & 255)] ?? 0);
-      const shade = 1 - (tone[index] ?? 0);
-      let dark = (edge[index] ?? 0) * 0.95;
-      if (shade > 0.22) dark += lines(x + y, x - y) * Math.min(0.42, (shade - 0.22) * 1.2);
-      if (shade > 0.5) dark += lines(x - y, x + y) * Math.min(0.4, (shade - 0.5) * 1.4);
-      if (shade > 0.72) dark += lines(y * 1.4, x) * 0.32;
-      const lead = Math.min(0.92, dark * tooth);
+      const grain = tile[((row & 255) << 8) | (column & 255)] ?? 0;
+      const light = Math.max(0, Math.min(1, ((tone[index] ?? 0) - darkest) / (lightest - darkest)));
+      const shade = 1 - light;
+      let lead = shade ** 1.4 * (0.52 + 0.2 * grain);
+      if (shade > 0.18) lead += lines(x + y, x - y) * Math.min(0.26, (shade - 0.18) * 0.7);
+      if (shade > 0.46) lead += lines(x - y, x + y) * Math.min(0.22, (shade - 0.46) * 0.8);
+      if (shade > 0.7) lead += lines(y * 1.4, x) * 0.16;
+      lead = Math.min(0.94, lead * (0.96 + 0.06 * shake(x / 30, y / 30)) + (edge[index] ?? 0) * (0.66 + 0.16 * grain));
       const place = index * 4;
-      pixels.data[place] = 250 - 200 * lead;
-      pixels.data[place + 1] = 247 - 197 * lead;
-      pixels.data[place + 2] = 240 - 186 * lead;
+      pixels.data[place] = 250 - 214 * lead;
+      pixels.data[place + 1] = 247 - 210 * lead;
+      pixels.data[place + 2] = 240 - 198 * lead;
     }
   }
   pixels.put();

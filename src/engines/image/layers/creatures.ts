@@ -3,7 +3,7 @@
  * Drawn facing right in a square whose side is their height.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
-import { at, fillCurve, fillEllipse, fillShape, outline, points, strokeLine } from '../draw.ts';
+import { at, downwards, fillCurve, fillEllipse, fillShape, outline, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
 import type { DrawThing } from '../stage.ts';
 
@@ -13,6 +13,8 @@ interface Sitter {
   readonly ear: 'pointed' | 'hanging' | 'long';
   readonly tail: 'bushy' | 'thin' | 'puff';
   readonly snout: number;
+  /** Of a cat: light, with a slit; other eyes are dark. */
+  readonly eye?: string;
 }
 
 /** An animal that sits with its tail round its feet. */
@@ -24,6 +26,9 @@ function sitting(kind: Sitter): DrawThing {
     const shade = adjust(coat, -0.09);
     const dark = mix(lit(palette, hex('#2a2224'), look.depth), palette.land, 0.2);
     at(context, foot, size, look.facing, () => {
+      const top = mix(adjust(coat, 0.05), palette.rim, palette.isDark ? 0.12 : 0.2);
+      const form = stage.isFlat ? coat : downwards(context, -0.92, 0, css(top), css(coat), css(adjust(coat, -0.08)));
+      if (!stage.isFlat) fillEllipse(context, { x: -0.06, y: 0 }, 0.36, 0.025, css(palette.land, 0.28));
       if (kind.tail === 'bushy') {
         fillCurve(
           context,
@@ -40,10 +45,19 @@ function sitting(kind: Sitter): DrawThing {
         outline(
           '-0.3,0 -0.34,-0.16 -0.26,-0.36 -0.13,-0.52 -0.05,-0.66 0.12,-0.68 0.2,-0.5 0.21,-0.3 0.2,-0.06 0.25,0 0.1,0.005 0.07,-0.12 0,-0.02 0.03,0.005',
         ),
-        coat,
+        form,
       );
-      fillCurve(context, outline('0.1,-0.6 0.19,-0.5 0.2,-0.34 0.17,-0.22 0.11,-0.34'), belly);
-      fillCurve(context, outline('-0.28,-0.02 -0.27,-0.2 -0.1,-0.28 0.01,-0.16 0.02,-0.01'), shade);
+      fillCurve(context, outline('0.08,-0.62 0.19,-0.52 0.205,-0.34 0.17,-0.2 0.1,-0.32'), belly);
+      // Locks of the chest, and the front legs apart.
+      for (const [x, y] of [
+        [0.12, -0.3],
+        [0.15, -0.22],
+        [0.17, -0.36],
+      ] as const)
+        strokeLine(context, points(x - 0.02, y - 0.07, x, y), 0.014, adjust(belly, -0.08), 0.5);
+      strokeLine(context, outline('0.13,-0.02 0.14,-0.2'), 0.012, shade, 0.8);
+      fillCurve(context, outline('-0.29,-0.01 -0.3,-0.2 -0.12,-0.29 0.01,-0.18 0.03,-0.01'), css(shade, 0.75));
+      strokeLine(context, outline('-0.12,-0.29 0.0,-0.2 0.02,-0.08'), 0.012, dark, 0.22);
       fillEllipse(context, { x: 0.02, y: -0.02 }, 0.09, 0.03, coat);
       const head = { x: 0.1, y: -0.76 };
       if (kind.ear === 'pointed') {
@@ -62,7 +76,7 @@ function sitting(kind: Sitter): DrawThing {
           0.06,
         );
       }
-      fillEllipse(context, head, 0.165, 0.145, coat);
+      fillEllipse(context, head, 0.165, 0.145, form);
       fillCurve(
         context,
         points(0.16, -0.83, 0.24 + kind.snout, -0.76, 0.25 + kind.snout, -0.71, 0.2, -0.66, 0.1, -0.64),
@@ -76,8 +90,32 @@ function sitting(kind: Sitter): DrawThing {
       fillEllipse(context, { x: 0.235 + kind.snout * 0.8, y: -0.745 }, 0.022, 0.018, dark);
       if (kind.ear === 'hanging')
         fillCurve(context, outline('-0.02,-0.86 0.06,-0.84 0.05,-0.66 -0.02,-0.58 -0.08,-0.7'), shade);
-      fillEllipse(context, { x: 0.165, y: -0.785 }, 0.02, 0.024, dark);
+      if (kind.eye !== undefined)
+        fillEllipse(context, { x: 0.163, y: -0.785 }, 0.028, 0.027, lit(palette, hex(kind.eye), look.depth));
+      fillEllipse(context, { x: 0.165, y: -0.785 }, kind.eye === undefined ? 0.021 : 0.011, 0.024, dark);
       fillEllipse(context, { x: 0.172, y: -0.793 }, 0.007, 0.008, css(hex('#ffffff'), 0.9));
+      strokeLine(
+        context,
+        points(0.22 + kind.snout * 0.8, -0.72, 0.2 + kind.snout * 0.6, -0.69, 0.15, -0.685),
+        0.008,
+        dark,
+        0.6,
+      );
+      if (kind.eye !== undefined) {
+        for (const [y, lift] of [
+          [-0.72, -0.03],
+          [-0.705, 0.0],
+          [-0.69, 0.03],
+        ] as const)
+          strokeLine(context, points(0.19, y, 0.34, y + lift), 0.005, mix(coat, hex('#ffffff'), 0.7), 0.8);
+      }
+      if (kind.ear === 'hanging')
+        strokeLine(
+          context,
+          outline('0.02,-0.63 0.11,-0.6 0.18,-0.58'),
+          0.035,
+          lit(palette, hex('#b8352f'), look.depth),
+        );
     });
   };
 }
@@ -116,7 +154,14 @@ export const drawOwl: DrawThing = (stage, foot, size, look) => {
   });
 };
 
-export const drawCat = sitting({ coat: '#3b3a40', belly: '#6d6a70', ear: 'pointed', tail: 'thin', snout: -0.02 });
+export const drawCat = sitting({
+  coat: '#3b3a40',
+  belly: '#6d6a70',
+  ear: 'pointed',
+  tail: 'thin',
+  snout: -0.02,
+  eye: '#b9cf5a',
+});
 export const drawDog = sitting({ coat: '#a8743f', belly: '#f0e2c8', ear: 'hanging', tail: 'thin', snout: 0.07 });
 export const drawFox = sitting({ coat: '#d8692a', belly: '#f7ecdc', ear: 'pointed', tail: 'bushy', snout: 0.07 });
 export const drawWolf = sitting({ coat: '#7c828c', belly: '#d9dbdd', ear: 'pointed', tail: 'bushy', snout: 0.08 });

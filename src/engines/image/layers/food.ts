@@ -131,6 +131,28 @@ export const drawGrapes = single(
   0.5,
 );
 
+const FILLINGS: Readonly<Record<string, readonly [string, string, string]>> = {
+  citrus: ['#f08a24', '#e57a1a', '#f59d38'],
+  apple: ['#c8362e', '#b52a2a', '#d6503c'],
+  pear: ['#c9bb4a', '#b9b03f', '#d6c85a'],
+  lemon: ['#f2cf3c', '#e6c02c', '#f7da5c'],
+};
+
+/** A heap of one fruit, the ones behind first. */
+function fillBowl(context: Context, fruit: string, tone: (code: string) => Colour): void {
+  const codes = FILLINGS[fruit] ?? ['#c8362e', '#c8362e', '#c8362e'];
+  const heap = outline('-0.26,-0.7 0.24,-0.72 -0.02,-0.86 -0.56,-0.58 0.54,-0.58 -0.18,-0.6 0.2,-0.58');
+  for (const [index, place] of heap.entries()) {
+    const colour = tone(codes[index % 3] ?? codes[0]);
+    if (fruit === 'apple') drawAppleAt(context, place, 0.2, colour);
+    else if (fruit === 'pear') drawPearAt(context, place, 0.18, colour);
+    else {
+      drawBall(context, place, 0.21, colour);
+      fillEllipse(context, { x: place.x + 0.03, y: place.y - 0.17 }, 0.022, 0.012, tone('#6a7a3a'));
+    }
+  }
+}
+
 export const drawFruitBowl: DrawThing = (stage, foot, size, look) => {
   const { context, palette } = stage;
   const bowl = lit(
@@ -142,12 +164,15 @@ export const drawFruitBowl: DrawThing = (stage, foot, size, look) => {
   at(context, foot, size, 1, () => {
     drawContact(context, { x: 0, y: -0.01 }, 0.66);
     fillEllipse(context, { x: 0, y: -0.52 }, 0.84, 0.13, adjust(bowl, -0.14));
-    drawPearAt(context, { x: -0.44, y: -0.66 }, 0.19, tone('#c9bb4a'));
-    drawBall(context, { x: 0.42, y: -0.66 }, 0.2, tone('#f08a24'));
-    drawAppleAt(context, { x: 0.02, y: -0.76 }, 0.22, tone('#c8362e'));
-    drawBall(context, { x: -0.2, y: -0.58 }, 0.18, tone('#f3a83a'));
-    drawAppleAt(context, { x: 0.26, y: -0.57 }, 0.19, tone('#8fae3f'));
-    drawGrapesAt(context, { x: 0.63, y: -0.58 }, 0.3, tone('#6b3f7d'));
+    if (look.word !== undefined && Object.hasOwn(FILLINGS, look.word)) fillBowl(context, look.word, tone);
+    else {
+      drawPearAt(context, { x: -0.44, y: -0.66 }, 0.19, tone('#c9bb4a'));
+      drawBall(context, { x: 0.42, y: -0.66 }, 0.2, tone('#f08a24'));
+      drawAppleAt(context, { x: 0.02, y: -0.76 }, 0.22, tone('#c8362e'));
+      drawBall(context, { x: -0.2, y: -0.58 }, 0.18, tone('#f3a83a'));
+      drawAppleAt(context, { x: 0.26, y: -0.57 }, 0.19, tone('#8fae3f'));
+      drawGrapesAt(context, { x: 0.63, y: -0.58 }, 0.3, tone('#6b3f7d'));
+    }
     fillCurve(
       context,
       outline('-0.84,-0.5 -0.72,-0.2 -0.36,-0.02 0.36,-0.02 0.72,-0.2 0.84,-0.5 0.4,-0.41 -0.4,-0.41'),

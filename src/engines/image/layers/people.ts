@@ -4,11 +4,13 @@
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
+import { drawCostumed } from './costumes.ts';
 import { lightSide } from '../stage.ts';
 import type { DrawThing } from '../stage.ts';
 
 /** A wanderer in a long coat, seen from behind. */
 export const drawPerson: DrawThing = (stage, foot, size, look) => {
+  if (drawCostumed(stage, foot, size, look)) return;
   const { context, palette } = stage;
   const coat = lit(
     palette,

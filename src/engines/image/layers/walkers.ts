@@ -12,17 +12,18 @@ import { drawNeck, drawHead, drawExtra } from './walker-heads.ts';
 /** An animal that stands on four legs. */
 function standing(kind: Walker): DrawThing {
   return (stage, foot, size, look) => {
-    const coat = coatOf(stage, look.colour ?? hex(kind.coat), look.depth);
     const { leg, deep, half } = kind;
     const frame = {
       belly: -leg,
       back: -leg - deep,
       nape: { x: half * 0.82 + kind.neck[0], y: -leg - deep - kind.neck[1] + deep * 0.2 },
     };
-    const near = { leg: coat.body, hoof: coat.dark };
-    const far = { leg: coat.shade, hoof: coat.dark };
     at(stage.context, foot, size, look.facing, () => {
       const { context } = stage;
+      const coat = coatOf(stage, look.colour ?? hex(kind.coat), look.depth);
+      const isDarkLegged = kind.marks === 'panda';
+      const near = { leg: isDarkLegged ? coat.dark : coat.form, hoof: coat.dark };
+      const far = { leg: isDarkLegged ? coat.dark : coat.shade, hoof: coat.dark };
       fillEllipse(context, { x: 0, y: 0 }, half * 1.15, 0.025, css(stage.palette.land, 0.3));
       drawLeg(context, kind, frame, -half * 0.5, true, far);
       drawLeg(context, kind, frame, half * 0.8, false, far);
@@ -112,7 +113,7 @@ export const drawLion = standing({
   deep: 0.32,
   half: 0.5,
   neck: [0.08, 0.12, 0.24],
-  head: [0.24, 0.19],
+  head: [0.22, 0.2],
   tail: 'tuft',
   extra: 'big-mane',
   thick: 1.25,
@@ -140,4 +141,55 @@ export const drawCamel = standing({
   tail: 'tuft',
   extra: 'hump',
   thick: 0.95,
+});
+
+export const drawTiger = standing({
+  coat: '#e08a35',
+  leg: 0.38,
+  deep: 0.31,
+  half: 0.54,
+  neck: [0.08, 0.06, 0.24],
+  head: [0.22, 0.21],
+  tail: 'tuft',
+  extra: 'cat',
+  marks: 'stripes',
+  thick: 1.3,
+});
+
+export const drawPanda = standing({
+  coat: '#f1ede4',
+  leg: 0.3,
+  deep: 0.5,
+  half: 0.54,
+  neck: [0.06, 0.04, 0.36],
+  head: [0.28, 0.27],
+  tail: 'short',
+  extra: 'stocky',
+  marks: 'panda',
+  thick: 2,
+});
+
+export const drawZebra = standing({
+  coat: '#f4f0e8',
+  leg: 0.44,
+  deep: 0.27,
+  half: 0.38,
+  neck: [0.15, 0.22, 0.18],
+  head: [0.22, 0.13],
+  tail: 'hair',
+  extra: 'mane',
+  marks: 'stripes',
+});
+
+export const drawGiraffe = standing({
+  coat: '#e3b767',
+  leg: 0.4,
+  deep: 0.2,
+  half: 0.21,
+  neck: [0.15, 0.4, 0.1],
+  head: [0.13, 0.075],
+  tail: 'tuft',
+  extra: 'ossicones',
+  marks: 'patches',
+  thick: 0.62,
 });

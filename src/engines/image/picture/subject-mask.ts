@@ -25,14 +25,16 @@ export interface SubjectMask {
   readonly clarity: number;
 }
 
-interface Small {
+/** A small copy of a picture, in which things are looked for. */
+export interface Small {
   readonly width: number;
   readonly height: number;
   /** Three planes: OKLab, scaled so that a distance of 1 is from black to white. */
   readonly channels: readonly [Float32Array, Float32Array, Float32Array];
 }
 
-function shrink({ width, height, data }: Pixels): Small {
+/** A picture's small copy. */
+export function shrink({ width, height, data }: Pixels): Small {
   const share = Math.min(1, SEARCHED / Math.max(width, height));
   const [columns, rows] = [Math.max(3, Math.round(width * share)), Math.max(3, Math.round(height * share))];
   const channels = [0, 1, 2].map(() => new Float32Array(columns * rows)) as [Float32Array, Float32Array, Float32Array];
@@ -62,7 +64,7 @@ function shrink({ width, height, data }: Pixels): Small {
 }
 
 /** For each place the least range of a channel on any way to the border. */
-function barrier(values: Float32Array, width: number, height: number): Float32Array {
+export function barrier(values: Float32Array, width: number, height: number): Float32Array {
   const distance = new Float32Array(values.length).fill(Infinity);
   const high = Float32Array.from(values);
   const low = Float32Array.from(values);
@@ -150,7 +152,7 @@ function refine(small: Small, guess: Plane): Plane {
 }
 
 /** Keeps the largest connected region and what is nearly as large; fills what it encloses. */
-function solid(plane: Plane): Plane {
+export function solid(plane: Plane): Plane {
   const { width, height, values } = plane;
   const labels = new Int32Array(values.length);
   const sizes: number[] = [0];

@@ -43,8 +43,20 @@ export function litAs(stage: Stage, { brightest }: PictureFacts): Stage {
   return { ...stage, light: { ...light, x: width * Math.max(0.08, Math.min(0.92, brightest.x)), y } };
 }
 
-/** The palette drawn towards the colours of the reference; its sky is the reference's, unless the prompt names colours. */
-export function colouredAs(palette: Palette, facts: PictureFacts, reading: PromptReading): Palette {
+/** How much of the colours of a reference a scene takes whose prompt says itself what light it is in. */
+const SAID_OTHERWISE = 0.22;
+
+/** How much a scene takes of the colours of its reference: less where the prompt names an hour, a season, a weather. */
+export function shareOfColours({ time, season, weather }: PromptReading): number {
+  return time === undefined && season === undefined && weather.size === 0 ? 1 : SAID_OTHERWISE;
+}
+
+/**
+ * The palette drawn towards the colours of the reference; its sky is the reference's, unless the prompt names colours.
+ *
+ * @param share 0 to 1: how far.
+ */
+export function colouredAs(palette: Palette, facts: PictureFacts, reading: PromptReading, share = 1): Palette {
   const hasOwnSky =
     reading.colours.length > 0 || reading.mentions.some(({ thing, colour }) => thing === 'sky' && colour);
   const nearest = (colour: Colour): Colour => {
@@ -56,12 +68,12 @@ export function colouredAs(palette: Palette, facts: PictureFacts, reading: Promp
     const colours = facts.palette.map((leading) => leading.colour);
     return colours.reduce((best, other) => (distance(other) < distance(best) ? other : best));
   };
-  const drawn = (colour: Colour, share: number): Colour => {
+  const drawn = (colour: Colour, most: number): Colour => {
     const near = nearest(colour);
-    return adjust(tint(colour, near, share), (lightness(near) - lightness(colour)) * 0.25);
+    return adjust(tint(colour, near, most * share), (lightness(near) - lightness(colour)) * 0.25 * share);
   };
   const [zenith, high, low, bottom] = palette.sky;
-  const skyOf = (colour: Colour, given: Colour): Colour => (hasOwnSky ? colour : mix(colour, given, 0.86));
+  const skyOf = (colour: Colour, given: Colour): Colour => (hasOwnSky ? colour : mix(colour, given, 0.86 * share));
   const sky = [
     skyOf(zenith, facts.above[0]),
     skyOf(high, facts.above[1]),
@@ -71,15 +83,15 @@ export function colouredAs(palette: Palette, facts: PictureFacts, reading: Promp
   return {
     ...palette,
     sky,
-    sun: mix(palette.sun, mix(facts.brightest.colour, hex('#ffffff'), 0.4), 0.5),
+    sun: mix(palette.sun, mix(facts.brightest.colour, hex('#ffffff'), 0.4), 0.5 * share),
     haze: mix(sky[3], sky[2], 0.35),
     land: drawn(palette.land, 0.7),
     foliage: drawn(palette.foliage, 0.55),
-    grass: mix(drawn(palette.grass, 0.6), facts.below, 0.3),
+    grass: mix(drawn(palette.grass, 0.6), facts.below, 0.3 * share ** 2),
     rock: drawn(palette.rock, 0.75),
-    sand: mix(drawn(palette.sand, 0.6), facts.below, 0.3),
+    sand: mix(drawn(palette.sand, 0.6), facts.below, 0.3 * share ** 2),
     snow: drawn(palette.snow, 0.35),
     water: mix(drawn(palette.water, 0.65), sky[1], 0.3),
-    rim: mix(palette.rim, mix(facts.brightest.colour, hex('#ffffff'), 0.2), 0.6),
+    rim: mix(palette.rim, mix(facts.brightest.colour, hex('#ffffff'), 0.2), 0.6 * share),
   };
 }

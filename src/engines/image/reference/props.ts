@@ -1,6 +1,6 @@
 /**
  * Reference pictures as things in a scene: a picture on an easel, prints on a line, a billboard, a framed picture on a
- * wall, the subject itself cut out and stood on the ground.
+ * wall.
  */
 import type { Canvas } from '@napi-rs/canvas';
 import { adjust, css, hex, mix } from '../colour.ts';
@@ -8,7 +8,6 @@ import type { Colour } from '../colour.ts';
 import { fillBox, fillEllipse, fillShape, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
 import { coverCrop } from '../picture/cut-out.ts';
-import type { CutOut } from '../picture/cut-out.ts';
 import type { Point, Stage } from '../stage.ts';
 
 interface Sheet {
@@ -200,27 +199,4 @@ export function drawOnWall(stage: Stage, picture: Canvas, centre: Point, tall: n
   );
   drawFrame(stage, sheet, tall * 0.055, lit(stage.palette, hex('#7a5331')));
   drawPicture(stage, picture, sheet);
-}
-
-/** The subject of a picture in the scene, in its light, with its shadow on the ground. */
-export function drawCutOut(stage: Stage, { canvas, isCutBelow }: CutOut, foot: Point, tall: number): void {
-  const { context, palette, width, height } = stage;
-  const scale = Math.min(tall / canvas.height, (width * 0.62) / canvas.width);
-  const [wide, high] = [canvas.width * scale, canvas.height * scale];
-  const y = isCutBelow ? height + 2 : foot.y;
-  if (!isCutBelow) {
-    fillEllipse(
-      context,
-      { x: foot.x, y: y - high * 0.01 },
-      wide * 0.46,
-      Math.max(5, high * 0.035),
-      css(adjust(palette.land, -0.1), 0.45),
-    );
-  }
-  context.save();
-  context.imageSmoothingQuality = 'high';
-  const tone = palette.light.map((value) => (0.42 + 0.58 * (value / 255)).toFixed(3));
-  context.filter = `brightness(${Math.max(...tone.map(Number))})`;
-  context.drawImage(canvas, foot.x - wide / 2, y - high, wide, high);
-  context.restore();
 }

@@ -11,9 +11,11 @@ import type { CutOut } from '../picture/cut-out.ts';
 import { factsOf } from '../picture/facts.ts';
 import type { PictureFacts } from '../picture/facts.ts';
 import { canvasOf } from '../picture/given.ts';
+import { inOnePiece, isFace } from '../picture/one-piece.ts';
 import { findSubject } from '../picture/subject-mask.ts';
 import type { Stage } from '../stage.ts';
-import { drawBillboard, drawCutOut, drawEasel, drawOnWall, drawPrints } from './props.ts';
+import { drawBillboard, drawEasel, drawOnWall, drawPrints } from './props.ts';
+import { drawCutOut } from './standing.ts';
 
 /** Read once for all pictures of a task. */
 export interface References {
@@ -39,11 +41,14 @@ const WORDS: readonly (readonly [Form, RegExp])[] = [
 export function readReferences(pictures: readonly Pixels[]): References | undefined {
   const [first, ...others] = pictures;
   if (first === undefined) return undefined;
-  const subject = others.length > 0 ? undefined : findSubject(first);
+  const subject = others.length > 0 ? undefined : inOnePiece(first, findSubject(first));
   return {
     facts: factsOf(first),
     pictures: [canvasOf(first), ...others.map(canvasOf)],
-    subject: subject !== undefined && subject.clarity >= CLEAR_SUBJECT ? cutOut(first, subject) : undefined,
+    subject:
+      subject !== undefined && subject.clarity >= CLEAR_SUBJECT && !isFace(first, subject)
+        ? cutOut(first, subject)
+        : undefined,
   };
 }
 
@@ -101,6 +106,7 @@ export function drawReferences(stage: Stage, references: References, composition
     case 'prints':
       return drawPrints(stage, references.pictures);
     case 'cut-out':
-      if (references.subject !== undefined) drawCutOut(stage, references.subject, foot, tall * 0.5);
+      if (references.subject !== undefined)
+        drawCutOut(stage, references.subject, { foot, tall: tall * 0.5, ground: composition.ground });
   }
 }

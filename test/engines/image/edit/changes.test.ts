@@ -9,6 +9,9 @@ import { refocus } from '../../../../src/engines/image/edit/focus.ts';
 import { fitTo, frame } from '../../../../src/engines/image/edit/framing.ts';
 import { frameWith } from '../../../../src/engines/image/edit/frames.ts';
 import { lightWith, relight } from '../../../../src/engines/image/edit/light.ts';
+import { stageOver } from '../../../../src/engines/image/edit/picture-stage.ts';
+import { simplify } from '../../../../src/engines/image/edit/simplification.ts';
+import { applyFinish } from '../../../../src/engines/image/finish.ts';
 import { join } from '../../../../src/engines/image/edit/several.ts';
 import { applyTone, recolour } from '../../../../src/engines/image/edit/tones.ts';
 import { giveAir, giveSeason } from '../../../../src/engines/image/edit/weather.ts';
@@ -54,6 +57,15 @@ describe('light', () => {
     assert.ok(night.light < day.light * 0.5 && night.blue > night.red, JSON.stringify(night));
     assert.ok(golden.red - golden.blue > day.red - day.blue + 25, JSON.stringify(golden));
     assert.ok(noon.light > day.light, JSON.stringify(noon));
+  });
+
+  it('of an hour leaves no halo where the sky meets the land', () => {
+    const golden = after((work) => relight(work, 'golden'));
+    const strip = (left: number, top: number): number =>
+      meanOf(golden, { left, right: left + 0.1, top, bottom: top + 0.06 }).light;
+    // Just above the land, the light falls off slowly from one side to the other.
+    const [outer, inner] = [strip(0.06, 0.4), strip(0.2, 0.4)];
+    assert.ok(Math.abs(outer - inner) < 14, `${outer} ${inner}`);
   });
 
   it('of the moon is that of the night with a moon in the sky', () => {
@@ -128,6 +140,17 @@ describe('tones', () => {
         ) > 2,
         tone,
       );
+  });
+});
+
+describe('a pencil', () => {
+  it('has tones, and not only outlines', () => {
+    const drawn = after((work) => {
+      simplify(work.pixels, 'sketch');
+      work.draw((canvas) => applyFinish(stageOver(canvas, work, { style: 'sketch', name: 'style' })));
+    });
+    assert.ok(meanOf(drawn, BALL).light < meanOf(drawn, SKY).light - 50);
+    assert.ok(meanOf(drawn, GROUND).light < 215);
   });
 });
 
@@ -285,6 +308,21 @@ describe('what is added, replaced and taken away', () => {
       { right: 0.1 },
     );
     assert.ok(pink.red > pink.green + 30);
+  });
+
+  it('takes away what is named, and leaves the rest', () => {
+    const picture = (): Pixels =>
+      painted(WIDE, HIGH, (x, y) => {
+        if (Math.hypot((x - 0.25) * (4 / 3), y - 0.2) < 0.1) return [210, 40, 40];
+        if (Math.abs(x - 0.7) < 0.12 && Math.abs(y - 0.7) < 0.1) return [240, 240, 235];
+        return y < 0.5 ? [130, 180, 225] : [40, 90, 140];
+      });
+    const two = picture();
+    const without = after((work) => removeSubject(work, 'red balloon'), picture());
+    const isRed = (red: number, green: number): boolean => red > green + 60;
+    const [left, kept] = [shareOf(without, isRed), differenceOf(two, without, { left: 0.6, top: 0.6 })];
+    assert.ok(left < shareOf(two, isRed) / 10, `red: ${left}`);
+    assert.ok(kept < 1, `changed: ${kept}`);
   });
 
   it('takes the subject away and goes on with what is around it', () => {

@@ -1,0 +1,164 @@
+/**
+ * Finds one thing that a prompt names, as `the boat`, in a picture of much else. No recognition: of all windows in which
+ * something is enclosed that differs from all that reaches their borders, the one whose content is most of the size, the
+ * place, the shape and the colour that such a thing has.
+ */
+import { toLab } from '../colour.ts';
+import type { Colour } from '../colour.ts';
+import type { Thing } from '../lexicon.ts';
+import type { Mention } from '../prompt-reading.ts';
+import { SUBJECTS } from '../subjects.ts';
+import { lightPlane, mapPlane, planeOf, sharpened, smoothStep } from './planes.ts';
+import { barrier, shrink, solid } from './subject-mask.ts';
+import type { Small, SubjectMask } from './subject-mask.ts';
+
+/** Sides of the windows as shares of the longer side of the picture. */
+const WINDOWS = [0.14, 0.22, 0.34, 0.5] as const;
+/** How far windows of a size are apart, as a share of their side. */
+const STRIDE = 0.22;
+/** From which barrier on a place is no more of what is around it: the sum of three channels. */
+const ENCLOSED = 0.13;
+
+/** A little smaller than close by: most things in pictures are. */
+const SEEN = 0.9;
+
+/** What is expected of a thing before the picture is looked at. */
+interface Expected {
+  /** Where its middle is, as a share of the height, and how far from that it still may be. */
+  readonly middle: number;
+  readonly reach: number;
+  /** Width by height. */
+  readonly shape: number;
+  /** Its height, as a share of the picture's. */
+  readonly tall: number;
+  readonly colour: Colour | undefined;
+}
+
+const LIGHTS: readonly Thing[] = ['sun', 'moon', 'crescent', 'cloud', 'planet'];
+/** Paint that a thing has where the prompt tells none. */
+const USUAL: { readonly [Name in Thing]?: Colour } = {
+  tree: [70, 110, 60],
+  pine: [50, 90, 60],
+  moon: [240, 240, 225],
+  sun: [255, 240, 190],
+  cloud: [245, 245, 245],
+};
+
+function expectedOf({ thing, colour }: Mention): Expected {
+  const subject = SUBJECTS[thing];
+  const place = subject?.place;
+  const isAloft = place === 'air' || LIGHTS.includes(thing);
+  return {
+    middle: isAloft ? 0.24 : place === 'middle' ? 0.52 : place === 'water' ? 0.62 : 0.64,
+    // Low in water there are only reflections.
+    reach: isAloft ? 0.24 : place === 'water' ? 0.22 : 0.32,
+    shape: subject === undefined ? 1 : subject.half * 2,
+    tall: subject === undefined ? (LIGHTS.includes(thing) ? 0.12 : 0.32) : (subject.height / 1000) * SEEN,
+    colour: colour ?? USUAL[thing],
+  };
+}
+
+interface Found {
+  readonly score: number;
+  readonly left: number;
+  readonly top: number;
+  readonly side: number;
+  readonly inside: Float32Array;
+}
+
+/** What a window encloses, and how much it is what is expected. */
+function lookThrough(small: Small, left: number, top: number, side: number, expected: Expected): Found {
+  const inside = new Float32Array(side * side);
+  for (const values of small.channels) {
+    const part = new Float32Array(side * side);
+    for (let row = 0; row < side; row++) {
+      const from = (top + row) * small.width + left;
+      part.set(values.subarray(from, from + side), row * side);
+    }
+    for (const [index, value] of barrier(part, side, side).entries()) inside[index] = (inside[index] ?? 0) + value;
+  }
+  let [mass, area, sumX, sumY] = [0, 0, 0, 0];
+  let [minX, maxX, minY, maxY] = [side, 0, side, 0];
+  const mean = [0, 0, 0];
+  for (const [index, value] of inside.entries()) {
+    if (value < ENCLOSED) continue;
+    const [x, y] = [index % side, Math.floor(index / side)];
+    mass += Math.min(0.7, value);
+    area += 1;
+    sumX += x;
+    sumY += y;
+    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x + 1)];
+    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y + 1)];
+    const place = (top + y) * small.width + left + x;
+    for (const [channel, values] of small.channels.entries())
+      mean[channel] = (mean[channel] ?? 0) + (values[place] ?? 0);
+  }
+  const share = area / inside.length;
+  if (share < 0.04 || share > 0.62) return { score: 0, left, top, side, inside };
+  const middle = (top + sumY / area) / small.height;
+  const away = (middle - expected.middle) / expected.reach;
+  const off = Math.log((maxX - minX) / Math.max(1, maxY - minY) / expected.shape);
+  const grown = Math.log((maxY - minY) / small.height / expected.tall);
+  // One thing fills its box; what is scattered does not.
+  const fill = area / Math.max(1, (maxX - minX) * (maxY - minY));
+  const centred = Math.hypot(sumX / area / side - 0.5, sumY / area / side - 0.5);
+  let score =
+    (mass / area) *
+    Math.sqrt(share) *
+    fill *
+    Math.exp(-(away * away) * 1.6 - off * off * 0.5 - grown * grown * 0.8 - centred * 2.5);
+  if (expected.colour !== undefined) {
+    const [light, greenRed, blueYellow] = toLab(expected.colour);
+    const far = Math.hypot(
+      ((mean[0] ?? 0) / area - light) * 0.6,
+      (mean[1] ?? 0) / area - greenRed * 2.2,
+      (mean[2] ?? 0) / area - blueYellow * 2.2,
+    );
+    score *= Math.exp(-far * 4.5);
+  }
+  return { score, left, top, side, inside };
+}
+
+/** The thing that is named; undefined where nothing of the kind stands out. */
+export function findNamed(
+  pixels: { width: number; height: number; data: Uint8ClampedArray },
+  mention: Mention,
+): SubjectMask | undefined {
+  const small = shrink(pixels);
+  const expected = expectedOf(mention);
+  let best: Found | undefined;
+  for (const share of WINDOWS) {
+    const side = Math.round(Math.max(small.width, small.height) * share);
+    if (side > Math.min(small.width, small.height)) continue;
+    const stride = Math.max(2, Math.round(side * STRIDE));
+    for (let top = 0; top + side <= small.height; top += stride) {
+      for (let left = 0; left + side <= small.width; left += stride) {
+        const found = lookThrough(small, left, top, side, expected);
+        if (found.score > (best?.score ?? 0.012)) best = found;
+      }
+    }
+  }
+  if (best === undefined) return undefined;
+  const plane = planeOf(small.width, small.height);
+  for (const [index, value] of best.inside.entries()) {
+    const place = (best.top + Math.floor(index / best.side)) * small.width + best.left + (index % best.side);
+    plane.values[place] = smoothStep(ENCLOSED * 0.5, ENCLOSED * 1.5, value);
+  }
+  const found = solid(plane);
+  let [left, right, top, bottom] = [small.width, 0, small.height, 0];
+  for (const [index, value] of found.values.entries()) {
+    if (value < 0.5) continue;
+    const [column, row] = [index % small.width, Math.floor(index / small.width)];
+    [left, right] = [Math.min(left, column), Math.max(right, column + 1)];
+    [top, bottom] = [Math.min(top, row), Math.max(bottom, row + 1)];
+  }
+  if (right <= left) return undefined;
+  return {
+    mask: mapPlane(sharpened(found, lightPlane(pixels)), (value) => smoothStep(0.2, 0.6, value)),
+    left: left / small.width,
+    right: right / small.width,
+    top: top / small.height,
+    bottom: bottom / small.height,
+    clarity: Math.min(1, best.score * 8),
+  };
+}
