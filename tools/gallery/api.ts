@@ -34,11 +34,16 @@ export interface FieldSchema {
 }
 
 export interface Api {
-  /** All that are available, with their schemas. */
-  models(): Promise<readonly Model[]>;
+  /** Those whose names are wanted, with their schemas. */
+  models(isWanted: (id: string) => boolean): Promise<readonly Model[]>;
   /** Creates a task and waits for its end, however that is. */
   run(model: string, input: Readonly<Record<string, unknown>>): Promise<Task>;
   download(url: string): Promise<Buffer>;
+}
+
+/** Something that whoever started the gallery can mend: it is told without a stack. */
+export class GalleryError extends Error {
+  override readonly name = 'GalleryError';
 }
 
 /** Longer than any example takes. */
@@ -57,14 +62,15 @@ export function connect(baseUrl: string, key: string): Api {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${route}: ${response.status} ${text.slice(0, 500)}`);
+    if (!response.ok) throw new GalleryError(`${method} ${route}: ${response.status} ${text.slice(0, 500)}`);
     return JSON.parse(text) as T;
   }
 
   return {
-    async models() {
+    async models(isWanted) {
       const list = await ask<{ data: readonly { id: string }[] }>('GET', '/models');
-      return Promise.all(list.data.map(({ id }) => ask<Model>('GET', `/models/${id}`)));
+      const wanted = list.data.filter(({ id }) => isWanted(id));
+      return Promise.all(wanted.map(({ id }) => ask<Model>('GET', `/models/${id}`)));
     },
     async run(model, input) {
       const created = await ask<{ data: { taskId: string } }>('POST', '/tasks', { model, input });
