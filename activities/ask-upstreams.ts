@@ -63,7 +63,7 @@ function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: Work
   const last = obstacles.at(-1);
   if (last === undefined) return permanent('model_unavailable');
   if (last.kind === 'full') return passing('provider_unavailable', spread(slotWaitMs()));
-  if (last.kind === 'refused' && last.endsSearch) return permanent(last.reason);
+  if (last.kind === 'refused' && last.endsSearch) return permanent(last.reason, last.fault);
 
   const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
   const refusals = obstacles.filter((obstacle) => obstacle.kind === 'refused');

@@ -6,12 +6,27 @@
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
+import { inputFault, isFaultKind, reasonOfFault } from '../src/domain/input-fault.ts';
+import type { FaultKind, InputFault } from '../src/domain/input-fault.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import { DeadlinePassedError } from './heartbeat.ts';
 
-/** The task cannot succeed any more. */
-export function permanent(reason: FailureReason): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`permanent: ${reason}`, reason);
+/** The task cannot succeed any more. @param fault the failure's one detail: a field's path and a member of a closed list. */
+export function permanent(reason: FailureReason, fault?: InputFault): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`permanent: ${reason}`, reason, ...(fault === undefined ? [] : [fault]));
+}
+
+/** The same for what is wrong with a field of the input. @param path of the field, as the model's schema has it. */
+export function unusable(kind: FaultKind, path: readonly string[]): ApplicationFailure {
+  return permanent(reasonOfFault(kind), inputFault(kind, path.join('.')));
+}
+
+/** What a failure says of the input; undefined: nothing. */
+export function faultOf(error: unknown): InputFault | undefined {
+  if (!(error instanceof ApplicationFailure)) return undefined;
+  const [detail] = (error.details ?? []) as readonly Partial<Record<keyof InputFault, unknown>>[];
+  if (!isFaultKind(detail?.kind)) return undefined;
+  return inputFault(detail.kind, typeof detail.field === 'string' ? detail.field : undefined);
 }
 
 /** The attempt failed; another may well succeed, after `retryAfterMs` where that is known. */
@@ -46,7 +61,7 @@ function shield(name: string, logger: Logger, error: unknown): unknown {
   const { workflowExecution, attempt } = Context.current().info;
   const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
   if (error instanceof ApplicationFailure) {
-    logger.info({ ...fields, failure: error.type }, 'an activity failed');
+    logger.info({ ...fields, failure: error.type, ...faultOf(error) }, 'an activity failed');
     return error;
   }
   if (error instanceof DeadlinePassedError) {

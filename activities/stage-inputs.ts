@@ -8,8 +8,10 @@ import { open, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import pRetry from 'p-retry';
+import type { FaultKind } from '../src/domain/input-fault.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
-import { extensionFor } from '../src/files/media-types.ts';
+import type { EgressFailureKind } from '../src/egress/egress-error.ts';
+import { extensionFor, mediaTypeOf } from '../src/files/media-types.ts';
 import { ObjectNotFoundError } from '../src/files/object-store.ts';
 import { referencedId, signedInputId } from '../src/files/own-url.ts';
 import { UnsupportedMediaError, inspectBytes } from '../src/media/inspect.ts';
@@ -20,17 +22,31 @@ import { findInputObjects } from '../src/tasks/input-objects.ts';
 import type { InputObject } from '../src/tasks/input-objects.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
-import { permanent } from './failures.ts';
+import { unusable } from './failures.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Of one file, by its kind. */
 const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
 /** What its type is told by. */
 const BEGINNING_BYTES = 1024 * 1024;
-const DOWNLOAD_TIMEOUT_MS = 120_000;
+/** For the whole file: the largest picture passes in a minute at a sensible pace, the largest film in eight and a half. */
+const CONNECT_MS = 10_000;
+const BYTES_PER_MS = 1_000;
 /** A server that does not answer this often is told to the caller: it is his address. */
 const MAX_ATTEMPTS = 4;
+/** One that keeps us waiting does so at the expense of others. */
+const MAX_TIMEOUTS = 2;
 const FIRST_PAUSE_MS = 500;
+/** What its owner is told of an address; one that may not be reached is `unreachable`. */
+const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
+  unreachable: 'unreachable',
+  timeout: 'too_slow',
+  status: 'not_served',
+  tls: 'untrusted',
+  too_large: 'too_large',
+};
+/** Comes only where the schema's pattern lets it in (tasks/input-media.ts). */
+const DATA_URL = /^data:[^,]*;base64,/i;
 
 /**
  * What the provider is given of a task.
@@ -38,7 +54,7 @@ const FIRST_PAUSE_MS = 500;
  * @param scratch the folder of this attempt, for files.
  *
  * @throws {ApplicationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or not
- *   of a kind that its field takes.
+ *   of a kind that its field takes; a passing one where enough other tasks of the account are fetching theirs.
  */
 export async function stageInputs(
   context: ActivityContext,
@@ -53,12 +69,21 @@ export async function stageInputs(
   const objects = await findInputObjects(context.database, ids);
   if (provider.takesMediaAsFiles !== true) return { ...request, input: withUrls(context, task, fields, objects) };
 
-  const media = new Map<string, InputFile>();
-  for (const [place, field] of fields.entries()) {
-    const file = path.join(scratch, `input-${place}`);
-    media.set(field.path.join('.'), await load(context, field, objects, file, signal));
-  }
-  return { ...request, media };
+  const loadAll = async (): Promise<ReadonlyMap<string, InputFile>> => {
+    const media = new Map<string, InputFile>();
+    for (const [place, field] of fields.entries()) {
+      const file = path.join(scratch, `input-${place}`);
+      media.set(field.path.join('.'), await load(context, field, objects, file, signal));
+    }
+    return media;
+  };
+  const fetches = fields.some(({ value }) => isElsewhere(value));
+  return { ...request, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
+}
+
+/** Whether a file has to be fetched from an address that somebody chose. */
+function isElsewhere(value: string): boolean {
+  return referencedId(value) === undefined && !DATA_URL.test(value);
 }
 
 /** The same for every attempt of a task: a provider that knows our task id compares what it is sent under it. */
@@ -70,7 +95,7 @@ function withUrls(
 ): WorkingTask['input'] {
   const texts = new Map<readonly string[], string>();
   for (const { path: place, value } of fields) {
-    const object = referenced(value, objects);
+    const object = referenced({ path: place, value }, objects);
     if (object === undefined) continue;
     const { url } = context.urlSigner.sign({
       outputId: signedInputId(object.id),
@@ -83,11 +108,14 @@ function withUrls(
 }
 
 /** @throws {ApplicationFailure} there never was such an object: the database was replaced under a running task. */
-function referenced(value: string, objects: ReadonlyMap<string, InputObject>): InputObject | undefined {
+function referenced(
+  { path: place, value }: Pick<MediaField, 'path' | 'value'>,
+  objects: ReadonlyMap<string, InputObject>,
+): InputObject | undefined {
   const id = referencedId(value);
   if (id === undefined) return undefined;
   const object = objects.get(id);
-  if (object === undefined) throw permanent('input_unreachable');
+  if (object === undefined) throw unusable('gone', place);
   return object;
 }
 
@@ -99,18 +127,21 @@ async function load(
   file: string,
   signal: AbortSignal,
 ): Promise<InputFile> {
-  const object = referenced(field.value, objects);
+  const object = referenced(field, objects);
   const maxBytes = largestOf(field.accepts);
   await (object === undefined
-    ? fetchFile(context, field.value, { file, maxBytes, signal })
-    : readObject(context, object, { file, maxBytes, signal }));
+    ? fetchFile(context, field.value, { file, maxBytes, signal, place: field.path })
+    : readObject(context, object, { file, maxBytes, signal, place: field.path }));
   try {
     const { mimeType } = await inspectBytes(await beginningOf(file));
-    if (!isAccepted(mimeType, field.accepts)) throw permanent('input_invalid');
+    if (!isAccepted(mimeType, field.accepts)) throw unusable('wrong_type', field.path);
     return { mimeType, path: file };
   } catch (error) {
-    if (error instanceof UnsupportedMediaError) throw permanent('input_invalid');
-    throw error;
+    if (!(error instanceof UnsupportedMediaError)) throw error;
+    // Half a header of a picture that the field takes, or something else altogether.
+    const { mimeType = '' } = error;
+    const isBroken = mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts);
+    throw unusable(isBroken ? 'undecodable' : 'wrong_type', field.path);
   }
 }
 
@@ -124,28 +155,35 @@ interface Target {
   readonly file: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  /** Its path in the input. */
+  readonly place: readonly string[];
 }
 
 async function readObject(
   context: ActivityContext,
   { objectKey, sizeBytes }: InputObject,
-  { file, maxBytes, signal }: Target,
+  { file, maxBytes, signal, place }: Target,
 ): Promise<void> {
-  if (sizeBytes > maxBytes) throw permanent('input_invalid');
+  if (sizeBytes > maxBytes) throw unusable('too_large', place);
   try {
     await pipeline(await context.store.read(objectKey), createWriteStream(file), { signal });
   } catch (error) {
-    if (error instanceof ObjectNotFoundError) throw permanent('input_unreachable');
+    if (error instanceof ObjectNotFoundError) throw unusable('gone', place);
     throw error;
   }
 }
 
-async function fetchFile(context: ActivityContext, url: string, { file, maxBytes, signal }: Target): Promise<void> {
-  // Only where the schema's pattern lets it in (tasks/input-media.ts).
-  const base64 = /^data:[^,]*;base64,/i.exec(url);
+async function fetchFile(
+  context: ActivityContext,
+  url: string,
+  { file, maxBytes, signal, place }: Target,
+): Promise<void> {
+  const base64 = DATA_URL.exec(url);
   if (base64 !== null) return writeFile(file, Buffer.from(url.slice(base64[0].length), 'base64'));
+  const timeoutMs = CONNECT_MS + maxBytes / BYTES_PER_MS;
+  let timeouts = 0;
   const download = async (): Promise<void> => {
-    const { body } = await context.egress.download(url, { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes, signal });
+    const { body } = await context.egress.download(url, { timeoutMs, maxBytes, signal });
     await pipeline(body, createWriteStream(file), { signal });
   };
   try {
@@ -153,11 +191,15 @@ async function fetchFile(context: ActivityContext, url: string, { file, maxBytes
       retries: MAX_ATTEMPTS - 1,
       minTimeout: FIRST_PAUSE_MS,
       signal,
-      shouldRetry: ({ error }) => error instanceof EgressError && !isFinal(error),
+      shouldRetry: ({ error }) => {
+        if (!(error instanceof EgressError) || isFinal(error)) return false;
+        if (error.kind === 'timeout') timeouts += 1;
+        return timeouts < MAX_TIMEOUTS;
+      },
     });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
-    throw permanent(error.kind === 'too_large' ? 'input_invalid' : 'input_unreachable');
+    throw unusable(FAULT_OF_EGRESS[error.kind], place);
   }
 }
 

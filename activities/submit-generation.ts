@@ -5,11 +5,11 @@
  */
 import { isTerminal } from '../src/domain/task-status.ts';
 import { createProgressRecord } from '../src/tasks/progress.ts';
-import { beginHandling } from '../src/tasks/work.ts';
+import { beginHandling, recordFault } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
-import { permanent } from './failures.ts';
+import { faultOf, permanent } from './failures.ts';
 import { DeadlinePassedError, withHeartbeats } from './heartbeat.ts';
 import { withScratch } from './scratch.ts';
 import { routesOf } from './task-route.ts';
@@ -37,6 +37,11 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
           onProgress: createProgressRecord(context, task.id),
         }),
       ),
-    );
+    ).catch(async (error: unknown) => {
+      const fault = faultOf(error);
+      // Before the failure, which ends the task: the settlement that follows tells its owner.
+      if (fault !== undefined) await recordFault(context.database, task.id, fault);
+      throw error;
+    });
   };
 }

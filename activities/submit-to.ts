@@ -5,6 +5,7 @@
 import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
+import type { InputFault } from '../src/domain/input-fault.ts';
 import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
 import type { Submission } from '../src/providers/provider.ts';
@@ -38,6 +39,7 @@ export type Obstacle =
   | {
       readonly kind: 'refused';
       readonly reason: FailureReason;
+      readonly fault: InputFault | undefined;
       /** Undefined: trying again is pointless. */
       readonly waitMs: number | undefined;
       readonly refusalsSoFar: number;
@@ -155,13 +157,16 @@ async function obstacleOf(
   }
   if (signal.aborted && isStop(signal.reason)) throw signal.reason;
   if (error instanceof ProviderRefusal) {
-    const { reason, retryAfterMs } = error;
-    context.logger.info({ taskId: task.id, upstream: route.upstreamName, reason }, 'the provider refused a task');
+    const { reason, retryAfterMs, fault, note } = error;
+    context.logger[note === undefined ? 'info' : 'error'](
+      { taskId: task.id, upstream: route.upstreamName, protocol: route.request.upstream.protocol, reason, note },
+      'the provider refused a task',
+    );
     const refusalsSoFar = await recordRefusal(context.database, task.id, route, reason);
     const endsSearch = REASONS_OF_THE_WORK.includes(reason);
-    return { kind: 'refused', reason, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
+    return { kind: 'refused', reason, fault, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
   }
-  if (error instanceof ProviderFailure) throw permanent(error.reason);
+  if (error instanceof ProviderFailure) throw permanent(error.reason, error.fault);
   // Nobody knows whether the work was taken.
   if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
   if (!route.provider.isSubmitRepeatable) throw permanent('outcome_unknown');

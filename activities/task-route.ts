@@ -46,7 +46,14 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
         : { name: upstreamName, concurrency: upstream.concurrency ?? provider.usualConcurrency },
     };
   });
-  if (routes.length === 0) throw permanent('model_unavailable');
+  if (routes.length === 0) {
+    const protocols = upstreamsOf(definition, task.route).map(({ protocol }) => protocol);
+    context.logger.error(
+      { taskId: task.id, model: task.model, protocols },
+      'this release knows no protocol of the model',
+    );
+    throw permanent('model_unavailable');
+  }
   return routes;
 }
 
@@ -58,7 +65,13 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
  */
 export async function routeAt(context: ActivityContext, task: WorkingTask, place: number): Promise<TaskRoute> {
   const route = (await routesOf(context, task)).find((each) => each.place === place);
-  if (route === undefined) throw permanent('model_unavailable');
+  if (route === undefined) {
+    context.logger.error(
+      { taskId: task.id, model: task.model, place },
+      'this release knows no protocol of the upstream',
+    );
+    throw permanent('model_unavailable');
+  }
   return route;
 }
 

@@ -3,6 +3,7 @@
  * these things; rooms are given what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
+import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
@@ -10,6 +11,7 @@ import { openDatabase } from './database/database.ts';
 import { parseAllowList } from './egress/allow-list.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './engines/engine-pool.ts';
+import type { EnginePool } from './engines/engine.ts';
 import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
 import { createCogProvider } from './providers/cog/cog-provider.ts';
@@ -19,6 +21,7 @@ import { createOpenAiProvider } from './providers/openai/openai-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { createReplicateProvider } from './providers/replicate/replicate-provider.ts';
 import { createTasksProvider } from './providers/tasks/tasks-provider.ts';
+import type { HttpProviderDeps } from './providers/upstream-calls.ts';
 import type { Foundation } from './processes/foundation.ts';
 import type { Logger } from './telemetry/log.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
@@ -61,14 +64,8 @@ function publicUrlOf({ http }: Config): string {
   return http.publicUrl ?? `${scheme}://${host}:${http.port}`;
 }
 
-/** What only workers hold: providers and engines. */
-export function createActivityContext(
-  foundation: Foundation,
-  gateway: WorkflowGateway,
-): { readonly context: ActivityContext; close(): Promise<void> } {
-  const { config, logger } = foundation;
-  const pool = createEnginePool({ threads: config.worker.engineThreads, logger });
-  const upstream = { secrets: createSecretSource(config.upstreamSecrets), logger };
+/** Every protocol by its name; the names are listed in src/catalogue/definition.ts, where model files are judged. */
+export function createProviders(pool: EnginePool, upstream: HttpProviderDeps): ReadonlyMap<string, Provider> {
   const providers: readonly Provider[] = [
     createEmbeddedProvider(pool),
     createOpenAiProvider(upstream),
@@ -77,6 +74,16 @@ export function createActivityContext(
     createCogProvider(upstream),
     createHttpProvider(upstream),
   ];
+  return new Map(providers.map((provider) => [provider.protocol, provider]));
+}
+
+/** What only workers hold: providers and engines. */
+export function createActivityContext(
+  foundation: Foundation,
+  gateway: WorkflowGateway,
+): { readonly context: ActivityContext; close(): Promise<void> } {
+  const { config, logger } = foundation;
+  const pool = createEnginePool({ threads: config.worker.engineThreads, logger });
   return {
     context: {
       ...foundation,
@@ -86,7 +93,8 @@ export function createActivityContext(
         publicUrl: foundation.urlSigner.publicUrl,
         signingKey: config.urls.signingKey,
       }),
-      providers: new Map(providers.map((provider) => [provider.protocol, provider])),
+      providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
+      inputFetches: createInputFetches(),
       describeTask: (taskId) => gateway.describeTask(taskId),
     },
     close: () => pool.close(),

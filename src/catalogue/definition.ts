@@ -154,6 +154,9 @@ export const DEFAULT_ROUTE = 'default';
 /** The protocol of what this program's own engines do; everything else is an upstream. */
 export const EMBEDDED_PROTOCOL = 'embedded';
 
+/** Every protocol that this release speaks: what src/context.ts registers (a test compares). */
+export const PROTOCOLS: readonly string[] = [EMBEDDED_PROTOCOL, 'openai', 'replicate', 'tasks', 'cog', 'http'];
+
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
 /** The upstreams of a route in the order in which they are asked; `null` is the default one. Empty: no such route. */

@@ -1,4 +1,5 @@
 /** What a model file says of its upstreams, beyond the form: that each can be called as it stands. */
+import { PROTOCOLS } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { httpBindingProblem } from './http-binding.ts';
 
@@ -16,6 +17,8 @@ export function upstreamProblem({ routes }: ModelDefinition): string | undefined
 }
 
 function problemOf({ protocol, api, http, baseUrl }: Upstream): string | undefined {
+  if (!PROTOCOLS.includes(protocol))
+    return `protocol: there is no ${JSON.stringify(protocol)}, only ${PROTOCOLS.join(', ')}`;
   if (api !== undefined && protocol !== 'openai') return 'api: only protocol openai has several';
   if (protocol !== 'http') return http === undefined ? undefined : 'http: the protocol is another';
   if (http === undefined) return 'http: missing for protocol http';

@@ -145,7 +145,7 @@ export const VARIABLES = {
     fallback: '2',
     minimum: 1,
     maximum: 64,
-    help: 'Threads of the embedded engines in a worker; also its generation slots.',
+    help: 'Threads of the embedded engines in a worker: how many generations it renders at once.',
   },
   SCRATCH_DIR: {
     kind: 'text',

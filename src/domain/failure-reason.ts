@@ -18,7 +18,7 @@ export const FAILURE_REASONS = [
   'model_unavailable',
 ] as const;
 
-/** Why a task failed. The last two are internal: they show as an `error.code` of their own and have no wire reason. */
+/** Why a task failed. The last two are internal: they show as an `error.code` of their own (src/wire/task.ts). */
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export type TaskErrorCode =
@@ -70,7 +70,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   outcome_unknown: {
     code: 'TASK_FAILED',
     message:
-      'the connection was lost while the provider took the work, and asking twice could charge twice; nothing was charged to you',
+      'nobody can tell whether the provider took the work, and asking it twice could charge twice; nothing was charged to you',
     retryable: true,
   },
   timed_out: { code: 'TASK_TIMEOUT', message: 'the task did not finish in time; nothing was charged', retryable: true },
@@ -87,8 +87,9 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   model_unavailable: {
     code: 'MODEL_UNAVAILABLE',
-    message: 'the model became unavailable before the task ran; nothing was charged',
-    retryable: true,
+    message: 'the model is not available at this moment, and the operator has to look; nothing was charged',
+    // A credential, a balance, a name or a protocol: what is missing there is missing for the next task too.
+    retryable: false,
   },
 };
 

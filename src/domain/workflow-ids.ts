@@ -35,7 +35,7 @@ export function promotionWorkflowId(outputId: string): string {
 export const TASK_QUEUES = {
   /** Workflows and short activities. */
   media: 'media',
-  /** Work done on this machine; as many slots as the engine pool has threads. */
+  /** Work done on this machine; a few more slots than the engine pool has threads. */
   generation: 'media-generation',
   /** Waiting for an upstream's job: many, cheap. */
   waiting: 'media-waiting',

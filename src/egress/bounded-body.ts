@@ -1,14 +1,17 @@
 /**
- * The body of an answer as a stream that never brings more bytes than were agreed upon: what the guarded client and the
- * providers' own downloads do alike, whoever made the connection.
+ * The body of an answer as a stream that never brings more bytes than were agreed upon, nor brings them too slowly: what
+ * the guarded client and the providers' own downloads do alike, whoever made the connection.
  */
 import { Readable } from 'node:stream';
 import { EgressError } from './egress-error.ts';
 import type { Deadline } from './exchange.ts';
+import { createPaceKeeper } from './pace.ts';
+import type { Pace } from './pace.ts';
 
 /** How a body is read. */
 export interface BodyBounds {
   readonly maxBytes: number;
+  readonly pace: Pace;
   /** Cleared when the stream closes; where it fires before, the stream fails with its reason. */
   readonly deadline: Deadline;
   /** What the reader sees instead of an error. */
@@ -20,22 +23,29 @@ export interface BodyBounds {
 /** The body as a stream that ends the exchange when it closes, however that comes about. */
 export function boundedBody(
   source: AsyncIterable<Buffer>,
-  { maxBytes, deadline, failureOf, end }: BodyBounds,
+  { maxBytes, pace, deadline, failureOf, end }: BodyBounds,
 ): Readable {
-  async function* bounded(): AsyncGenerator<Buffer> {
-    let received = 0;
+  const pieces = source[Symbol.asyncIterator]();
+  const keeper = createPaceKeeper(pace);
+  let received = 0;
+
+  /** Asked for only when the reader has room. */
+  async function bring(): Promise<void> {
     try {
-      for await (const chunk of source) {
-        received += chunk.length;
-        if (received > maxBytes) throw tooLarge(maxBytes);
-        yield chunk;
+      const piece = await keeper.wait(pieces.next(), ({ done, value }) => (done === true ? 0 : value.length));
+      if (piece.done === true) {
+        body.push(null);
+        return;
       }
+      received += piece.value.length;
+      if (received > maxBytes) throw tooLarge(maxBytes);
+      body.push(piece.value);
     } catch (error) {
-      throw failureOf(error);
+      body.destroy(failureOf(error) as Error);
     }
   }
 
-  const body = Readable.from(bounded(), { objectMode: false });
+  const body = new Readable({ read: () => void bring() });
   // Whoever reads sees a failure; before anyone does, it must not end the process.
   body.on('error', () => undefined);
   const abort = (): void => {

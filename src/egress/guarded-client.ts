@@ -10,6 +10,8 @@ import type { ConnectSettings, ResolveName } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
 import { classify, exchange, startDeadline } from './exchange.ts';
 import type { Answer, Deadline, Outgoing } from './exchange.ts';
+import { PACE, awaitAnswer } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { checkUrl } from './policy.ts';
 import type { EgressPolicy } from './policy.ts';
 
@@ -41,7 +43,8 @@ export interface Egress {
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
   /**
    * Fetches a file, over at most three redirects, each judged like the first address. The stream fails with
-   * `EgressError` `too_large` or `timeout`; destroying it closes the connection.
+   * `EgressError` `too_large` or `timeout`, the latter also where it comes too slowly (pace.ts); destroying it closes
+   * the connection.
    *
    * @returns `mimeType` as the server claims it, without parameters.
    */
@@ -50,11 +53,15 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** `resolve` and `certificateAuthority` (PEM) are for tests: the system's resolver and trusted roots otherwise. */
+/**
+ * `resolve`, `certificateAuthority` (PEM) and `pace` are for tests: the system's resolver and trusted roots, and the pace
+ * that every file must keep, otherwise.
+ */
 export interface EgressOptions extends EgressPolicy {
   readonly logger: Logger;
   readonly resolve?: ResolveName | undefined;
   readonly certificateAuthority?: string | undefined;
+  readonly pace?: Pace | undefined;
 }
 
 /** Stack notes, "Egress": at most 3 re-checked hops. */
@@ -70,7 +77,7 @@ const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'coo
 
 /** Makes the client. What the operator allows beyond public addresses is logged once, here. */
 export function createEgress(options: EgressOptions): Egress {
-  const { logger } = options;
+  const { logger, pace = PACE } = options;
   const running = new Set<Deadline>();
   let isClosed = false;
   if (options.allow.entries.length > 0) {
@@ -133,10 +140,12 @@ export function createEgress(options: EgressOptions): Egress {
 
   async function download(url: string, { timeoutMs, maxBytes, signal }: DownloadOptions) {
     const deadline = begin(timeoutMs, signal);
+    const hasAnswered = awaitAnswer(pace, deadline);
     try {
       const answer = await follow(url, maxBytes, deadline);
       const body = boundedBody(answer.body, {
         maxBytes,
+        pace,
         deadline,
         failureOf: (error) => classify(error, deadline.signal),
         end: () => void answer.end(),
@@ -146,6 +155,8 @@ export function createEgress(options: EgressOptions): Egress {
     } catch (error) {
       deadline.clear();
       throw classify(error, deadline.signal);
+    } finally {
+      hasAnswered();
     }
   }
 

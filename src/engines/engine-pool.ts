@@ -124,7 +124,7 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
         { job, progressPort: port2 },
         { signal: controller.signal, transferList: [port2] },
       );
-      if (answer.kind === 'unusable_input') throw new UnusableInputError(answer.problem);
+      if (answer.kind === 'unusable_input') throw new UnusableInputError(answer.problem, answer.fault);
       return answer.files;
     } catch (err) {
       if (signal.aborted) throw abortError(signal);

@@ -3,6 +3,8 @@
  * run in a thread of the engine pool so that it never blocks the heartbeats of a worker. The same work gives the same
  * pictures and sounds.
  */
+import type { InputFault } from '../domain/input-fault.ts';
+
 export { UndecodableMediaError } from '../media/undecodable-media-error.ts';
 
 /** The validated input of a task, as the caller sent it (spec §2.5). */
@@ -54,7 +56,7 @@ export type Engine = (work: EngineWork) => Promise<readonly RenderedFile[]>;
 /** What a thread answers: errors lose their class on the way, so what a caller can act on is told as a value. */
 export type ThreadAnswer =
   | { readonly kind: 'rendered'; readonly files: readonly RenderedFile[] }
-  | { readonly kind: 'unusable_input'; readonly problem: string };
+  | { readonly kind: 'unusable_input'; readonly problem: string; readonly fault: InputFault };
 
 /** What else a job may be given. */
 export interface RenderOptions {

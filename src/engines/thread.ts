@@ -46,7 +46,7 @@ export default async function renderJob({
     return { kind: 'rendered', files: await engine({ input, seed: seedOf(job), media, scratch, progress }) };
   } catch (error) {
     if (!(error instanceof UndecodableMediaError || error instanceof UnusableInputError)) throw error;
-    return { kind: 'unusable_input', problem: error.message };
+    return { kind: 'unusable_input', problem: error.message, fault: error.fault };
   } finally {
     progressPort.close();
   }

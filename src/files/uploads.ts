@@ -5,6 +5,8 @@
  * An upload that has expired gets no new URL. Those that it has stay good to their end, so it is marked gone only then.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
+import { createAccountSlots } from '../limits/account-slots.ts';
+import type { AccountSlots } from '../limits/account-slots.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 
 /** Contract §7: "≤ 100 MB". */
@@ -53,28 +55,9 @@ const UPLOADS_AT_ONCE = 16;
 /** One of them is over soon. */
 const RETRY_UPLOAD_SECONDS = 5;
 
-/** Counts the uploads under way in this process. */
-export interface UploadSlots {
-  /** Runs an upload. @throws {RateLimitedError} as many of the account are under way as may be. */
-  run<T>(accountId: string, upload: () => Promise<T>): Promise<T>;
-}
-
-export function createUploadSlots(): UploadSlots {
-  const underWay = new Map<string, number>();
-  return {
-    async run(accountId, upload) {
-      const count = underWay.get(accountId) ?? 0;
-      if (count >= UPLOADS_AT_ONCE) throw new RateLimitedError(RETRY_UPLOAD_SECONDS);
-      underWay.set(accountId, count + 1);
-      try {
-        return await upload();
-      } finally {
-        const left = (underWay.get(accountId) ?? 1) - 1;
-        if (left === 0) underWay.delete(accountId);
-        else underWay.set(accountId, left);
-      }
-    },
-  };
+/** Counts the uploads under way in this process; throws `RateLimitedError` where as many are as may be. */
+export function createUploadSlots(): AccountSlots {
+  return createAccountSlots(UPLOADS_AT_ONCE, () => new RateLimitedError(RETRY_UPLOAD_SECONDS));
 }
 
 /** Where an upload's bytes lie; the folders are shared by the last two characters of the ids, which spread evenly. */

@@ -89,7 +89,7 @@ async function findStream(
   if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) !== 0) throw new UndecodableMediaError(`holds no ${kind}`);
   if (kind === 'film') checkFilmSize(stream.codecpar.width, stream.codecpar.height);
   if (Number(container.duration) > MAX_SECONDS * TICKS_PER_SECOND) {
-    throw new UndecodableMediaError(`longer than ${MAX_SECONDS} s`);
+    throw new UndecodableMediaError(`longer than ${MAX_SECONDS} s`, { kind: 'too_long' });
   }
   return stream;
 }
@@ -102,7 +102,9 @@ export function checkFilmSize(width: number, height: number): void {
 
 function checkEdges(width: number, height: number): void {
   if (width > MAX_FILM_EDGE || height > MAX_FILM_EDGE) {
-    throw new UndecodableMediaError(`larger than ${MAX_FILM_EDGE} x ${MAX_FILM_EDGE} pixels`);
+    throw new UndecodableMediaError(`larger than ${MAX_FILM_EDGE} x ${MAX_FILM_EDGE} pixels`, {
+      kind: 'too_many_pixels',
+    });
   }
 }
 

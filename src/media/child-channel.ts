@@ -89,7 +89,8 @@ export async function serveParent(
     endAtOnce();
   }, MEMORY_CHECK_MS).unref();
   await work(request.facts, channel).catch(async (error: unknown) => {
-    if (error instanceof UndecodableMediaError) await channel.tell({ problem: error.message });
+    if (error instanceof UndecodableMediaError)
+      await channel.tell({ problem: error.message, problemKind: error.fault.kind });
     else await channel.tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   });
   channel.expectNothing();

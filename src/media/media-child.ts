@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT, RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
+import { isFaultKind } from '../domain/input-fault.ts';
 import { OUT_OF_MEMORY } from './child-channel.ts';
 import { makeProcessGiveWay } from './give-way.ts';
 import { bytesHeader, packFacts, readMessage } from './messages.ts';
@@ -175,8 +176,10 @@ export class MediaChild {
     if (isSilent) throw this.#failure(`takes longer than ${silenceMs / 1000} s to read`);
     if (message === undefined) throw await this.#explainEnd();
     if (message.kind === 'bytes') return message;
-    const { problem, error } = message.facts;
-    if (typeof problem === 'string') throw new UndecodableMediaError(problem);
+    const { problem, problemKind, error } = message.facts;
+    if (typeof problem === 'string') {
+      throw new UndecodableMediaError(problem, isFaultKind(problemKind) ? { kind: problemKind } : {});
+    }
     if (typeof error === 'string') throw new Error('a media child failed', { cause: new Error(error) });
     return message;
   }

@@ -43,7 +43,9 @@ export async function decodePictureFile(path: string, maxEdge: number): Promise<
 }
 
 async function openPicture(path: string): Promise<Sharp> {
-  if ((await stat(path)).size > MAX_BYTES) throw new UndecodableMediaError(`larger than ${MAX_BYTES / 1_000_000} MB`);
+  if ((await stat(path)).size > MAX_BYTES) {
+    throw new UndecodableMediaError(`larger than ${MAX_BYTES / 1_000_000} MB`, { kind: 'too_large' });
+  }
   // Bytes and not a name: libvips reads options out of names.
   const bytes = await readFile(path);
   if (bytes.length === 0) throw notAPicture();
@@ -67,5 +69,5 @@ function notAPicture(cause?: unknown): UndecodableMediaError {
 }
 
 function tooLarge(): UndecodableMediaError {
-  return new UndecodableMediaError(`larger than ${MAX_PIXELS / 1_000_000} megapixels`);
+  return new UndecodableMediaError(`larger than ${MAX_PIXELS / 1_000_000} megapixels`, { kind: 'too_many_pixels' });
 }

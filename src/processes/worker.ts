@@ -11,6 +11,11 @@ import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
 
+/**
+ * Generations beyond the engine threads: fetching the files of an input needs no thread, and whoever has fetched waits
+ * for one in the pool's own queue. Few, because those who wait there have left the fair order of Temporal.
+ */
+const STAGING_SLOTS = 4;
 /** Callbacks under way at once: each mostly waits for a receiver, for 10 s at most. */
 const CALLBACK_SLOTS = 200;
 /** Jobs waited for at once: each is a timer and a request now and then. */
@@ -76,8 +81,8 @@ function optionsFor(
     case 'media':
       return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS };
     case 'generation':
-      // As many slots as engine threads: the backlog stays in Temporal, where it is shared out fairly.
-      return { ...shared, maxConcurrentActivityTaskExecutions: config.worker.engineThreads };
+      // Hardly more slots than engine threads: the backlog stays in Temporal, where it is shared out fairly.
+      return { ...shared, maxConcurrentActivityTaskExecutions: config.worker.engineThreads + STAGING_SLOTS };
     case 'waiting':
       return { ...shared, maxConcurrentActivityTaskExecutions: WAITING_SLOTS };
     case 'callbacks':

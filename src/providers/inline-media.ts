@@ -2,6 +2,7 @@
  * The media of an input inside the input, as data URLs: for upstreams that cannot, or should not, fetch addresses.
  */
 import { readFile, stat } from 'node:fs/promises';
+import { inputFault } from '../domain/input-fault.ts';
 import { ProviderRefusal } from './provider.ts';
 import type { GenerationRequest } from './provider.ts';
 
@@ -14,10 +15,15 @@ const MAX_MEDIA_BYTES = 64 * 1024 * 1024;
  */
 export async function withMediaInline({ input, media }: GenerationRequest): Promise<GenerationRequest['input']> {
   if (media === undefined || media.size === 0) return input;
-  const files = [...media.values()];
-  const sizes = await Promise.all(files.map(async ({ path }) => (await stat(path)).size));
-  const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (totalBytes > MAX_MEDIA_BYTES) throw new ProviderRefusal('input_invalid');
+  const sizes = await Promise.all(
+    Array.from(media, async ([place, { path }]) => ({ place, bytes: (await stat(path)).size })),
+  );
+  const totalBytes = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (totalBytes > MAX_MEDIA_BYTES) {
+    const largest = sizes.reduce((one, other) => (other.bytes > one.bytes ? other : one));
+    const fault = inputFault(sizes.length === 1 ? 'too_large' : 'too_large_together', largest.place);
+    throw new ProviderRefusal('input_invalid', { fault });
+  }
 
   const filled = structuredClone(input) as Record<string, unknown>;
   for (const [place, { mimeType, path }] of media) {

@@ -11,6 +11,7 @@ import type { Readable } from 'node:stream';
 import type { Modality, UpstreamApi } from '../catalogue/definition.ts';
 import type { HttpBinding } from '../catalogue/http-binding.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
+import type { InputFault } from '../domain/input-fault.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** One file that a provider made: its bytes, a file in the scratch folder, or an address to fetch it from. */
@@ -155,13 +156,25 @@ export class ProviderRefusal extends Error {
   /** How long the provider asked us to stay away; undefined where trying again is pointless. */
   readonly retryAfterMs: number | undefined;
   readonly condition: UpstreamCondition | undefined;
+  /** What is wrong with the input, where it was we who found it. */
+  readonly fault: InputFault | undefined;
+  /** For the operator's log, where the exchange has not told it there: names of ours, never a value. */
+  readonly note: string | undefined;
 
   constructor(
     reason: FailureReason,
-    options: { retryAfterMs?: number; condition?: UpstreamCondition | undefined; cause?: unknown } = {},
+    options: {
+      retryAfterMs?: number;
+      condition?: UpstreamCondition | undefined;
+      fault?: InputFault;
+      note?: string;
+      cause?: unknown;
+    } = {},
   ) {
     super(`the provider refused the work: ${reason}`, { cause: options.cause });
     this.reason = reason;
+    this.fault = options.fault;
+    this.note = options.note;
     this.retryAfterMs = options.retryAfterMs;
     this.condition = options.condition;
   }
@@ -171,9 +184,12 @@ export class ProviderRefusal extends Error {
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly reason: FailureReason;
+  /** What is wrong with the input, where it was we who found it. */
+  readonly fault: InputFault | undefined;
 
-  constructor(reason: FailureReason, options: { cause?: unknown } = {}) {
+  constructor(reason: FailureReason, options: { fault?: InputFault; cause?: unknown } = {}) {
     super(`the provider failed: ${reason}`, { cause: options.cause });
     this.reason = reason;
+    this.fault = options.fault;
   }
 }

@@ -198,7 +198,14 @@ export function createUpstreamCalls(
       if (!(error instanceof ExchangeLost)) throw error;
       const { wasSent, code } = error;
       if (!wasSent) {
-        if (code !== 'ABORTED') note('warn', request, { code }, 'the upstream could not be reached');
+        if (code === 'UND_ERR_INVALID_ARG') {
+          note(
+            'error',
+            request,
+            { code },
+            'the model file makes no request that can be sent: check its path and headers',
+          );
+        } else if (code !== 'ABORTED') note('warn', request, { code }, 'the upstream could not be reached');
         throw unsent(code);
       }
       call.signal.throwIfAborted();

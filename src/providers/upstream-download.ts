@@ -10,6 +10,8 @@ import { boundedBody, tooLarge } from '../egress/bounded-body.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { startDeadline } from '../egress/exchange.ts';
 import type { Deadline } from '../egress/exchange.ts';
+import { PACE, awaitAnswer } from '../egress/pace.ts';
+import type { Pace } from '../egress/pace.ts';
 import type { DownloadCall, UpstreamFile } from './provider.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -23,13 +25,14 @@ export type UpstreamDownload = (
   call: DownloadCall,
 ) => Promise<UpstreamFile>;
 
-/** Makes the client, with its own connections. Idle ones do not keep the process alive. */
-export function createUpstreamDownload(): UpstreamDownload {
-  // One clock bounds the exchange; a large file may well take long between two chunks.
+/** Makes the client, with its own connections. Idle ones do not keep the process alive. @param pace for tests. */
+export function createUpstreamDownload(pace: Pace = PACE): UpstreamDownload {
+  // Our own clocks bound the exchange: one over all of it, and the pace.
   const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, headersTimeout: 0, bodyTimeout: 0 });
 
   return async (url, headers, { timeoutMs, maxBytes, signal }) => {
     const deadline = startDeadline(timeoutMs, signal);
+    const hasAnswered = awaitAnswer(pace, deadline);
     try {
       let next = url;
       for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -43,7 +46,7 @@ export function createUpstreamDownload(): UpstreamDownload {
         answer.body.on('error', () => undefined);
         const { location } = answer.headers;
         if (!REDIRECTS.includes(answer.statusCode) || typeof location !== 'string') {
-          return { from: 'upstream', body: bodyOf(answer, maxBytes, deadline) };
+          return { from: 'upstream', body: bodyOf(answer, { maxBytes, pace, deadline }) };
         }
         answer.body.destroy();
         if (!URL.canParse(location, next.href)) {
@@ -60,12 +63,17 @@ export function createUpstreamDownload(): UpstreamDownload {
     } catch (error) {
       deadline.clear();
       throw failureOf(error, deadline);
+    } finally {
+      hasAnswered();
     }
   };
 }
 
 /** The answer's body, where there is one worth reading. */
-function bodyOf(answer: Dispatcher.ResponseData, maxBytes: number, deadline: Deadline): Readable {
+function bodyOf(
+  answer: Dispatcher.ResponseData,
+  { maxBytes, pace, deadline }: { readonly maxBytes: number; readonly pace: Pace; readonly deadline: Deadline },
+): Readable {
   const status = answer.statusCode;
   if (status < 200 || status >= 300) {
     answer.body.destroy();
@@ -77,6 +85,7 @@ function bodyOf(answer: Dispatcher.ResponseData, maxBytes: number, deadline: Dea
   }
   return boundedBody(answer.body, {
     maxBytes,
+    pace,
     deadline,
     failureOf: (error) => failureOf(error, deadline),
     end: () => answer.body.destroy(),

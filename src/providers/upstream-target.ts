@@ -2,6 +2,7 @@
  * Where a call to an upstream goes and with which credential. The base address comes from the operator's model file, the
  * credential from configuration, by the name that the file has for it.
  */
+import { secretVariable } from '../upstreams/secrets.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
 import type { UpstreamBinding } from './provider.ts';
 
@@ -22,7 +23,8 @@ export function targetOf(
   const headers = { 'user-agent': 'darkroom' };
   if (upstream.secret === undefined) return { url: new URL(address), headers };
   const secret = secrets.get(upstream.secret);
-  if (secret === undefined) return 'no credential is configured for this upstream: set UPSTREAM_<NAME>_KEY';
+  if (secret === undefined)
+    return `no credential is configured for this upstream: set ${secretVariable(upstream.secret)}`;
   return { url: new URL(address), headers: { ...headers, ...authorize(secret, upstream) } };
 }
 

@@ -38,6 +38,9 @@ export interface TaskDetail {
   readonly heldMicroUsd: bigint;
   readonly capturedMicroUsd: bigint | null;
   readonly errorReason: FailureReason | null;
+  /** What was wrong with the input, where it was we who found it: the field's path and the case. */
+  readonly errorField: string | null;
+  readonly errorCase: string | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
   /** Percent, while it is being handled and where that is known. */
@@ -69,7 +72,7 @@ export interface TaskRow extends Omit<TaskDetail, 'outputs'> {
 /** The columns of a detail, of `tasks t`; lists read the same. */
 export const TASK_DETAIL_COLUMNS = `t.id, t.account_id AS "accountId", t.key_id AS "keyId", t.model, t.route, t.status, t.storage, t.metadata,
   t.held_micro_usd AS "heldMicroUsd", t.captured_micro_usd AS "capturedMicroUsd",
-  t.error_reason AS "errorReason", t.definition_hash AS "definitionHash",
+  t.error_reason AS "errorReason", t.error_field AS "errorField", t.error_case AS "errorCase", t.definition_hash AS "definitionHash",
   floor(extract(epoch FROM t.created_at))::float8 AS "createdAt",
   floor(extract(epoch FROM t.started_at))::float8 AS "startedAt",
   CASE WHEN t.status = 'handling' THEN t.progress END AS progress,

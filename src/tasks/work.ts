@@ -4,6 +4,7 @@
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
+import type { InputFault } from '../domain/input-fault.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { addEvent, withFreeSeq } from './timeline.ts';
@@ -168,6 +169,16 @@ export async function declareIntent(database: Database, taskId: TaskId, upstream
 /** A definite refusal: nothing was accepted, so the task may be submitted again. */
 export async function clearIntent(database: Database, taskId: TaskId): Promise<void> {
   await database.query(deleteIntent, [taskId]);
+}
+
+const recordFaultStatement: Statement = {
+  name: 'record_input_fault',
+  text: 'UPDATE tasks SET error_field = $2, error_case = $3 WHERE id = $1 AND completed_at IS NULL',
+};
+
+/** Writes down what is wrong with the input of a task that is about to fail for it. */
+export async function recordFault(database: Queryable, taskId: TaskId, { kind, field }: InputFault): Promise<void> {
+  await database.query(recordFaultStatement, [taskId, field ?? null, kind]);
 }
 
 const touchStatement: Statement = {

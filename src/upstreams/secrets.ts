@@ -27,6 +27,11 @@ export function createSecretSource(values: Readonly<Record<string, string>>): Se
   return { get: (name) => byName.get(canonicalName(name)) };
 }
 
+/** The variable that holds the credential of that name. */
+export function secretVariable(name: string): string {
+  return `UPSTREAM_${canonicalName(name).toUpperCase()}_KEY`;
+}
+
 function canonicalName(name: string): string {
   return name.toLowerCase().replaceAll('-', '_');
 }

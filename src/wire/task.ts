@@ -6,6 +6,15 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { failureFace } from '../domain/failure-reason.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
+import {
+  FIELD_PATTERN,
+  MAX_FIELD_LENGTH,
+  faultMessage,
+  inputFault,
+  isFaultKind,
+  reasonOfFault,
+} from '../domain/input-fault.ts';
+import type { InputFault } from '../domain/input-fault.ts';
 import { formatUsd } from '../domain/money.ts';
 import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
@@ -93,6 +102,13 @@ export const TaskSchema = Type.Object(
           }),
           message: Type.String(),
           reason: Type.Optional(Type.String()),
+          field: Type.Optional(
+            Type.String({
+              pattern: FIELD_PATTERN,
+              maxLength: MAX_FIELD_LENGTH,
+              description: 'The field of the input that could not be used: `image_urls.2`. Where that is known.',
+            }),
+          ),
           retryable: Type.Boolean({ description: 'Whether the same request may well succeed as a new task.' }),
         },
         { additionalProperties: false, description: 'Only on fail.' },
@@ -123,8 +139,11 @@ export const TaskSchema = Type.Object(
 export type WireTask = Static<typeof TaskSchema>;
 type WireOutput = Static<typeof OutputSchema>;
 
-/** Reasons of ours that are told by `error.code` alone: `error.reason` is a closed set (contract §3). */
-const UNTOLD_REASONS: ReadonlySet<FailureReason> = new Set(['storage_unavailable', 'model_unavailable']);
+/** `error.reason` is a closed set (contract §3): what of our own reasons is in it, or nothing, where `error.code` says it. */
+function toldReason(reason: FailureReason): FailureReason | undefined {
+  if (reason === 'storage_unavailable') return undefined;
+  return reason === 'model_unavailable' ? 'provider_unavailable' : reason;
+}
 
 /**
  * Presents a task, signing a fresh URL for each output that is kept.
@@ -146,7 +165,7 @@ export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): W
     keyId: task.keyId,
     ...(task.metadata === null ? {} : { metadata: task.metadata }),
     ...(task.status === 'success' ? presentOutputs(task, signer, now) : {}),
-    ...(task.errorReason === null ? {} : { error: presentError(task.errorReason) }),
+    ...(task.errorReason === null ? {} : { error: presentError(task, task.errorReason) }),
     billing: {
       currency: 'USD',
       held: formatUsd(task.heldMicroUsd),
@@ -209,7 +228,21 @@ export function outputFileName(taskId: string, output: { position: number; mimeT
   return `${taskId}-${output.position + 1}.${extensionFor(output.mimeType)}`;
 }
 
-function presentError(reason: FailureReason): NonNullable<WireTask['error']> {
+function presentError(task: TaskDetail, reason: FailureReason): NonNullable<WireTask['error']> {
   const { code, message, retryable } = failureFace(reason);
-  return { code, message, ...(UNTOLD_REASONS.has(reason) ? {} : { reason }), retryable };
+  const told = toldReason(reason);
+  const fault = faultFor(task, reason);
+  return {
+    code,
+    message: fault === undefined ? message : faultMessage(fault),
+    ...(told === undefined ? {} : { reason: told }),
+    ...(fault?.field === undefined ? {} : { field: fault.field }),
+    retryable,
+  };
+}
+
+/** What was wrong with the input, where the task failed for just that: another attempt may have ended otherwise. */
+function faultFor({ errorCase, errorField }: TaskDetail, reason: FailureReason): InputFault | undefined {
+  if (!isFaultKind(errorCase) || reasonOfFault(errorCase) !== reason) return undefined;
+  return inputFault(errorCase, errorField ?? undefined);
 }

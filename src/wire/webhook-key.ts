@@ -101,6 +101,8 @@ export function exampleTask(taskId: TaskId, caller: { accountId: string; keyId: 
     heldMicroUsd: 42_000n,
     capturedMicroUsd: 42_000n,
     errorReason: null,
+    errorField: null,
+    errorCase: null,
     createdAt: seconds - 10,
     startedAt: seconds - 9,
     progress: null,

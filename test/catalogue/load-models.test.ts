@@ -105,6 +105,10 @@ describe("an operator's model file", () => {
       [changed({ deprecatedAt: 1000, retiresAt: 999 }), /^retiresAt: 999 is before deprecatedAt, 1000$/],
       [changed({ replacement: 'no/such' }), /^replacement: there is no other model called no\/such$/],
       [changed({ replacement: definition().name }), /^replacement: there is no other model/],
+      [
+        changed({ routes: { default: { upstreams: [{ protocol: 'nothing', model: 'x' }] } } }),
+        /^routes\.default\.upstreams\.0\.protocol: there is no "nothing", only embedded, openai, /,
+      ],
       [changed({ routes: { fast: definition().routes['default'] } }), /^routes: there is no default route$/],
       [
         changed({ routes: { default: { upstreams: [] } } }),

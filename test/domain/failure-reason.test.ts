@@ -26,7 +26,7 @@ describe('a failure reason', () => {
   it('invites nobody to repeat what would fail again', () => {
     const final = FAILURE_REASONS.filter((reason) => !failureFace(reason).retryable);
 
-    assert.deepEqual(final, ['content_rejected', 'input_invalid', 'cancelled']);
+    assert.deepEqual(final, ['content_rejected', 'input_invalid', 'cancelled', 'model_unavailable']);
   });
 
   it('is recognised among other texts, members of every object included', () => {

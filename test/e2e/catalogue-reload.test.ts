@@ -136,5 +136,5 @@ describe('a model file', () => {
   });
 });
 
-/** An upstream that this version does not know: nothing accepted under it could succeed. */
-const GONE = { default: { upstreams: [{ protocol: 'nothing', model: 'x' }] } };
+/** An engine that this version does not have: nothing accepted under it could succeed. */
+const GONE = { default: { upstreams: [{ protocol: 'embedded', model: 'nothing' }] } };

@@ -3,7 +3,7 @@
  * nothing of ours may be fetched over the network (contract §7 "Uploads").
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,9 +11,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
+import { findFreePort } from '../../src/embedded/ports.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+
+/** Parsed as XML by whoever is not careful, and no picture that is taken. */
+const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
 
 interface Submitted {
   readonly idempotencyKey: string | undefined;
@@ -55,7 +59,9 @@ class Outside {
       }
       if (url === '/picture.png') response.end(this.#picture);
       else if (url === '/broken.png') response.end(this.#picture.subarray(0, 60));
+      else if (url === '/torn.png') response.end(this.#picture.subarray(0, this.#picture.length - 40));
       else if (url === '/page') response.end('<html>no picture</html>');
+      else if (url === '/drawing.svg') response.end(DRAWING);
       else response.writeHead(404).end();
     });
   }
@@ -88,6 +94,8 @@ describe('chaining', () => {
   let darkroom: Darkroom;
   let account: TestAccount;
   let modelsDir: string;
+  /** An address where nobody listens. */
+  let silentUrl: string;
   let picture: Buffer;
   before(async () => {
     picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#2f6f78' } })
@@ -117,7 +125,19 @@ describe('chaining', () => {
       examples: [{ prompt: 'anything', image_urls: [] }],
     };
     await writeFile(path.join(modelsDir, 'edits.json'), JSON.stringify(definition));
-    darkroom = await startDarkroom({ environment: { EGRESS_ALLOW: outside.url, MODELS_DIR: modelsDir } });
+    const keyless = {
+      ...definition,
+      name: 'test/keyless',
+      routes: {
+        default: {
+          upstreams: [{ protocol: 'tasks', baseUrl: `${outside.url}/v1`, secret: 'never_set', model: 'far/edits' }],
+        },
+      },
+    };
+    await writeFile(path.join(modelsDir, 'keyless.json'), JSON.stringify(keyless));
+    silentUrl = `http://127.0.0.1:${await findFreePort()}`;
+    const EGRESS_ALLOW = `${outside.url},${silentUrl}`;
+    darkroom = await startDarkroom({ environment: { EGRESS_ALLOW, MODELS_DIR: modelsDir } });
     account = await darkroom.createAccount();
   });
   after(async () => {
@@ -170,18 +190,46 @@ describe('chaining', () => {
 
   it('fails with the reason where a picture cannot be had or is none, and takes no money', async () => {
     const broken = await upload(picture.subarray(0, 60));
-    for (const [image_url, reason] of [
-      [`${outside.url}/missing.png`, 'input_unreachable'],
-      [`${outside.url}/page`, 'input_invalid'],
-      [`${outside.url}/broken.png`, 'input_invalid'],
-      [broken.url, 'input_invalid'],
+    for (const [image_url, reason, says] of [
+      [`${silentUrl}/picture.png`, 'input_unreachable', /could not be fetched/],
+      [`${outside.url}/missing.png`, 'input_unreachable', /answered, but not with a file/],
+      [`${outside.url}/page`, 'input_invalid', /of no type that this field takes/],
+      [`${outside.url}/drawing.svg`, 'input_invalid', /of no type that this field takes/],
+      [`${outside.url}/broken.png`, 'input_invalid', /could not be decoded/],
+      [`${outside.url}/torn.png`, 'input_invalid', /could not be decoded/],
+      [broken.url, 'input_invalid', /could not be decoded/],
     ] as const) {
       const task = await run('darkroom/poster', { prompt: '"ONE"', image_url });
       assert.equal(task.status, 'fail', image_url);
       assert.equal(task.error?.code, 'INVALID_REQUEST');
       assert.equal(task.error?.reason, reason, image_url);
+      assert.equal(task.error?.field, 'image_url', image_url);
+      assert.match(task.error?.message ?? '', /^image_url: /);
+      assert.match(task.error?.message ?? '', says, image_url);
+      assert.doesNotMatch(JSON.stringify(task.error), /127\.0\.0\.1|provider/);
       assert.equal(task.billing.captured, '0');
     }
+  });
+
+  it('names the one of several pictures that is wrong', async () => {
+    const good = `${outside.url}/picture.png`;
+    for (const bad of ['missing.png', 'drawing.svg', 'torn.png']) {
+      const image_urls = [good, `${outside.url}/${bad}`, good];
+      const task = await run('darkroom/edit', { prompt: 'make it warmer', image_urls });
+
+      assert.equal(task.status, 'fail', bad);
+      assert.equal(task.error?.field, 'image_urls.1', bad);
+      assert.match(task.error?.message ?? '', /^image_urls\.1: /, bad);
+    }
+  });
+
+  it('fails as MODEL_UNAVAILABLE where a credential is missing, and the log names its variable', async () => {
+    const task = await run('test/keyless', { prompt: 'p', image_urls: [] });
+
+    const { code, reason, retryable } = task.error ?? {};
+    assert.deepEqual([code, reason, retryable], ['MODEL_UNAVAILABLE', 'provider_unavailable', false]);
+    assert.match(task.error?.message ?? '', /the operator has to look/);
+    assert.match(await readFile(darkroom.logFile, 'utf8'), /set UPSTREAM_NEVER_SET_KEY/);
   });
 
   it('hands a provider an address that opens until the deadline, whatever its owner deletes meanwhile', async () => {

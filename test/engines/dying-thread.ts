@@ -26,7 +26,12 @@ export default async function liveOrDie({
       });
     });
   }
-  if (engine === 'refuse') return { kind: 'unusable_input', problem: 'image_urls.0: not a picture' };
+  if (engine === 'refuse')
+    return {
+      kind: 'unusable_input',
+      problem: 'image_urls.0: not a picture',
+      fault: { kind: 'undecodable', field: 'image_urls.0' },
+    };
   if (engine === 'tell') {
     // Each is heard before the next: the pool listens only while the job runs.
     for (const [heard, fraction] of [0.25, 0.5].entries()) {

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
+import { recordFault } from '../../src/tasks/work.ts';
 import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
@@ -94,18 +95,37 @@ describe('reading a task', () => {
     });
   });
 
-  it('tells a reason of ours by its code alone', async () => {
-    for (const [reason, code] of [
-      ['storage_unavailable', 'STORAGE_UNAVAILABLE'],
-      ['model_unavailable', 'MODEL_UNAVAILABLE'],
+  it('tells a reason of ours by its code, and by one of the closed set where that says it too', async () => {
+    for (const [reason, code, told, retryable] of [
+      ['storage_unavailable', 'STORAGE_UNAVAILABLE', undefined, true],
+      ['model_unavailable', 'MODEL_UNAVAILABLE', 'provider_unavailable', false],
     ] as const) {
       const taskId = await createTask();
       await settleTask(served.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
 
       const { error } = (await account.client.get(taskId)).body.data;
       assert.equal(error?.code, code);
-      assert.equal(error?.reason, undefined);
+      assert.equal(error?.reason, told);
+      assert.equal(error?.retryable, retryable);
     }
+  });
+
+  it('that failed for its input tells which field and what is wrong with it, however often it was tried', async () => {
+    const taskId = await createTask();
+    await recordFault(served.room.database, taskId, { kind: 'unreachable', field: 'image_urls.0' });
+    await recordFault(served.room.database, taskId, { kind: 'undecodable', field: 'image_urls.2' });
+    const verdict = { status: 'fail', reason: 'input_invalid' } as const;
+    await settleTask(served.room.database, taskId, verdict, { retentionDays: 7 });
+    await recordFault(served.room.database, taskId, { kind: 'too_long' });
+
+    const { error } = (await account.client.get(taskId)).body.data;
+    assert.deepEqual(error, {
+      code: 'INVALID_REQUEST',
+      message: 'image_urls.2: the file could not be decoded',
+      reason: 'input_invalid',
+      field: 'image_urls.2',
+      retryable: false,
+    });
   });
 
   it('takes one statement beside authentication, which is remembered', async () => {

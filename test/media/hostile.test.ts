@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
+import type { FaultKind } from '../../src/domain/input-fault.ts';
 import { decodePicture, decodeSound, openClip } from '../../src/media/decode.ts';
 import { derivedFrames } from '../../src/media/frames.ts';
 import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
@@ -38,12 +39,18 @@ async function asFilm(file: string): Promise<unknown> {
   return collected(clip.frames);
 }
 
-async function assertRefused(decoding: Promise<unknown>, what: string, words = /./): Promise<void> {
+async function assertRefused(
+  decoding: Promise<unknown>,
+  what: string,
+  words = /./,
+  kind: FaultKind = 'undecodable',
+): Promise<void> {
   await assert.rejects(
     decoding,
     (error) => {
       assert.ok(error instanceof UndecodableMediaError, `${what}: ${String(error)}`);
       assert.match(error.message, words, what);
+      assert.deepEqual(error.fault, { kind }, what);
       assert.ok(!error.message.includes(folder), 'no path is told');
       return true;
     },
@@ -135,8 +142,18 @@ describe('a playlist', () => {
 
 describe('a file beyond bounds', () => {
   it('is refused by what its header says, before room is made for its pixels', async () => {
-    await assertRefused(asPicture(await stored('huge.png', pngHeader(60_000, 60_000))), 'huge', /100 megapixels/);
-    await assertRefused(asPicture(await stored('long.png', pngHeader(2_000_000, 60))), 'long', /100 megapixels/);
+    await assertRefused(
+      asPicture(await stored('huge.png', pngHeader(60_000, 60_000))),
+      'huge',
+      /100 megapixels/,
+      'too_many_pixels',
+    );
+    await assertRefused(
+      asPicture(await stored('long.png', pngHeader(2_000_000, 60))),
+      'long',
+      /100 megapixels/,
+      'too_many_pixels',
+    );
 
     const film = path.join(folder, 'film.mp4');
     await writeFilm({ path: film, width: 64, height: 64, fps: 12, frames: 2 });
@@ -145,8 +162,8 @@ describe('a file beyond bounds', () => {
     const entry = bytes.indexOf('avc1', bytes.indexOf('stsd')) + 4 + 24;
     bytes.writeUInt16BE(30_000, entry);
     bytes.writeUInt16BE(30_000, entry + 2);
-    await assertRefused(asFilm(await stored('absurd.mp4', bytes)), 'absurd', /4096 x 4096/);
-    await assertRefused(derivedFrames(path.join(folder, 'absurd.mp4')), 'absurd', /4096 x 4096/);
+    await assertRefused(asFilm(await stored('absurd.mp4', bytes)), 'absurd', /4096 x 4096/, 'too_many_pixels');
+    await assertRefused(derivedFrames(path.join(folder, 'absurd.mp4')), 'absurd', /4096 x 4096/, 'too_many_pixels');
   });
 
   it('is refused where it lasts for hours', async () => {
@@ -167,7 +184,7 @@ describe('a file beyond bounds', () => {
     header.write('data', 36);
     header.writeUInt32LE(8000 * 601, 40);
     const file = await stored('hours.wav', Buffer.concat([header, Buffer.alloc(8000 * 601, 128)]));
-    await assertRefused(asSound(file), 'hours', /longer than 600 s/);
+    await assertRefused(asSound(file), 'hours', /longer than 600 s/, 'too_long');
   });
 });
 

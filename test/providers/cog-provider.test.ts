@@ -92,6 +92,7 @@ describeProviderContract(
 
       assert.ok(error instanceof ProviderRefusal);
       assert.equal(error.reason, 'input_invalid');
+      assert.deepEqual(error.fault, { kind: 'too_large', field: 'video' });
       assert.deepEqual(await linesOf('too much'), []);
     });
   },

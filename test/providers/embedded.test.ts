@@ -59,8 +59,20 @@ describe('the embedded provider', () => {
     const upstream = { protocol: 'embedded', model: 'constructor' };
     await assert.rejects(
       provider.submit(request({ upstream }), call),
-      (err) => err instanceof ProviderRefusal && err.reason === 'model_unavailable',
+      (err) =>
+        err instanceof ProviderRefusal && err.reason === 'model_unavailable' && err.note?.includes('"constructor"'),
     );
+  });
+
+  it('fails for an input of which nothing can be made, with the field and what is wrong with it', async () => {
+    const upstream = { protocol: 'embedded', model: 'speech' };
+    const input = { text: '😀', voice: 'slt' };
+    await assert.rejects(provider.submit(request({ upstream, input }), call), (err) => {
+      assert.ok(err instanceof ProviderFailure);
+      assert.equal(err.reason, 'input_invalid');
+      assert.deepEqual(err.fault, { kind: 'unusable_text', field: 'text' });
+      return true;
+    });
   });
 
   it('rejects with AbortError when the call is aborted', async () => {

@@ -35,7 +35,13 @@ export interface ApiTask {
     readonly sizeBytes: number;
     readonly sha256: string;
   }[];
-  readonly error?: { readonly code: string; readonly reason: string; readonly message: string };
+  readonly error?: {
+    readonly code: string;
+    readonly reason: string;
+    readonly message: string;
+    readonly field?: string;
+    readonly retryable: boolean;
+  };
   readonly billing: { readonly held: string; readonly captured: string; readonly released: string };
   readonly callback?: { readonly state: string; readonly attempts: number; readonly nextAttempt: number };
 }

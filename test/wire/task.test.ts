@@ -28,6 +28,8 @@ function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
     heldMicroUsd: 42_000n,
     capturedMicroUsd: null,
     errorReason: null,
+    errorField: null,
+    errorCase: null,
     createdAt: 1_700_000_000,
     startedAt: null,
     progress: null,
@@ -118,6 +120,26 @@ describe('a presented task', () => {
       assert.equal(name, `${task.id}-${place + 1}.webp`);
       assert.equal(outputFileName(task.id, { position: place, mimeType: 'image/webp' }), name);
     }
+  });
+
+  it('names the field for which it failed, and only where it failed for that', () => {
+    const errorOf = (changes: Partial<TaskDetail>): unknown =>
+      presentTask(detail({ status: 'fail', capturedMicroUsd: 0n, ...changes }), signer, NOW).error;
+    const fault = { errorField: 'image_urls.0', errorCase: 'unreachable' };
+    const bare = errorOf({ errorReason: 'input_invalid' });
+
+    assert.deepEqual(errorOf({ errorReason: 'input_unreachable', ...fault }), {
+      code: 'INVALID_REQUEST',
+      message: 'image_urls.0: the address could not be fetched; check that it is public and answers',
+      reason: 'input_unreachable',
+      field: 'image_urls.0',
+      retryable: true,
+    });
+    assert.deepEqual(errorOf({ errorReason: 'input_invalid', ...fault }), bare);
+    assert.deepEqual(errorOf({ errorReason: 'input_invalid', errorCase: 'of a later release' }), bare);
+    assert.match(JSON.stringify(bare), /the provider refused/);
+    assert.doesNotMatch(JSON.stringify(errorOf({ errorReason: 'timed_out', ...fault })), /image_urls/);
+    assert.match(JSON.stringify(errorOf({ errorReason: 'input_invalid', errorCase: 'too_long' })), /"the file plays/);
   });
 
   it('tells the state of its callback', () => {

@@ -67,6 +67,7 @@ async function showTask(database: Queryable, taskId: TaskId): Promise<Record<str
     model: task.model,
     status: task.status,
     ...(task.errorReason === null ? {} : { reason: task.errorReason }),
+    ...(task.errorCase === null ? {} : { field: task.errorField, case: task.errorCase }),
     created: timeOf(task.createdAt),
     started: timeOf(task.startedAt),
     completed: timeOf(task.completedAt),

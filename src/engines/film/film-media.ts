@@ -18,12 +18,12 @@ async function at<Result>(
   decode: (path: string) => Promise<Result>,
 ): Promise<Result> {
   const file = media.get(place);
-  if (file === undefined) throw new UndecodableMediaError(`${place}: missing`);
+  if (file === undefined) throw new UndecodableMediaError(`${place}: missing`, { kind: 'missing', field: place });
   try {
     return await decode(file.path);
   } catch (error) {
     if (!(error instanceof UndecodableMediaError)) throw error;
-    throw new UndecodableMediaError(`${place}: ${error.message}`);
+    throw error.at(place);
   }
 }
 
@@ -64,6 +64,6 @@ export async function* framesOf(place: string, clip: Clip): AsyncGenerator<Buffe
     yield* clip.frames;
   } catch (error) {
     if (!(error instanceof UndecodableMediaError)) throw error;
-    throw new UndecodableMediaError(`${place}: ${error.message}`);
+    throw error.at(place);
   }
 }

@@ -48,7 +48,10 @@ export function readFilmRequest(input: EngineInput, media: EngineMedia): FilmReq
   const negative = text('negative_prompt');
   const clips = placesOf(media, 'reference_video_urls');
   if (input['reference_video_urls'] !== undefined && clips.length === 0) {
-    throw new UndecodableMediaError('reference_video_urls.0: missing');
+    throw new UndecodableMediaError('reference_video_urls.0: missing', {
+      kind: 'missing',
+      field: 'reference_video_urls.0',
+    });
   }
   const isDraft = input['draft'] === true;
   return {

@@ -2,6 +2,7 @@
  * From what a prompt says to what the picture is made of: the setting, the time, where the horizon and the light are.
  * Whatever the prompt leaves open is chosen by chance that its text and the seed fix, within what goes well together.
  */
+import { withoutCliff } from './coasts.ts';
 import { settingIndoors } from './indoors.ts';
 import { hasAny, LANDS, pickAllowed, withLand } from './lands.ts';
 import type { GroundKind } from './layers/ground.ts';
@@ -107,8 +108,8 @@ function chooseSetting(mentions: ReadonlyMap<Thing, Mention>, absent: ReadonlySe
     return 'undersea';
   const isDry = absent.has('lake') && absent.has('sea');
   if (mentions.has('eiffel') && !hasAny(mentions, ['lake', 'river', 'sea'])) return 'land';
-  // A bridge leads over water.
-  if (mentions.has('bridge') && !mentions.has('road')) return 'water';
+  // A bridge leads over water; one for trains even where there is a road too.
+  if (mentions.has('bridge') && (!mentions.has('road') || mentions.has('train'))) return 'water';
   const isRiddenInSpace = [...mentions.values()].some(({ rider }) => rider?.thing === 'astronaut');
   const isSky = hasAny(mentions, ['galaxy', 'planet', 'astronaut']) || isRiddenInSpace;
   const earthly = LANDS.filter((thing) => thing !== 'galaxy' && thing !== 'planet' && mentions.has(thing));
@@ -143,7 +144,7 @@ export function compose(given: PromptReading, random: Random): Composition {
   const { absent } = reading;
   const indoors = settingIndoors(reading);
   const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
-  const mentions = indoors === undefined ? closeUp(withLand(reading, random)) : named;
+  const mentions = indoors === undefined ? closeUp(withLand(reading, random)) : withoutCliff(named);
   const setting = indoors ?? chooseSetting(mentions, absent);
   const time = chooseTime(reading, mentions, random);
   const season = chooseSeason(reading, mentions, random);

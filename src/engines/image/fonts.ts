@@ -56,11 +56,38 @@ function isDrawable(character: string): boolean {
   return isThere;
 }
 
-/** The text without the characters that no font here has. */
+/** User-perceived characters: an accent, a joiner or a variant goes with what it belongs to. */
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const INVISIBLE = /^[\p{Z}\p{Cc}\p{Cf}\p{M}\s]*$/u;
+const LETTER = /[\p{L}\p{N}]/u;
+
+function isKnown(character: string): boolean {
+  return character < '\u0250' || isDrawable(character);
+}
+
+/** Whether the sign itself can be drawn, whatever hangs on it. */
+function hasSign(segment: string): boolean {
+  const [sign] = segment;
+  return sign !== undefined && isKnown(sign);
+}
+
+/** The text without the characters that no font here has, and without what hung on them. */
 export function drawableText(text: string): string {
-  return [...text]
-    .filter((character) => character < '\u0250' || isDrawable(character))
+  return [...graphemes.segment(text)]
+    .filter(({ segment }) => hasSign(segment))
+    .map(({ segment }) => [...segment].filter(isKnown).join(''))
     .join('')
     .replace(/\s+/gu, ' ')
     .trim();
+}
+
+/**
+ * Whether lettering can show a text: at least one of its letters and digits, or of its signs where it has neither. What
+ * is invisible in any font, a blank or a joiner, misses nothing.
+ */
+export function isLetterable(text: string): boolean {
+  const visible = [...graphemes.segment(text)].flatMap(({ segment }) => (INVISIBLE.test(segment) ? [] : [segment]));
+  const letters = visible.filter((segment) => LETTER.test(segment));
+  const wanted = letters.length > 0 ? letters : visible;
+  return wanted.length === 0 || wanted.some(hasSign);
 }

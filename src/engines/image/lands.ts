@@ -2,6 +2,7 @@
  * The land around what a prompt names, and scenes for prompts that name nothing known: so that no picture is empty.
  */
 import type { Excluded } from './absence.ts';
+import { withCoast } from './coasts.ts';
 import type { Thing } from './lexicon.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
 import type { Random } from './random.ts';
@@ -69,6 +70,7 @@ export const LANDS: readonly Thing[] = [
   'forest',
   'desert',
   'canyon',
+  'cliff',
   'field',
   'lavender',
   'road',
@@ -101,7 +103,8 @@ export function hasAny(mentions: ReadonlyMap<Thing, unknown>, things: readonly T
 /** Adds land where the prompt names none, so that no picture is empty. */
 export function withLand(reading: PromptReading, random: Random): ReadonlyMap<Thing, Mention> {
   const { absent } = reading;
-  const mentions = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
+  const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
+  const mentions = new Map(withCoast(named, absent));
   const add = (things: readonly Thing[]): void => {
     for (const thing of things) {
       if (!mentions.has(thing) && !absent.has(thing))

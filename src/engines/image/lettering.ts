@@ -3,7 +3,9 @@
  */
 import { css } from './colour.ts';
 import type { Colour } from './colour.ts';
-import { drawableText, fontOf } from './fonts.ts';
+import { inputFault } from '../../domain/input-fault.ts';
+import { UnusableInputError } from '../../providers/unusable-input-error.ts';
+import { drawableText, fontOf, isLetterable } from './fonts.ts';
 import type { Weight } from './fonts.ts';
 import type { Context } from './stage.ts';
 
@@ -97,6 +99,19 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
     size: low,
     lines: [...lines.slice(0, room - 1), `${last.slice(0, Math.max(1, last.length - 2)).trimEnd()}…`],
   };
+}
+
+/**
+ * Checks the texts that a prompt wants lettered, before anything is painted.
+ *
+ * @throws {UnusableInputError} of one of them no letter can be drawn: the picture would lack what was asked for.
+ */
+export function requireLetterable(texts: readonly string[]): void {
+  if (texts.every(isLetterable)) return;
+  throw new UnusableInputError(
+    'prompt: no font here has the letters of a text in quotes',
+    inputFault('unlettered', 'prompt'),
+  );
 }
 
 /**

@@ -5,7 +5,8 @@
 
 /** Things by their words. The order is of no importance; each word stands once. */
 const THING_WORDS = {
-  mountain: 'mountain peak alp alps himalayas summit fjord cliff ridge rockies everest',
+  mountain: 'mountain peak alp alps himalayas summit fjord ridge rockies everest',
+  cliff: 'cliff clifftop cliffside sea-cliff headland promontory bluff cape crag',
   volcano: 'volcano lava eruption vesuvius fuji',
   hill: 'hill valley countryside highland moor vineyard',
   sea: 'sea ocean coast wave bay shore seaside harbour harbor port surf marina lagoon tide',

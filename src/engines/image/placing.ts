@@ -4,6 +4,7 @@
  */
 import { ANIMALS } from './absence.ts';
 import { isCostumed } from './layers/costumes.ts';
+import { railAt } from './layers/railway.ts';
 import type { Thing } from './lexicon.ts';
 import type { Mention } from './prompt-reading.ts';
 import type { Random } from './random.ts';
@@ -87,7 +88,8 @@ export function placeOnGround(entry: Entry, ground: PlacingGround, limit: number
   const across = surface.right - surface.left;
   const wanted = subject.height * surface.scale * prominence(mention, entry.order, entry.things);
   // Neither higher than the picture allows, nor a crowd wider than the ground.
-  const fit = Math.min(1, limit / (wanted * 1.2), (across * 0.85) / (wanted * subject.half * 2 * mention.count));
+  const tallest = Math.min(limit / 1.2, surface.headroom ?? limit);
+  const fit = Math.min(1, tallest / wanted, (across * 0.85) / (wanted * subject.half * 2 * mention.count));
   return Array.from({ length: mention.count }, (_, copy): Placed => {
     const grow = prominence(mention, entry.order, entry.things) * (mention.count > 1 ? chance.between(0.86, 1.08) : 1);
     const size = subject.height * surface.scale * grow * fit;
@@ -100,7 +102,9 @@ export function placeOnGround(entry: Entry, ground: PlacingGround, limit: number
     const spread = Array.from({ length: 16 }, () => chance.between(left, right));
     const candidates = [...thirds.filter((x) => x > left && x < right), ...spread];
     const x = room.take(candidates.length > 0 ? candidates : [(surface.left + surface.right) / 2], half);
-    const y = surface.yAt(x) + (surface.depth < 0.1 ? chance.between(16, 46) : chance.between(3, 10));
+    const below = surface.depth < 0.1 ? chance.between(16, 46) : chance.between(3, 10);
+    const isRailed = surface.form === 'deck' || (surface.form === 'track' && mention.thing === 'train');
+    const y = isRailed ? railAt(surface, x) : surface.yAt(x) + below;
     return {
       thing: mention.thing,
       subject,

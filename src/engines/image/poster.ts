@@ -12,7 +12,8 @@ import type { Composition } from './composition.ts';
 import { encodeCanvas } from './encode.ts';
 import { chooseInks, inkPalette } from './inks.ts';
 import type { Inks } from './inks.ts';
-import { letter } from './lettering.ts';
+import { isLetterable } from './fonts.ts';
+import { letter, requireLetterable } from './lettering.ts';
 import { printWith } from './print.ts';
 import { readPrompt } from './prompt-reading.ts';
 import type { PromptReading } from './prompt-reading.ts';
@@ -46,10 +47,16 @@ function wordsOf(reading: PromptReading, prompt: string, composition: Compositio
     .split(/\s+/u)
     .slice(0, 3)
     .join(' ');
-  const title = first ?? things[0] ?? (spoken === '' ? 'Untitled' : spoken);
+  const title = first ?? things[0] ?? (spoken !== '' && isLetterable(spoken) ? spoken : 'Untitled');
   const rest = first === undefined ? things.slice(1, 4) : things.slice(0, 3);
   const line = second ?? [...rest, composition.time].join(' · ');
-  return { title: title.toUpperCase(), line: line.toUpperCase() };
+  return { title: inCapitals(title), line: inCapitals(line) };
+}
+
+/** In capitals, where a font here has them: some scripts got theirs only lately. */
+function inCapitals(text: string): string {
+  const capitals = text.toUpperCase();
+  return isLetterable(capitals) ? capitals : text;
 }
 
 /** Paints the scene in the size of its window and prints it with the inks. */
@@ -125,12 +132,14 @@ function layOut(layout: LayoutName, width: number, height: number): { picture: F
  * (models/poster.json).
  *
  * @throws {UndecodableMediaError} the picture of `image_url` cannot be read.
+ * @throws {UnusableInputError} of a text in quotes no letter can be drawn.
  */
 export async function renderPoster({ input, media }: EngineWork): Promise<readonly RenderedFile[]> {
   const given = media.get('image_url');
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
   const variation = typeof input['variation'] === 'number' ? input['variation'] : 1;
   const reading = readPrompt(prompt);
+  requireLetterable(reading.quotations.slice(0, 2));
   const random = createRandom(hashText(`poster/${variation}/${reading.scenery}`));
   const pixels = pixelSize(input['aspect_ratio'], input['resolution'], '2:3');
   const canvas = createCanvas(pixels.width, pixels.height);

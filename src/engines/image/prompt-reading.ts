@@ -75,7 +75,8 @@ function takeQuotations(prompt: string): { rest: string; quotations: string[] } 
   const quotations: string[] = [];
   const rest = prompt.replace(QUOTED, (_match, ...groups: unknown[]) => {
     const text = printable(groups.slice(0, 6).find((group): group is string => typeof group === 'string') ?? '');
-    if (text !== '' && quotations.length < MOST_QUOTATIONS) quotations.push(text);
+    // What is only joiners and marks of direction says nothing.
+    if (!/^[\p{Z}\p{Cf}\p{M}]*$/u.test(text) && quotations.length < MOST_QUOTATIONS) quotations.push(text);
     return ' , ';
   });
   return { rest, quotations };

@@ -38,7 +38,7 @@ const COMPANIONS: readonly (readonly [having: readonly Thing[], ...company: read
     ['tree', 2],
   ],
   [
-    ['sea', 'beach', 'island', 'ship', 'whale'],
+    ['sea', 'beach', 'island', 'ship', 'whale', 'lighthouse', 'cliff'],
     ['bird', 5],
     ['boat', 2],
     ['cloud', 3],

@@ -3,7 +3,7 @@
  */
 import { adjust, hex, lightness, mix } from './colour.ts';
 import type { Colour } from './colour.ts';
-import { letter } from './lettering.ts';
+import { letter, requireLetterable } from './lettering.ts';
 import type { Stage } from './stage.ts';
 
 const PAPER_STYLES: ReadonlySet<Stage['style']> = new Set(['ink', 'sketch']);
@@ -18,8 +18,9 @@ function letterColour(stage: Stage): Colour {
     : mix(hex('#ffffff'), stage.palette.rim, 0.18);
 }
 
-/** Letters all quotations; nothing where there is none. */
+/** Letters all quotations; nothing where there is none. @throws {UnusableInputError} one has no letter that can be drawn. */
 export function letterScene(stage: Stage, quotations: readonly string[]): void {
+  requireLetterable(quotations);
   const { context, width, height, palette } = stage;
   const colour = letterColour(stage);
   const isLight = lightness(colour) > 0.6;

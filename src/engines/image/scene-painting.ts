@@ -3,9 +3,11 @@
  */
 import { adjust, mix } from './colour.ts';
 import type { Composition } from './composition.ts';
+import { drawCliff, drawSurf, makeCliff } from './layers/cliffs.ts';
 import { drawDunes } from './layers/drylands.ts';
 import { drawEdgeGrass, drawFlowerBed, drawTufts } from './layers/flora.ts';
 import { drawSurface, drawWay, groundColour, makeBank, makeHeadland, makeSurface } from './layers/ground.ts';
+import { drawTrack, drawViaduct, levelled, makeDeck, makeRailShore } from './layers/railway.ts';
 import { drawCirrus, drawCloseness, drawGroundGrain, drawRays } from './layers/richness.ts';
 import { drawSunflowers } from './layers/sunflowers.ts';
 import { drawUndersea } from './layers/undersea.ts';
@@ -20,7 +22,7 @@ import { paintRoom } from './scene-room.ts';
 import { paintStillLife } from './scene-table.ts';
 import { paintCopses, paintTrees, TREE_KINDS } from './scene-trees.ts';
 import { isSnowy } from './stage.ts';
-import type { Stage } from './stage.ts';
+import type { Stage, Surface } from './stage.ts';
 
 /** The things of a scene by where they belong. */
 export interface Cast {
@@ -36,18 +38,40 @@ export interface Grounds {
   readonly near: PlacingGround | undefined;
 }
 
+/** Whether a train crosses the water on a bridge. */
+function hasViaduct({ setting, mentions }: Composition): boolean {
+  return setting === 'water' && mentions.has('bridge') && mentions.has('train');
+}
+
 export function castOf(composition: Composition): Cast {
   const entries = subjectsOf(composition.mentions.values());
   const isWater = composition.setting === 'water';
   const of = (...places: string[]): Entry[] => entries.filter(({ subject }) => places.includes(subject.place));
   const isSpace = composition.setting === 'space';
+  const isViaduct = hasViaduct(composition);
+  const middle = of('middle');
+  // On a viaduct there is room for its train alone.
+  const held = middle.filter(({ mention }) => !isSpace && (!isViaduct || mention.thing === 'train'));
   return {
-    middle: isSpace ? [] : of('middle'),
-    near: [...(isSpace ? of('middle') : []), ...of('near'), ...(isWater ? [] : of('water'))],
+    middle: held,
+    near: [...middle.filter((entry) => !held.includes(entry)), ...of('near'), ...(isWater ? [] : of('water'))],
     afloat: isWater ? of('water') : [],
-    across: of('across'),
+    across: of('across').map((entry) =>
+      isViaduct && entry.mention.thing === 'bridge'
+        ? { ...entry, subject: { ...entry.subject, draw: drawViaduct } }
+        : entry,
+    ),
     aloft: of('air'),
   };
+}
+
+/** What lies behind the water: a deck or a shore for a train, a cliff, or a low headland. */
+function makeFarShore(stage: Stage, composition: Composition, side: 1 | -1): Surface {
+  const { mentions } = composition;
+  if (hasViaduct(composition)) return makeDeck(stage);
+  if (mentions.has('train')) return makeRailShore(stage);
+  if (mentions.has('cliff')) return makeCliff(stage, side, 0.27);
+  return mentions.has('lighthouse') ? makeCliff(stage, side, 0.14) : makeHeadland(stage, side, 1);
 }
 
 /** What there is to stand on: a headland and a bank at water, two bands of land elsewhere. */
@@ -57,13 +81,14 @@ export function makeGrounds(stage: Stage, composition: Composition, cast: Cast):
   const random = stage.random.fork('grounds');
   const side = random.chance(0.5) ? 1 : -1;
   if (composition.setting === 'water') {
-    const needsHeadland = cast.middle.length > 0 || mentions.has('island');
+    const needsHeadland = cast.middle.length > 0 || mentions.has('island') || mentions.has('cliff');
     const hasTrees = TREE_KINDS.some((kind) => mentions.has(kind));
-    const needsBank = cast.near.length > 0 || hasTrees || composition.water === 'lake' || mentions.has('beach');
+    const isGrown = hasTrees || mentions.has('field') || mentions.has('flower');
+    const needsBank = cast.near.length > 0 || isGrown || composition.water === 'lake' || mentions.has('beach');
     const opposite = side === 1 ? -1 : 1;
     const bank = makeBank(stage, needsHeadland ? opposite : side, height * (mentions.has('beach') ? 0.87 : 0.9));
     return {
-      middle: needsHeadland ? { surface: makeHeadland(stage, side, 1), room: new Room() } : undefined,
+      middle: needsHeadland ? { surface: makeFarShore(stage, composition, side), room: new Room() } : undefined,
       near: needsBank || random.chance(0.3) ? { surface: bank, room: new Room() } : undefined,
     };
   }
@@ -71,7 +96,8 @@ export function makeGrounds(stage: Stage, composition: Composition, cast: Cast):
   // The trunks that frame a view into a forest stand at its edges: nothing is put behind them.
   const inset = mentions.has('forest') ? stage.width * 0.2 : 0;
   const near = makeSurface(stage, 'near', { y: horizon + drop * 0.56, swing: 40, depth: 0, scale: 1 });
-  const middle = makeSurface(stage, 'middle', { y: horizon + drop * 0.2, swing: 26, depth: 0.3, scale: 0.6 });
+  const rolling = makeSurface(stage, 'middle', { y: horizon + drop * 0.2, swing: 26, depth: 0.3, scale: 0.6 });
+  const middle = mentions.has('train') ? levelled(rolling, horizon + drop * 0.2) : rolling;
   return {
     middle: composition.setting === 'space' ? undefined : { surface: middle, room: new Room() },
     near: { surface: { ...near, left: inset, right: stage.width - inset }, room: new Room() },
@@ -87,10 +113,17 @@ export function paintGround(
 ): void {
   const { surface } = ground;
   const { mentions, absent, ground: kind } = composition;
+  // A deck is drawn by its bridge.
+  if (surface.form === 'deck') {
+    drawAll(things, stage);
+    return;
+  }
   const isFar = surface.depth > 0.1;
   const hasWay = composition.setting === 'land' && (mentions.has('river') || mentions.has('road'));
   // A way through the land lies on the ground that is there already: nothing may cover it.
-  if (isFar || !hasWay) drawSurface(stage, surface, kind);
+  if (surface.form === 'cliff') drawCliff(stage, surface, kind);
+  else if (isFar || !hasWay) drawSurface(stage, surface, kind);
+  if (surface.form === 'track') drawTrack(stage, surface);
   const named = mentions.get('flower');
   // In the snow nothing blooms but what the prompt itself names.
   const flower = isSnowy(stage) && named?.word === undefined ? undefined : named;
@@ -99,8 +132,10 @@ export function paintGround(
   const density = flower !== undefined ? 1 : isBlooming && stage.random.fork('blooming').chance(0.55) ? 0.3 : 0;
   const isStrewn = density > 0 && !stage.isFlat && !hasWay && !absent.has('flower');
   const isSunny = mentions.has('sunflower') && !stage.isFlat;
-  if (isFar && isSunny) drawSunflowers(stage, surface);
-  if (isFar && isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 0.8);
+  // On a wall of rock nothing blooms.
+  const isOpen = isFar && surface.form !== 'cliff';
+  if (isOpen && isSunny) drawSunflowers(stage, surface);
+  if (isOpen && isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 0.8);
   if (isFar && kind === 'meadow' && composition.setting === 'land' && !absent.has('tree')) paintCopses(stage, ground);
   paintTrees(stage, composition, ground);
   drawAll(things, stage);
@@ -145,11 +180,17 @@ function paintMiddle(stage: Stage, composition: Composition, cast: Cast, grounds
   }
   // What stands on a headland is drawn before the water, so that the water mirrors it.
   const { middle } = grounds;
-  if (middle !== undefined) {
+  const paintFarShore = (): void => {
+    if (middle === undefined) return;
     const things = cast.middle.flatMap((entry) => placeOnGround(entry, middle, horizon * 1.5, random));
     paintGround(stage, composition, middle, things);
-  }
+  };
+  // A bridge stands too far out for its train to be mirrored.
+  const isOnDeck = middle?.surface.form === 'deck';
+  if (!isOnDeck) paintFarShore();
   if (setting === 'water') drawWater(stage, composition.water, height);
+  if (isOnDeck) paintFarShore();
+  if (middle?.surface.form === 'cliff') drawSurf(stage, middle.surface);
   if (mentions.has('waterfall')) drawWaterfall(stage, { x: width * 0.52, y: horizon * 0.62 }, horizon + 16, 46);
   if (setting === 'land' && grounds.near !== undefined && (mentions.has('river') || mentions.has('road'))) {
     drawSurface(stage, grounds.near.surface, composition.ground);

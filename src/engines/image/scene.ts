@@ -15,6 +15,7 @@ import { choosePalette } from './palette.ts';
 import { readPictures } from './picture/given.ts';
 import { upsampled } from './prompt-upsampling.ts';
 import { createRandom, hashText } from './random.ts';
+import { requireLetterable } from './lettering.ts';
 import { atItsHour, colouredAs, laidOutAs, litAs, shareOfColours } from './reference/look.ts';
 import { backdropOf, drawReferences, readReferences } from './reference/use.ts';
 import type { References } from './reference/use.ts';
@@ -79,12 +80,14 @@ function paintOne(request: SceneRequest, references: References | undefined, see
  * `negative_prompt`, `prompt_upsampling`, `image_urls`, `output_format` the model takes (models/*.json).
  *
  * @throws {UndecodableMediaError} a picture of `image_urls` cannot be read.
+ * @throws {UnusableInputError} of a text in quotes no letter can be drawn.
  */
 export async function renderScene(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, seed, media, progress } = work;
   const pictures = await readPictures(media, REFERENCE_EDGE);
   const references = readReferences(pictures);
   const request = readSceneRequest(input, pictures[0]);
+  requireLetterable(request.reading.quotations);
   const files: RenderedFile[] = [];
   for (let picture = 0; picture < request.pictures; picture++) {
     const canvas = paintOne(request, references, seed, picture);

@@ -59,6 +59,10 @@ export interface Surface {
   readonly depth: number;
   /** How much smaller things are here than close by. */
   readonly scale: number;
+  /** What it is besides open ground: a wall of rock, level ground with rails, the deck of a bridge. */
+  readonly form?: 'cliff' | 'track' | 'deck';
+  /** The tallest that something on it may be and still be seen whole. */
+  readonly headroom?: number;
 }
 
 /** 1 where the light comes from the right of a place, -1 from the left. */

@@ -5,6 +5,7 @@
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { inputFault } from '../../domain/input-fault.ts';
 import { writeSound } from '../../media/encode.ts';
 import { UnusableInputError } from '../../providers/unusable-input-error.ts';
 import type { Engine, EngineInput } from '../engine.ts';
@@ -44,7 +45,9 @@ function compose(input: EngineInput, brief: SongBrief, random: Random, progress:
     return { score: composeInstrumental(brief, seconds ?? DEFAULT_SECONDS, random), vocals: undefined };
   }
   const song = composeSung(brief, readLyrics(lyrics), seconds, random, progress);
-  if (song === undefined) throw new UnusableInputError('lyrics: nothing in them that can be sung');
+  if (song === undefined) {
+    throw new UnusableInputError('lyrics: nothing in them that can be sung', inputFault('unusable_text', 'lyrics'));
+  }
   const { score, lines, singer } = song;
   const track = {
     rate: SAMPLE_RATE,

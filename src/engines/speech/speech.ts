@@ -7,6 +7,7 @@
  * and a higher one no more. Opus knows fewer rates: the next higher one that it has holds the same sound.
  */
 import path from 'node:path';
+import { inputFault } from '../../domain/input-fault.ts';
 import { writeSound } from '../../media/encode.ts';
 import { UnusableInputError } from '../../providers/unusable-input-error.ts';
 import type { EngineInput, EngineWork, RenderedFile } from '../engine.ts';
@@ -46,7 +47,10 @@ function numberOf(value: unknown, lowest: number, highest: number, otherwise: nu
 function readOrder(input: EngineInput): Order {
   const { text, voice, format } = input;
   const passages = passagesOf(speakableText(typeof text === 'string' ? text : ''));
-  if (passages.length === 0) throw new UnusableInputError('text: nothing in it that these voices can speak');
+  if (passages.length === 0) {
+    const fault = inputFault('unusable_text', 'text');
+    throw new UnusableInputError('text: nothing in it that these voices can speak', fault);
+  }
   return {
     passages,
     voice: typeof voice === 'string' && isVoiceName(voice) ? voice : (VOICE_NAMES[0] ?? 'slt'),

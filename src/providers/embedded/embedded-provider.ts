@@ -3,6 +3,7 @@
  * files. The same task renders to the same bytes, so submitting is repeatable and there is no job to wait for.
  */
 import { createHash } from 'node:crypto';
+import { reasonOfFault } from '../../domain/input-fault.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
@@ -46,7 +47,10 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
     worksWhileSubmitting: true,
     takesMediaAsFiles: true,
     async submit({ taskId, upstream, input, media }, { signal, scratch, onProgress }) {
-      if (!pool.has(upstream.model)) throw new ProviderRefusal('model_unavailable');
+      if (!pool.has(upstream.model)) {
+        const note = `this release has no engine of the name ${JSON.stringify(upstream.model)}`;
+        throw new ProviderRefusal('model_unavailable', { note });
+      }
       const job = {
         engine: upstream.model,
         input: { ...input, ...upstream.parameters },
@@ -55,7 +59,9 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
         scratch,
       };
       const files = await pool.render(job, { signal, onProgress }).catch((error: unknown) => {
-        if (error instanceof UnusableInputError) throw new ProviderFailure('input_invalid', { cause: error });
+        if (error instanceof UnusableInputError) {
+          throw new ProviderFailure(reasonOfFault(error.fault.kind), { fault: error.fault, cause: error });
+        }
         throw error;
       });
       return { kind: 'done', files: files.map(producedFrom) };

@@ -149,7 +149,12 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const order = await file.readOrder(request, http, { hookUrl });
     const path = pathOf(order.path);
     // Nothing was sent: the model file has no order for this input, and will have none the next time.
-    if (path === undefined || order.body === undefined) throw new ProviderRefusal('model_unavailable');
+    if (path === undefined || order.body === undefined) {
+      const what = path === undefined ? 'submit.path' : 'submit.body';
+      throw new ProviderRefusal('model_unavailable', {
+        note: `http.${what} of the model file makes nothing of this input`,
+      });
+    }
     const headers = Object.entries(order.headers).flatMap(([name, value]) => {
       const text = headerOf(value);
       return text === undefined ? [] : [[name, text] as const];
@@ -211,7 +216,9 @@ type Polled = HttpBinding & { readonly poll: NonNullable<HttpBinding['poll']> };
 
 /** @throws {ProviderRefusal} the definition has none: it was written for another protocol. */
 function bindingOf({ upstream }: GenerationRequest): HttpBinding {
-  if (upstream.http === undefined) throw new ProviderRefusal('model_unavailable');
+  if (upstream.http === undefined) {
+    throw new ProviderRefusal('model_unavailable', { note: 'the model file has no http for protocol http' });
+  }
   return upstream.http;
 }
 

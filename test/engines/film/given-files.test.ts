@@ -152,7 +152,10 @@ describe('files that cannot be used', () => {
     ] as const) {
       await assert.rejects(
         planFilm({ input: { ...input, duration: 5 }, seed: 1, media: mediaOf(media) }),
-        (error) => error instanceof UndecodableMediaError && error.message.startsWith(`${place}: `),
+        (error) =>
+          error instanceof UndecodableMediaError &&
+          error.message.startsWith(`${place}: `) &&
+          error.fault.field === place,
         place,
       );
     }

@@ -164,7 +164,11 @@ describe('a poster of a picture', () => {
           (error) => error instanceof UndecodableMediaError && error.message.startsWith('image_url: '),
         );
       }
-      await assert.rejects(inThread(bomb), UnusableInputError);
+      await assert.rejects(inThread(bomb), (error) => {
+        assert.ok(error instanceof UnusableInputError);
+        assert.deepEqual(error.fault, { kind: 'too_many_pixels', field: 'image_url' });
+        return true;
+      });
       const bytes = await inThread(whole);
       assert.ok(bytes && Buffer.from(bytes).equals(await poster(whole)), 'the thread lives');
     } finally {

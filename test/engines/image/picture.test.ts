@@ -188,11 +188,11 @@ describe('hostile prompts', () => {
   const prompts = {
     'of 4000 characters': 'mountain sea fox castle '.repeat(167).slice(0, 4000),
     'of 4000 characters in quotes': `"${'wordwithoutend'.repeat(300).slice(0, 3998)}"`,
-    'of emoji': '👩‍👩‍👧‍👦🏳️‍🌈🦊 "🔥🔥🔥 👨‍🚀"',
+    'of emoji': '👩‍👩‍👧‍👦🏳️‍🌈🦊 "ok 🔥🔥🔥 👨‍🚀"',
     'with unbalanced quotes': `"one 'two “three «four „five`,
     'with control characters': 'sea\u0000\u0007\u001b[31m "a\u0000b\u200f\u202ec" \ud800 "\udc00"',
     'of blanks': ' \n\t ',
-    'of scripts without a font': '"汉字漢字 កម្ពុជា 𒀀𒁀"',
+    'of scripts without a font': '汉字漢字 កម្ពុជា 𒀀𒁀, "a 汉字漢字 កម្ពុជា 𒀀𒁀"',
     'of prototype names': 'constructor __proto__ toString hasOwnProperty',
     'of quotes': '"'.repeat(1001),
   };

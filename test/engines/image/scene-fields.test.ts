@@ -193,7 +193,10 @@ describe('image_urls', () => {
     const media = { 'image_urls.0': await png(painted(20, 20, () => [9, 9, 9])), 'image_urls.1': Buffer.from('text') };
     await assert.rejects(
       render('scene', { prompt: 'hills', size: SMALL }, { media }),
-      (error) => error instanceof UndecodableMediaError && error.message.startsWith('image_urls.1: '),
+      (error) =>
+        error instanceof UndecodableMediaError &&
+        error.message.startsWith('image_urls.1: ') &&
+        error.fault.field === 'image_urls.1',
     );
   });
 });

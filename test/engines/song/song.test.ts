@@ -121,6 +121,7 @@ describe('the engine song', () => {
     await assert.rejects(render({ prompt: 'pop', lyrics: '🎵 ♪ …' }), (error: unknown) => {
       assert.ok(error instanceof UnusableInputError);
       assert.match(error.message, /^lyrics: /);
+      assert.deepEqual(error.fault, { kind: 'unusable_text', field: 'lyrics' });
       return true;
     });
   });

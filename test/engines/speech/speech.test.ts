@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { speak } from '../../../src/engines/speech/speaking.ts';
 import { renderSpeech } from '../../../src/engines/speech/speech.ts';
 import { VOICE_NAMES } from '../../../src/engines/speech/voices.ts';
@@ -161,7 +162,10 @@ describe('the engine speech', () => {
     for (const text of ['😀😀', '你好', '…!?']) {
       await assert.rejects(
         spokenFile({ text, voice: 'slt' }),
-        (error) => error instanceof UnusableInputError && error.message.startsWith('text: '),
+        (error) =>
+          error instanceof UnusableInputError &&
+          error.message.startsWith('text: ') &&
+          isDeepStrictEqual(error.fault, { kind: 'unusable_text', field: 'text' }),
       );
     }
   });

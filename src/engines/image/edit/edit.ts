@@ -17,6 +17,7 @@ import { addThings, changeSky, writeOn } from './additions.ts';
 import { changeBackground, removeBackground, removeSubject } from './background.ts';
 import { improve, refocus } from './focus.ts';
 import { fitTo, frame, resized } from './framing.ts';
+import { requireLetterable } from '../lettering.ts';
 import { frameWith } from './frames.ts';
 import { lightWith, relight } from './light.ts';
 import { stageOver } from './picture-stage.ts';
@@ -144,16 +145,19 @@ function afterJoining(plan: EditPlan): EditPlan {
  * `resolution`, `output_format` the model takes (models/*.json).
  *
  * @throws {UndecodableMediaError} there is no picture, or one cannot be read.
+ * @throws {UnusableInputError} of a text in quotes no letter can be drawn.
  */
 export async function renderEdit(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, seed, media, progress } = work;
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
   const pictures = await readPictures(media, media.size > 1 ? LARGEST_OF_SEVERAL : LARGEST_EDGE);
   const [first, ...others] = pictures;
-  if (first === undefined) throw new UndecodableMediaError('image_urls: no picture');
+  if (first === undefined)
+    throw new UndecodableMediaError('image_urls: no picture', { kind: 'missing', field: 'image_urls' });
   progress(0.2);
   const random: Random = createRandom(hashText(`edit/${seed}/${prompt}`));
   const read = planEdits(prompt);
+  requireLetterable(read.lettering);
   const plan = others.length > 0 ? afterJoining(read) : read;
   const base = baseOf([first, ...others], plan, work);
   const framed = frame(base, plan.framing, random.fork('framing'));

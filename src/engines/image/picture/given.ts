@@ -39,7 +39,7 @@ function layOnWhite(data: Uint8ClampedArray): void {
  */
 export async function readPicture(media: EngineMedia, place: string, maxEdge: number): Promise<Pixels> {
   const file = media.get(place);
-  if (file === undefined) throw new UndecodableMediaError(`${place}: missing`);
+  if (file === undefined) throw new UndecodableMediaError(`${place}: missing`, { kind: 'missing', field: place });
   try {
     const { width, height, rgba } = await decodePicture(file.path, { maxEdge });
     const data = new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.byteLength);
@@ -47,7 +47,7 @@ export async function readPicture(media: EngineMedia, place: string, maxEdge: nu
     return { width, height, data };
   } catch (error) {
     if (!(error instanceof UndecodableMediaError)) throw error;
-    throw new UndecodableMediaError(`${place}: ${error.message}`, { cause: error });
+    throw error.at(place);
   }
 }
 

@@ -1,0 +1,118 @@
+/**
+ * Inputs at addresses that answer and then keep us waiting: what one account does with them holds up no other. A worker
+ * that waited for each of them would get to nothing else for many minutes, far beyond what these tests wait.
+ */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { until } from '../support/until.ts';
+
+/** As much as keeps a fetch going: far above the pace that is asked (src/egress/pace.ts). */
+const PIECE = Buffer.alloc(64_000);
+const PIECE_MS = 250;
+/** More than the worker has slots with one engine thread. */
+const MANY = 8;
+
+/** `/slow/…` comes for ever at a passable pace, `/silent/…` stops after its first byte. */
+class SlowServer {
+  readonly asked: string[] = [];
+  open = 0;
+  mostOpen = 0;
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const url = request.url ?? '';
+      this.asked.push(url);
+      this.open += 1;
+      this.mostOpen = Math.max(this.open, this.mostOpen);
+      const timer = url.startsWith('/slow/') ? setInterval(() => response.write(PIECE), PIECE_MS) : undefined;
+      response.once('close', () => {
+        this.open -= 1;
+        clearInterval(timer);
+      });
+      response.writeHead(200, { 'content-type': 'image/png' }).write('x');
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+describe('inputs that keep us waiting', () => {
+  let outside: SlowServer;
+  let darkroom: Darkroom;
+  before(async () => {
+    outside = await new SlowServer().start();
+    darkroom = await startDarkroom({ environment: { ENGINE_THREADS: '1', EGRESS_ALLOW: outside.url } });
+  });
+  after(async () => {
+    await darkroom.stop();
+    outside.stop();
+  });
+
+  async function create({ client }: TestAccount, model: string, input: object): Promise<string> {
+    const created = await client.create({ model, input });
+    assert.equal(created.status, 200, JSON.stringify(created.body));
+    return created.body.data.taskId;
+  }
+
+  it('leave another account’s task its turn, and can be cancelled wherever they are', async () => {
+    const [slow, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
+    const taskIds: string[] = [];
+    for (let place = 0; place < MANY; place++) {
+      const image_url = `${outside.url}/slow/${place}.png`;
+      taskIds.push(await create(slow, 'darkroom/poster', { prompt: '"ONE"', image_url }));
+    }
+    await until('two of the account are fetched', () => outside.open === 2);
+
+    const task = await other.client.untilTerminal(await create(other, 'darkroom/scene', { prompt: 'a lighthouse' }));
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    const own = await slow.client.untilTerminal(await create(slow, 'darkroom/scene', { prompt: 'a lighthouse' }));
+    assert.equal(own.status, 'success', JSON.stringify(own));
+    assert.equal(outside.mostOpen, 2);
+
+    for (const taskId of taskIds) await slow.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+    for (const taskId of taskIds) {
+      const ended = await slow.client.untilTerminal(taskId);
+      assert.equal(ended.error?.reason, 'cancelled');
+      assert.equal(ended.billing.captured, '0');
+    }
+    await until('no connection is left open', () => outside.open === 0);
+  });
+
+  it('fail their tasks after the second time, and leave the engine to others', async () => {
+    const [silent, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
+    const urls = ['/silent/a.png', '/silent/b.png'];
+    const taskIds: string[] = [];
+    for (const url of urls) {
+      taskIds.push(await create(silent, 'darkroom/poster', { prompt: '"ONE"', image_url: `${outside.url}${url}` }));
+    }
+    await until('both are fetched', () => urls.every((url) => outside.asked.includes(url)));
+
+    const task = await other.client.untilTerminal(await create(other, 'darkroom/scene', { prompt: 'a lighthouse' }));
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    for (const taskId of taskIds) {
+      const ended = await silent.client.untilTerminal(taskId);
+      assert.equal(ended.status, 'fail');
+      assert.equal(ended.error?.reason, 'input_unreachable');
+      assert.equal(ended.billing.captured, '0');
+    }
+    for (const url of urls) assert.equal(outside.asked.filter((asked) => asked === url).length, 2, url);
+  });
+});
