@@ -1,12 +1,13 @@
 /**
  * One pass over what is kept for a time only: outputs (src/outputs/retention.ts) and uploads (src/files/uploads.ts),
- * inputs of tasks (src/tasks/erase.ts), and the promotions that nobody seems to work on.
+ * inputs of tasks (src/tasks/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
  */
 import { Context } from '@temporalio/activity';
 import { ROUNDING_SECONDS } from '../src/files/signed-url.ts';
 import { expireFiles } from '../src/files/uploads.ts';
 import { expireOutputs } from '../src/outputs/retention.ts';
 import { eraseOldInputs } from '../src/tasks/erase.ts';
+import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -25,8 +26,9 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
     const outputs = await inBatches((limit) => expireOutputs(database, { now, urlGraceSeconds, limit }));
     const files = await expireFiles(database, { now, urlGraceSeconds });
     const inputs = await eraseInputs(context, now);
+    const responses = await inBatches((limit) => deleteExpiredResponses(database, { now, limit }));
     const requested = await requestStalledPromotions(database, now);
-    return { outputs, files, inputs, requested };
+    return { outputs, files, inputs, responses, requested };
   };
 }
 

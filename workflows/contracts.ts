@@ -102,6 +102,8 @@ export interface ExpireResult {
   readonly files: number;
   /** Inputs of tasks that ended long ago. */
   readonly inputs: number;
+  /** Stored answers of text models. */
+  readonly responses: number;
   readonly requested: number;
 }
 

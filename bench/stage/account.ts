@@ -27,6 +27,9 @@ export async function createBenchAccount(database: Database): Promise<BenchAccou
       queueCap: NO_CAP,
       createsPerMinute: NO_CAP,
       readsPerMinute: NO_CAP,
+      textRequestsPerMinute: NO_CAP,
+      textTokensPerMinute: 1_000_000_000,
+      textStreamsCap: NO_CAP,
     });
     await topUp(transaction, accountId, NO_LIMIT_MICRO_USD, newId('topup'));
     const key = await createKey(transaction, accountId, { name: 'bench', scopes: SCOPES });

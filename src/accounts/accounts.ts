@@ -14,6 +14,8 @@ export interface Account {
   readonly heldMicroUsd: bigint;
   readonly queued: number;
   readonly running: number;
+  /** Text calls under way. */
+  readonly textStreams: number;
   readonly persistentBytes: number;
   readonly limits: AccountLimits;
 }
@@ -30,15 +32,27 @@ export interface AccountLimits {
   readonly readsPerMinute: number;
   /** Bytes of persistent storage (contract §5). */
   readonly storageCapBytes: number;
+  /** Text requests per minute; as many at once. */
+  readonly textRequestsPerMinute: number;
+  /** Tokens of text per minute, input and output together. */
+  readonly textTokensPerMinute: number;
+  /** Text calls under way at once, streamed or not. */
+  readonly textStreamsCap: number;
 }
 
-/** Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. */
+/**
+ * Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. The three
+ * of text are ours: the contract names no figures.
+ */
 export const DEFAULT_LIMITS: AccountLimits = {
   runningCap: 10,
   queueCap: 1_000,
   createsPerMinute: 60,
   readsPerMinute: 1_200,
   storageCapBytes: 100_000_000_000,
+  textRequestsPerMinute: 600,
+  textTokensPerMinute: 1_000_000,
+  textStreamsCap: 100,
 };
 
 /** There is no account of that id. */
@@ -52,12 +66,13 @@ export class AccountNotFoundError extends Error {
 
 const insertAccount: Statement = {
   name: 'insert_account',
-  text: `INSERT INTO accounts (id, name, creates_per_minute, reads_per_minute, storage_cap_bytes)
-         VALUES ($1, $2, $3, $4, $5)`,
+  text: `INSERT INTO accounts (id, name, creates_per_minute, reads_per_minute, storage_cap_bytes,
+                               text_requests_per_minute, text_tokens_per_minute)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 };
 const insertCounters: Statement = {
   name: 'insert_account_counters',
-  text: 'INSERT INTO account_counters (account_id, running_cap, queue_cap) VALUES ($1, $2, $3)',
+  text: 'INSERT INTO account_counters (account_id, running_cap, queue_cap, text_streams_cap) VALUES ($1, $2, $3, $4)',
 };
 
 /** Creates an account with a balance of nothing. Takes a transaction: both rows or none. */
@@ -67,22 +82,44 @@ export async function createAccount(
   limits: Partial<AccountLimits> = {},
 ): Promise<string> {
   const id = newId('acc');
-  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes } = { ...DEFAULT_LIMITS, ...limits };
-  await transaction.query(insertAccount, [id, name, createsPerMinute, readsPerMinute, storageCapBytes]);
-  await transaction.query(insertCounters, [id, runningCap, queueCap]);
+  const all = { ...DEFAULT_LIMITS, ...limits };
+  await transaction.query(insertAccount, [
+    id,
+    name,
+    all.createsPerMinute,
+    all.readsPerMinute,
+    all.storageCapBytes,
+    all.textRequestsPerMinute,
+    all.textTokensPerMinute,
+  ]);
+  await transaction.query(insertCounters, [id, all.runningCap, all.queueCap, all.textStreamsCap]);
   return id;
 }
 
 interface AccountRow extends Omit<Account, 'limits'>, AccountLimits {}
 
 const ACCOUNT_COLUMNS = `a.id, a.name, a.status, a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
-                c.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.persistent_bytes::float8 AS "persistentBytes",
+                c.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.text_streams AS "textStreams",
+                c.persistent_bytes::float8 AS "persistentBytes",
                 c.queue_cap AS "queueCap", c.running_cap AS "runningCap", a.creates_per_minute AS "createsPerMinute",
-                a.reads_per_minute AS "readsPerMinute", a.storage_cap_bytes::float8 AS "storageCapBytes"`;
+                a.reads_per_minute AS "readsPerMinute", a.storage_cap_bytes::float8 AS "storageCapBytes",
+                a.text_requests_per_minute AS "textRequestsPerMinute",
+                a.text_tokens_per_minute AS "textTokensPerMinute", c.text_streams_cap AS "textStreamsCap"`;
 
 function accountOf(row: AccountRow): Account {
-  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes, ...account } = row;
-  return { ...account, limits: { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes } };
+  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes, ...others } = row;
+  const { textRequestsPerMinute, textTokensPerMinute, textStreamsCap, ...account } = others;
+  const limits = {
+    runningCap,
+    queueCap,
+    createsPerMinute,
+    readsPerMinute,
+    storageCapBytes,
+    textRequestsPerMinute,
+    textTokensPerMinute,
+    textStreamsCap,
+  };
+  return { ...account, limits };
 }
 
 const selectAccounts: Statement = {
@@ -142,18 +179,22 @@ const updateNameAndRates: Statement = {
   name: 'update_account',
   text: `UPDATE accounts
             SET name = coalesce($2, name), creates_per_minute = coalesce($3, creates_per_minute),
-                reads_per_minute = coalesce($4, reads_per_minute), storage_cap_bytes = coalesce($5, storage_cap_bytes)
+                reads_per_minute = coalesce($4, reads_per_minute), storage_cap_bytes = coalesce($5, storage_cap_bytes),
+                text_requests_per_minute = coalesce($6, text_requests_per_minute),
+                text_tokens_per_minute = coalesce($7, text_tokens_per_minute)
           WHERE id = $1 RETURNING id`,
 };
 const updateCaps: Statement = {
   name: 'update_account_caps',
-  text: `UPDATE account_counters SET running_cap = coalesce($2, running_cap), queue_cap = coalesce($3, queue_cap)
+  text: `UPDATE account_counters
+            SET running_cap = coalesce($2, running_cap), queue_cap = coalesce($3, queue_cap),
+                text_streams_cap = coalesce($4, text_streams_cap)
           WHERE account_id = $1`,
 };
 
 /**
  * Changes limits of an account; what is not named stays. Rates hold within a second, caps at once: a task that runs or
- * waits above a lowered cap stays.
+ * waits above a lowered cap stays, and so does a text call.
  *
  * @throws {AccountNotFoundError}
  */
@@ -162,16 +203,17 @@ export async function updateLimits(
   accountId: string,
   limits: Partial<AccountLimits>,
 ): Promise<void> {
-  const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes } = limits;
-  const rates = [createsPerMinute, readsPerMinute, storageCapBytes].map((value) => value ?? null);
-  const rows = await transaction.query(updateNameAndRates, [accountId, null, ...rates]);
+  const { createsPerMinute, readsPerMinute, storageCapBytes, textRequestsPerMinute, textTokensPerMinute } = limits;
+  const rates = [createsPerMinute, readsPerMinute, storageCapBytes, textRequestsPerMinute, textTokensPerMinute];
+  const rows = await transaction.query(updateNameAndRates, [accountId, null, ...rates.map((rate) => rate ?? null)]);
   if (rows.length === 0) throw new AccountNotFoundError(accountId);
-  await transaction.query(updateCaps, [accountId, runningCap ?? null, queueCap ?? null]);
+  const caps = [limits.runningCap, limits.queueCap, limits.textStreamsCap];
+  await transaction.query(updateCaps, [accountId, ...caps.map((cap) => cap ?? null)]);
 }
 
 /** @throws {AccountNotFoundError} */
 export async function renameAccount(database: Queryable, accountId: string, name: string): Promise<void> {
-  const rows = await database.query(updateNameAndRates, [accountId, name, null, null, null]);
+  const rows = await database.query(updateNameAndRates, [accountId, name, ...Array<null>(5).fill(null)]);
   if (rows.length === 0) throw new AccountNotFoundError(accountId);
 }
 

@@ -23,6 +23,9 @@ export interface Caller {
   /** Requests a minute of the account (contract §7). */
   readonly createsPerMinute: number;
   readonly readsPerMinute: number;
+  readonly textRequestsPerMinute: number;
+  /** Tokens of text a minute of the account, input and output together. */
+  readonly textTokensPerMinute: number;
 }
 
 /** No usable key: missing, malformed, unknown, revoked or expired. One error for all (contract §1). */
@@ -62,12 +65,15 @@ interface KeyRow {
   readonly spend_cap_ids: string[];
   readonly creates_per_minute: number;
   readonly reads_per_minute: number;
+  readonly text_requests_per_minute: number;
+  readonly text_tokens_per_minute: number;
 }
 
 const selectKey: Statement = {
   name: 'select_key',
   text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, a.status AS account_status,
-                k.spend_cap_ids, a.creates_per_minute, a.reads_per_minute
+                k.spend_cap_ids, a.creates_per_minute, a.reads_per_minute, a.text_requests_per_minute,
+                a.text_tokens_per_minute
            FROM api_keys k JOIN accounts a ON a.id = k.account_id
           WHERE k.id = $1`,
 };
@@ -120,6 +126,8 @@ export function createAuthenticator(
         spendCapIds: row.spend_cap_ids,
         createsPerMinute: row.creates_per_minute,
         readsPerMinute: row.reads_per_minute,
+        textRequestsPerMinute: row.text_requests_per_minute,
+        textTokensPerMinute: row.text_tokens_per_minute,
       };
       if (row.account_status === 'suspended') throw new AccountSuspendedError(caller);
       keyUse?.note(presented.id);

@@ -1,7 +1,7 @@
 /**
- * Where money moves: top-ups here, holds in the accepting statement (tasks/accept.ts), settlements here. Every move is a
- * conditional UPDATE of the account's counters and an append-only entry that is unique on (kind, reference), in the
- * caller's transaction (contract §7 "Money").
+ * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/accept.ts), their settlements here,
+ * text calls in text/money/move.ts. Every move is a conditional UPDATE of the account's counters and an append-only entry
+ * that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
@@ -41,6 +41,21 @@ export async function topUp(
   ]);
   if (row === undefined) throw new AccountNotFoundError(accountId);
   return row.available_micro_usd;
+}
+
+/** The available balance does not cover the worst case (spec §1.6). */
+export class InsufficientBalanceError extends Error {
+  override readonly name = 'InsufficientBalanceError';
+  readonly availableMicroUsd: bigint;
+  readonly neededMicroUsd: bigint;
+  readonly accountId: string;
+
+  constructor(accountId: string, availableMicroUsd: bigint, neededMicroUsd: bigint) {
+    super('the available balance does not cover the worst-case cost');
+    this.accountId = accountId;
+    this.availableMicroUsd = availableMicroUsd;
+    this.neededMicroUsd = neededMicroUsd;
+  }
 }
 
 /** A correction would take more than is available. */

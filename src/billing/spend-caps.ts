@@ -5,16 +5,19 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
+/** What a cap is for: the current UTC day, or all time. */
+export type CapPeriod = 'day' | 'total';
+
 /** A key may not spend as much any more, whatever its account has. */
 export class SpendCapError extends Error {
   override readonly name = 'SpendCapError';
-  readonly period: 'day' | 'total';
+  readonly period: CapPeriod;
   readonly capMicroUsd: bigint;
   /** What is left under the cap. */
   readonly leftMicroUsd: bigint;
   readonly neededMicroUsd: bigint;
 
-  constructor(period: 'day' | 'total', capMicroUsd: bigint, leftMicroUsd: bigint, neededMicroUsd: bigint) {
+  constructor(period: CapPeriod, capMicroUsd: bigint, leftMicroUsd: bigint, neededMicroUsd: bigint) {
     super('the spend cap of the key does not cover the worst-case cost');
     this.period = period;
     this.capMicroUsd = capMicroUsd;
@@ -62,6 +65,30 @@ export async function chargeSpendCaps(
     const left = cap > before ? cap - before : 0n;
     throw new SpendCapError(period === 'total' ? 'total' : 'day', cap, left, holdMicroUsd);
   }
+}
+
+const selectCaps: Statement = {
+  name: 'select_spend_caps',
+  text: `SELECT c.id AS "capId", e.period, e.cap, coalesce(p.spent_micro_usd, 0) AS spent
+           FROM spend_caps c
+          CROSS JOIN LATERAL (
+                VALUES ('day', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), c.day_micro_usd),
+                       ('total', 'total', c.total_micro_usd)) AS e (period, key, cap)
+           LEFT JOIN spend_periods p ON p.cap_id = c.id AND p.period = e.key
+          WHERE c.id = ANY ($1) AND e.cap IS NOT NULL
+          ORDER BY c.id, e.period`,
+};
+
+/** What caps allow, and what counts against each by now; with the account's counters locked, both stay so. */
+export async function readSpendCaps(
+  transaction: Queryable,
+  capIds: readonly string[],
+): Promise<{ capId: string; period: CapPeriod; cap: bigint; spent: bigint }[]> {
+  return [
+    ...(await transaction.query<{ capId: string; period: CapPeriod; cap: bigint; spent: bigint }>(selectCaps, [
+      capIds,
+    ])),
+  ];
 }
 
 const release: Statement = {

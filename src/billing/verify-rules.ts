@@ -29,15 +29,19 @@ const balances = rules(
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'release'), 0) AS releases
        FROM ledger_entries GROUP BY account_id),
    open AS (
-     SELECT account_id, sum(held_micro_usd) AS held FROM tasks WHERE completed_at IS NULL GROUP BY account_id)
+     SELECT account_id, sum(held_micro_usd) AS held
+       FROM (SELECT account_id, held_micro_usd FROM tasks WHERE completed_at IS NULL
+             UNION ALL
+             SELECT account_id, held_micro_usd FROM text_calls WHERE settled_at IS NULL) o
+      GROUP BY account_id)
    SELECT 'topups + adjustments = available + held + captured' AS rule, c.account_id AS subject,
           format('%s <> %s + %s + %s', coalesce(s.paid_in, 0), c.available_micro_usd, c.held_micro_usd,
                  coalesce(s.captures, 0)) AS detail
      FROM account_counters c LEFT JOIN sums s USING (account_id)
     WHERE coalesce(s.paid_in, 0) <> c.available_micro_usd + c.held_micro_usd + coalesce(s.captures, 0)
    UNION ALL
-   SELECT 'held = holds - captures - releases = what open tasks hold', c.account_id,
-          format('held %s, entries %s, open tasks %s', c.held_micro_usd,
+   SELECT 'held = holds - captures - releases = what open tasks and text calls hold', c.account_id,
+          format('held %s, entries %s, open tasks and text calls %s', c.held_micro_usd,
                  coalesce(s.holds - s.captures - s.releases, 0), coalesce(o.held, 0))
      FROM account_counters c LEFT JOIN sums s USING (account_id) LEFT JOIN open o USING (account_id)
     WHERE c.held_micro_usd <> coalesce(s.holds - s.captures - s.releases, 0)
@@ -111,11 +115,41 @@ const tasks = rules(
        OR s.captured <> t.captured_micro_usd`,
 );
 
+/** A row without a process is no call: it keeps out a hold that was never confirmed (migrations/0005_text.sql). */
+const textCalls = rules(
+  'text_calls',
+  `WITH settled AS (
+     SELECT reference, sum(amount_micro_usd) AS amount,
+            coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captured
+       FROM ledger_entries WHERE kind IN ('capture', 'release') GROUP BY reference)
+   SELECT 'one hold per text call' AS rule, t.id AS subject, 'the call has no hold of its amount' AS detail
+     FROM text_calls t
+    WHERE t.process_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
+                       AND e.amount_micro_usd = t.held_micro_usd AND e.account_id = t.account_id)
+   UNION ALL
+   SELECT 'nothing is held for a call that never was', t.id, 'there is an entry of it'
+     FROM text_calls t
+    WHERE t.process_id IS NULL AND EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = t.id
+                                             AND e.kind IN ('hold', 'capture', 'release'))
+   UNION ALL
+   SELECT 'one settlement per text call, of what was held', t.id,
+          format('held %s, settled %s, captured %s in the ledger and %s in the call, settled: %s',
+                 t.held_micro_usd, coalesce(s.amount::text, 'nothing'), s.captured, t.captured_micro_usd,
+                 t.settled_at IS NOT NULL)
+     FROM text_calls t LEFT JOIN settled s ON s.reference = t.id
+    WHERE t.process_id IS NOT NULL
+      AND ((t.settled_at IS NULL) <> (s.amount IS NULL) OR s.amount <> t.held_micro_usd
+           OR s.captured <> t.captured_micro_usd)`,
+);
+
 const counters = rules(
   'counters',
   `WITH counted AS (
      SELECT account_id, count(*) AS total, count(*) FILTER (WHERE completed_at IS NULL) AS open
-       FROM tasks GROUP BY account_id)
+       FROM tasks GROUP BY account_id),
+   streams AS (
+     SELECT account_id, count(*) AS open FROM text_calls WHERE settled_at IS NULL GROUP BY account_id)
    SELECT 'running slots are those of open tasks' AS rule, c.account_id AS subject,
           format('running %s, queued %s, open tasks %s', c.running, c.queued, coalesce(n.open, 0)) AS detail
      FROM account_counters c LEFT JOIN counted n USING (account_id)
@@ -124,7 +158,12 @@ const counters = rules(
    SELECT 'every task is counted once', c.account_id,
           format('counted %s, there are %s', c.tasks_total, coalesce(n.total, 0))
      FROM account_counters c LEFT JOIN counted n USING (account_id)
-    WHERE c.tasks_total <> coalesce(n.total, 0)`,
+    WHERE c.tasks_total <> coalesce(n.total, 0)
+   UNION ALL
+   SELECT 'text streams are the calls that are not settled', c.account_id,
+          format('counted %s, there are %s', c.text_streams, coalesce(t.open, 0))
+     FROM account_counters c LEFT JOIN streams t USING (account_id)
+    WHERE c.text_streams <> coalesce(t.open, 0)`,
 );
 
 /** What counts against a cap is what was held and not released, on the UTC day of the hold and in total. */
@@ -133,7 +172,7 @@ const spendCaps = rules(
   `WITH spent AS (
      SELECT u.cap_id, to_char(h.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
             h.amount_micro_usd - coalesce(r.amount_micro_usd, 0) AS amount
-       FROM tasks t
+       FROM (SELECT id, spend_cap_ids FROM tasks UNION ALL SELECT id, spend_cap_ids FROM text_calls) t
       CROSS JOIN LATERAL unnest(t.spend_cap_ids) AS u (cap_id)
        JOIN spend_caps c ON c.id = u.cap_id
        JOIN ledger_entries h ON h.kind = 'hold' AND h.reference = t.id
@@ -185,6 +224,7 @@ export const LEDGER_RULES: readonly Statement[] = [
   spendCaps,
   storage,
   tasks,
+  textCalls,
   entries,
   succession,
 ];

@@ -1,6 +1,7 @@
 /**
- * The models that this process accepts work for: looked up by name and route, with their input checks compiled. Loaded
- * from files by `load-models.ts`; running tasks use `pinned-definitions.ts` instead.
+ * The models that this process accepts work for: those of tasks are looked up by name and route, with their input checks
+ * compiled, those of text calls by name. Loaded from files by `load-models.ts`; running tasks use
+ * `pinned-definitions.ts` instead.
  */
 import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
@@ -8,6 +9,8 @@ import type { ModelFileError } from './model-files.ts';
 import { pricedFields } from './price.ts';
 import { compileCheck, compileCheckAll } from './schema-validation.ts';
 import type { Check, CheckAll } from './schema-validation.ts';
+import { isTextModel } from './text-definition.ts';
+import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 
 /** A model and a route of it, as a request named them. */
 export interface ResolvedModel {
@@ -39,6 +42,16 @@ export class ModelUnavailableError extends Error {
         ? `the model ${name} does not exist or is not available; names are case-sensitive`
         : `the model ${name} was retired and is no longer available${advice}`,
     );
+  }
+}
+
+/** The model is there and makes something else: a picture is no answer to a chat, and no text comes of a task. */
+export class OtherModalityError extends Error {
+  override readonly name = 'OtherModalityError';
+
+  constructor({ name, modality }: CatalogueModel) {
+    const place = modality === 'text' ? 'POST /v1/chat/completions or POST /v1/responses' : 'POST /v1/tasks';
+    super(`the model ${JSON.stringify(name)} is not available here; use it with ${place}`);
   }
 }
 
@@ -74,17 +87,24 @@ export interface CatalogueState {
 
 export interface Catalogue {
   /** All of them, the retired ones too. */
-  readonly models: readonly ModelDefinition[];
+  readonly models: readonly CatalogueModel[];
   /** Those that take requests now. */
-  available(): readonly ModelDefinition[];
+  available(): readonly CatalogueModel[];
   /** A model by its name, whatever route the name carries and whether or not it is retired. */
-  find(name: string): ModelDefinition | undefined;
+  find(name: string): CatalogueModel | undefined;
   /**
    * @param name as the request gave it: `base` or the older `base@route`.
    * @param route as the request gave it; absent, `""` and `"default"` mean the default route.
-   * @throws {ModelUnavailableError} @throws {UnknownRouteError} @throws {ContradictoryRouteError}
+   * @throws {ModelUnavailableError} @throws {OtherModalityError} @throws {UnknownRouteError}
+   * @throws {ContradictoryRouteError}
    */
   resolve(name: string, route: string | undefined): ResolvedModel;
+  /**
+   * A model for a text call (spec §4.4.1: by its bare name).
+   *
+   * @throws {ModelUnavailableError} @throws {OtherModalityError}
+   */
+  resolveText(name: string): TextModelDefinition;
   state(): CatalogueState;
 }
 
@@ -97,26 +117,33 @@ const ENTRIES = new WeakMap<ModelDefinition, Entry>();
  * @param now milliseconds since 1970: models retire by it.
  * @throws {Error} an input schema does not compile, or two models have one name.
  */
-export function createCatalogue(definitions: readonly ModelDefinition[], now: () => number = Date.now): Catalogue {
+export function createCatalogue(definitions: readonly CatalogueModel[], now: () => number = Date.now): Catalogue {
   const entries = new Map<string, Entry>();
+  const texts = new Map<string, TextModelDefinition>();
   for (const definition of definitions) {
-    if (entries.has(definition.name)) throw new Error(`two models are called ${definition.name}`);
+    const { name } = definition;
+    if (entries.has(name) || texts.has(name)) throw new Error(`two models are called ${name}`);
+    if (isTextModel(definition)) {
+      texts.set(name, definition);
+      continue;
+    }
     let entry = ENTRIES.get(definition);
     if (entry === undefined) ENTRIES.set(definition, (entry = entryOf(definition)));
     entries.set(definition.name, entry);
   }
-  const models = [...entries.values()].map((entry) => entry.definition);
   const since = now();
-  const isRetired = ({ retiresAt }: ModelDefinition): boolean => retiresAt !== undefined && retiresAt * 1000 <= now();
+  const isRetired = ({ retiresAt }: CatalogueModel): boolean => retiresAt !== undefined && retiresAt * 1000 <= now();
 
   return {
-    models,
+    models: definitions,
     state: () => ({ since, refused: undefined }),
-    available: () => models.filter((definition) => !isRetired(definition)),
-    find: (name) => entries.get(splitName(name, entries).base)?.definition,
+    available: () => definitions.filter((definition) => !isRetired(definition)),
+    find: (name) => texts.get(name) ?? entries.get(splitName(name, entries).base)?.definition,
     resolve(name, route) {
       const { base, suffix } = splitName(name, entries);
       const entry = entries.get(base);
+      const text = texts.get(name);
+      if (text !== undefined) throw new OtherModalityError(text);
       if (entry === undefined) throw new ModelUnavailableError(name);
       const { replacement } = entry.definition;
       if (isRetired(entry.definition)) throw new ModelUnavailableError(name, { replacement });
@@ -133,6 +160,14 @@ export function createCatalogue(definitions: readonly ModelDefinition[], now: ()
         route: wanted,
         hasRoutes: available.length > 1,
       };
+    },
+    resolveText(name) {
+      const definition = texts.get(name);
+      const media = entries.get(name)?.definition;
+      if (media !== undefined && !isRetired(media)) throw new OtherModalityError(media);
+      if (definition === undefined) throw new ModelUnavailableError(name);
+      if (isRetired(definition)) throw new ModelUnavailableError(name, { replacement: definition.replacement });
+      return definition;
     },
   };
 }

@@ -194,6 +194,6 @@ export function limitsOf({ modality, limits }: ModelDefinition): StageLimits {
 }
 
 /** The name by which a definition is pinned: SHA-256, hex, over its content whatever the order of its fields. */
-export function definitionHash(definition: ModelDefinition): string {
+export function definitionHash(definition: object): string {
   return createHash('sha256').update(canonicalJson(definition)).digest('hex');
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { createCatalogue } from './catalogue.ts';
 import type { Catalogue, CatalogueState } from './catalogue.ts';
 import { definitionHash } from './definition.ts';
-import type { ModelDefinition } from './definition.ts';
+import type { CatalogueModel } from './text-definition.ts';
 import { createModelReader } from './load-models.ts';
 import { isSameTexts, readModelTexts } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
@@ -122,6 +122,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     available: () => current.available(),
     find: (name) => current.find(name),
     resolve: (name, route) => current.resolve(name, route),
+    resolveText: (name) => current.resolveText(name),
     state: () => ({ since: current.state().since, refused }),
     async close() {
       isClosed = true;
@@ -133,12 +134,12 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
 
 interface Changes {
   /** Those that are new, or not what they were. */
-  readonly definitions: readonly ModelDefinition[];
+  readonly definitions: readonly CatalogueModel[];
   /** As they are told in the log. */
   readonly names: Readonly<Record<'added' | 'changed' | 'removed', readonly string[]>>;
 }
 
-function changesBetween(before: readonly ModelDefinition[], after: readonly ModelDefinition[]): Changes {
+function changesBetween(before: readonly CatalogueModel[], after: readonly CatalogueModel[]): Changes {
   const known = new Map(before.map((definition) => [definition.name, definitionHash(definition)]));
   const kept = new Set(after.map(({ name }) => name));
   const definitions = after.filter((definition) => known.get(definition.name) !== definitionHash(definition));

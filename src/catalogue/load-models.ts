@@ -10,15 +10,19 @@ import type { ModelTexts } from './model-files.ts';
 import { priceProblem } from './price-proof.ts';
 import { worstCaseCost } from './price.ts';
 import { compileCheck } from './schema-validation.ts';
+import { TextModelDefinitionSchema } from './text-definition.ts';
+import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
+import { textModelProblem } from './text-proof.ts';
 import { upstreamProblem } from './upstream-proof.ts';
 
 export { ModelFileError } from './model-files.ts';
 
 const checkDefinition = compileCheck(ModelDefinitionSchema, 'invalid model file');
+const checkTextDefinition = compileCheck(TextModelDefinitionSchema, 'invalid model file');
 
 /** What model files say. Where one of them is bad the definitions are not all there. */
 export interface ReadModels {
-  readonly definitions: readonly ModelDefinition[];
+  readonly definitions: readonly CatalogueModel[];
   /** In the order of the files. */
   readonly problems: readonly ModelFileError[];
 }
@@ -31,18 +35,18 @@ export type ModelReader = (texts: ModelTexts) => ReadModels;
  *
  * @throws {ModelFileError} the first bad file.
  */
-export async function loadModels(folders: readonly string[]): Promise<readonly ModelDefinition[]> {
+export async function loadModels(folders: readonly string[]): Promise<readonly CatalogueModel[]> {
   const { definitions, problems } = createModelReader()(await readModelTexts(folders));
   if (problems[0] !== undefined) throw problems[0];
   return definitions;
 }
 
 export function createModelReader(): ModelReader {
-  let known = new Map<string, { readonly text: string; readonly model: ModelDefinition | ModelFileError }>();
+  let known = new Map<string, { readonly text: string; readonly model: CatalogueModel | ModelFileError }>();
   return (texts) => {
     const before = known;
     known = new Map();
-    const files = new Map<string, ModelDefinition>();
+    const files = new Map<string, CatalogueModel>();
     const problems: ModelFileError[] = [];
     for (const [file, text] of texts) {
       if (text instanceof ModelFileError) {
@@ -60,7 +64,7 @@ export function createModelReader(): ModelReader {
 }
 
 /** What is wrong with files that are right by themselves. @param files by path. */
-function problemsBetween(files: ReadonlyMap<string, ModelDefinition>): readonly ModelFileError[] {
+function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly ModelFileError[] {
   const byName = new Map<string, string>();
   const problems: ModelFileError[] = [];
   for (const [file, { name }] of files) {
@@ -75,7 +79,7 @@ function problemsBetween(files: ReadonlyMap<string, ModelDefinition>): readonly 
   return problems;
 }
 
-function readModel(file: string, text: string): ModelDefinition | ModelFileError {
+function readModel(file: string, text: string): CatalogueModel | ModelFileError {
   try {
     return provenModel(file, parse(file, text));
   } catch (error) {
@@ -101,16 +105,28 @@ function placeIn(text: string, problem: string): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
 }
 
-function provenModel(file: string, parsed: unknown): ModelDefinition {
+function provenModel(file: string, parsed: unknown): CatalogueModel {
+  const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
+  const model = isText ? provenTextModel(file, parsed) : provenMediaModel(file, parsed);
+  const { deprecatedAt, retiresAt } = model;
+  if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
+    throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
+  }
+  return model;
+}
+
+function provenTextModel(file: string, parsed: unknown): TextModelDefinition {
+  const problem = checkTextDefinition(parsed) ?? textModelProblem(parsed as TextModelDefinition);
+  if (problem !== undefined) throw new ModelFileError(file, problem);
+  return parsed as TextModelDefinition;
+}
+
+function provenMediaModel(file: string, parsed: unknown): ModelDefinition {
   const problem = checkDefinition(parsed);
   if (problem !== undefined) throw new ModelFileError(file, problem);
   const definition = parsed as ModelDefinition;
   if (definition.routes[DEFAULT_ROUTE] === undefined) {
     throw new ModelFileError(file, `routes: there is no ${DEFAULT_ROUTE} route`);
-  }
-  const { deprecatedAt, retiresAt } = definition;
-  if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
-    throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
   }
   const unreachable = upstreamProblem(definition);
   if (unreachable !== undefined) throw new ModelFileError(file, unreachable);

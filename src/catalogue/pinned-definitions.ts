@@ -1,11 +1,14 @@
 /**
  * Definitions by their hash: stored when a process loads its catalogue, read by workers for the tasks accepted under
- * them. What a hash names never changes, so a definition once read is kept.
+ * them. What a hash names never changes, so a definition once read is kept. Nobody reads those of text models here; they
+ * are stored for the names that an installation knows (known-models.ts).
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
 import { definitionHash } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
+import { isMediaModel } from './text-definition.ts';
+import type { CatalogueModel } from './text-definition.ts';
 
 /** Some kilobytes each. */
 const CACHED_DEFINITIONS = 500;
@@ -21,7 +24,7 @@ const selectDefinition: Statement = {
 
 export interface PinnedDefinitions {
   /** Stores definitions, so that tasks may name their hashes. */
-  pin(definitions: readonly ModelDefinition[]): Promise<void>;
+  pin(definitions: readonly CatalogueModel[]): Promise<void>;
   /** @throws {Error} nothing was ever pinned under that hash. */
   read(hash: string): Promise<ModelDefinition>;
 }
@@ -33,7 +36,7 @@ export function createPinnedDefinitions(database: Database): PinnedDefinitions {
       for (const definition of definitions) {
         const hash = definitionHash(definition);
         await database.query(insertDefinition, [hash, definition.name, JSON.stringify(definition)]);
-        cache.set(hash, definition);
+        if (isMediaModel(definition)) cache.set(hash, definition);
       }
     },
     async read(hash) {

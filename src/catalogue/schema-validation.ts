@@ -20,11 +20,31 @@ const MAX_QUOTED_CHARACTERS = 64;
  * @throws {Error} the schema itself is not valid under ajv's strict mode; the message says where.
  */
 export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
+  const find = compileViolation(schema, prefix);
+  return (value) => find(value)?.message;
+}
+
+/** The first thing that is wrong with a value. */
+export interface Violation {
+  readonly message: string;
+  /** The dotted place; '' for the whole value. */
+  readonly field: string;
+  /** The keyword of JSON Schema that is violated. */
+  readonly keyword: string;
+}
+
+/**
+ * As `compileCheck`, for whoever needs the place apart from the words.
+ *
+ * @throws {Error} as `compileCheck`.
+ */
+export function compileViolation(schema: object, prefix: ViolationPrefix): (value: unknown) => Violation | undefined {
   const validate = compile(schema, false);
   return (value) => {
     if (validate(value)) return undefined;
     const [error] = validate.errors ?? [];
-    return error === undefined ? `${prefix}: not valid` : describe(error, prefix);
+    if (error === undefined) return { message: `${prefix}: not valid`, field: '', keyword: '' };
+    return { message: describe(error, prefix), field: fieldOf(error), keyword: error.keyword };
   };
 }
 
@@ -98,15 +118,19 @@ function compile(schema: object, allErrors: boolean): ValidateFunction {
 }
 
 function describe(error: ErrorObject, prefix: ViolationPrefix): string {
-  const field = dotted(error.instancePath);
-  if (error.keyword === 'additionalProperties') {
-    return `additional properties not allowed: ${join(field, error.params['additionalProperty'])}`;
-  }
-  if (error.keyword === 'required') {
-    return `${prefix}: missing property: ${join(field, error.params['missingProperty'])}`;
-  }
+  const field = fieldOf(error);
+  if (error.keyword === 'additionalProperties') return `additional properties not allowed: ${field}`;
+  if (error.keyword === 'required') return `${prefix}: missing property: ${field}`;
   const place = field === '' ? '' : `${field}: `;
   return `${prefix}: ${place}${error.keyword}: got ${got(error)}, want ${want(error)}`;
+}
+
+/** The offending field: of a member that is missing, or one too many, that member. */
+function fieldOf(error: ErrorObject): string {
+  const place = dotted(error.instancePath);
+  if (error.keyword === 'additionalProperties') return join(place, error.params['additionalProperty']);
+  if (error.keyword === 'required') return join(place, error.params['missingProperty']);
+  return place;
 }
 
 /** `/image_urls/0` is told as `image_urls.0`. */

@@ -16,7 +16,15 @@ import { silentLogger } from '../telemetry/log.ts';
 /** Enough for a thousand pictures of the embedded models; it is play money. */
 const STARTING_BALANCE_MICRO_USD = 10_000_000n;
 /** Contract §7: the account that `npm start` makes has ten times the usual limits. */
-const LIMITS = { runningCap: 100, queueCap: 10_000, createsPerMinute: 600, readsPerMinute: 12_000 };
+const LIMITS = {
+  runningCap: 100,
+  queueCap: 10_000,
+  createsPerMinute: 600,
+  readsPerMinute: 12_000,
+  textRequestsPerMinute: 6_000,
+  textTokensPerMinute: 10_000_000,
+  textStreamsCap: 1_000,
+};
 
 export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void> {
   const database = openDatabase(loadDatabaseConfig(environment), silentLogger());

@@ -63,6 +63,11 @@ export function newId(prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjust
   return `${prefix}_${newUlid()}`;
 }
 
+/** The id of an answer of a text model: it names the call in the ledger too (contract §7, §9). */
+export function newTextCallId(surface: 'chat' | 'responses'): string {
+  return `${surface === 'chat' ? 'chatcmpl-' : 'resp_'}${newUlid()}`;
+}
+
 /** `length` characters of base62 with no modulo bias, from the system's randomness. */
 export function randomBase62(length: number): string {
   let text = '';

@@ -33,10 +33,11 @@ export function assembleApp(http: HttpContext, listener: HttpConfig, routes: rea
   });
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  registerRoutes(router, http, routes);
+  const direct = registerRoutes(router, http, routes);
 
   app.use(answerErrors(http));
   app.use(requireHttps(listener));
+  app.use(direct);
   app.use(router.routes());
   app.use(answerUnrouted);
   return app;

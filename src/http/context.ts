@@ -19,6 +19,7 @@ import type { TaskCreator } from '../tasks/create.ts';
 import type { EventFeed } from '../tasks/feed.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { TextAnswers } from '../text/answer.ts';
 import type { EventStreams } from './event-stream.ts';
 
 export interface HttpContext {
@@ -37,6 +38,7 @@ export interface HttpContext {
   readonly rateLimiter: RateLimiter;
   readonly catalogue: Catalogue;
   readonly taskCreator: TaskCreator;
+  readonly textAnswers: TextAnswers;
   /** Closed when the process drains: streams end, and whoever waits is answered. */
   readonly feed: EventFeed;
   readonly eventStreams: EventStreams;

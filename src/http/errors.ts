@@ -7,10 +7,15 @@ import { SpendCapError } from '../billing/spend-caps.ts';
 import { TooMuchUsageError } from '../billing/usage.ts';
 import { AccountSuspendedError, ForbiddenError, UnauthenticatedError } from '../accounts/authenticate.ts';
 import { AccountNotFoundError } from '../accounts/accounts.ts';
-import { AdjustmentTooLargeError } from '../billing/ledger.ts';
+import { AdjustmentTooLargeError, InsufficientBalanceError } from '../billing/ledger.ts';
 import { BalanceTooLargeError, ReferenceUsedError } from '../billing/operator-entries.ts';
 import { KeyNotFoundError, KeyRefusedError } from '../accounts/keys.ts';
-import { ContradictoryRouteError, ModelUnavailableError, UnknownRouteError } from '../catalogue/catalogue.ts';
+import {
+  ContradictoryRouteError,
+  ModelUnavailableError,
+  OtherModalityError,
+  UnknownRouteError,
+} from '../catalogue/catalogue.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
 import { ObjectNotFoundError } from '../files/object-store.ts';
@@ -20,7 +25,12 @@ import { UploadNotFoundError, UploadsFullError } from '../files/uploads.ts';
 import { UnsupportedMediaError } from '../media/inspect.ts';
 import { OutputNotFoundError } from '../outputs/outputs.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
-import { IdempotencyMismatchError, InsufficientBalanceError, QueueFullError } from '../tasks/accept.ts';
+import { ResponseInProgressError } from '../text/responses/awaiting.ts';
+import { ResponseNotFoundError } from '../text/responses/stored-responses.ts';
+import { InvalidTextRequest, TextFailure } from '../text/text-failure.ts';
+import type { TextFailureReason } from '../text/text-failure.ts';
+import { TooManyStreamsError } from '../text/money/text-ledger.ts';
+import { IdempotencyMismatchError, QueueFullError } from '../tasks/accept.ts';
 import { InvalidTaskError } from '../tasks/create.ts';
 import { TaskNotFoundError } from '../tasks/read.ts';
 import { TaskNotOverError } from '../tasks/erase.ts';
@@ -32,6 +42,9 @@ export interface HttpProblem {
   readonly errorCode: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** On the text endpoints: the parameter at fault, and OpenAI's word for the case. */
+  readonly param?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 /** A request that is wrong in itself; thrown by the HTTP room only. */
@@ -55,7 +68,28 @@ export const NOT_FOUND: HttpProblem = { status: 404, errorCode: 'NOT_FOUND', mes
 
 /** How long a client does well to wait before it tries again, in seconds. */
 const RETRY_SOON_SECONDS = '2';
+
 const RETRY_QUEUE_SECONDS = '10';
+
+/** What is told of a text call that failed: the words are ours, and the upstream's stay in the log. */
+const TEXT_FAILURES: Readonly<Record<TextFailureReason, (retryAfterSeconds: number | undefined) => HttpProblem>> = {
+  upstream_unavailable: (seconds) => unserved('upstream_unavailable', 'the model cannot be reached', seconds),
+  upstream_rate_limited: (seconds) => unserved('upstream_rate_limited', 'the model asks for patience', seconds),
+  upstream_timeout: (seconds) => unserved('upstream_timeout', 'the model did not answer in time', seconds),
+  upstream_invalid: (seconds) => unserved('upstream_invalid', 'the model did not answer as it should', seconds),
+  interrupted: (seconds) => unserved('interrupted', 'the service is being restarted', seconds),
+  upstream_refused: () => ({
+    status: 400,
+    errorCode: 'INVALID_REQUEST',
+    message: 'the model refuses this request; what it does not take is not known more exactly',
+    code: 'upstream_refused',
+  }),
+};
+
+function unserved(code: TextFailureReason, what: string, retryAfterSeconds: number | undefined): HttpProblem {
+  const headers = { 'Retry-After': String(retryAfterSeconds ?? RETRY_SOON_SECONDS) };
+  return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message: `${what}; retry later`, headers, code };
+}
 
 /**
  * Maps an error to its answer.
@@ -80,8 +114,35 @@ export function problemOf(
     return { status: 403, errorCode: 'ACCOUNT_SUSPENDED', message: 'this account is suspended' };
   }
   if (error instanceof ForbiddenError) return { status: 403, errorCode: 'FORBIDDEN', message: error.message };
-  if (error instanceof ModelUnavailableError) {
-    return { status: 400, errorCode: 'MODEL_UNAVAILABLE', message: error.message };
+  if (error instanceof ModelUnavailableError || error instanceof OtherModalityError) {
+    return {
+      status: 400,
+      errorCode: 'MODEL_UNAVAILABLE',
+      message: error.message,
+      param: 'model',
+      code: 'model_not_found',
+    };
+  }
+  if (error instanceof InvalidTextRequest) {
+    const { message, param, code } = error;
+    return { status: 400, errorCode: 'INVALID_REQUEST', message, param, code };
+  }
+  if (error instanceof TextFailure) return TEXT_FAILURES[error.reason](error.retryAfterSeconds);
+  if (error instanceof ResponseInProgressError) {
+    return {
+      status: 409,
+      errorCode: 'RESPONSE_IN_PROGRESS',
+      message: error.message,
+      headers: { 'Retry-After': RETRY_SOON_SECONDS },
+    };
+  }
+  if (error instanceof TooManyStreamsError) {
+    return {
+      status: 429,
+      errorCode: 'RATE_LIMITED',
+      message: `${error.cap} text calls are under way already, as many as this account may have at once; retry when one is over`,
+      headers: { 'Retry-After': RETRY_SOON_SECONDS },
+    };
   }
   if (
     error instanceof InvalidTaskError ||
@@ -164,6 +225,7 @@ export function problemOf(
     error instanceof KeyNotFoundError ||
     error instanceof OutputNotFoundError ||
     error instanceof UploadNotFoundError ||
+    error instanceof ResponseNotFoundError ||
     error instanceof ObjectNotFoundError
   ) {
     return NOT_FOUND;

@@ -6,17 +6,22 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { HttpConfig } from '../config/config.ts';
 import { newId } from '../domain/ids.ts';
+import { errorBody } from '../text/error-body.ts';
 import { failure } from '../wire/envelope.ts';
 import type { HttpContext } from './context.ts';
 import { isTrusted, plain } from './client-address.ts';
 import { RequestError, problemOf } from './errors.ts';
 import type { HttpProblem } from './errors.ts';
+import type { Route } from './route.ts';
+import { textProblemOf } from './text-problem.ts';
 
 /** What our middleware leaves for the handlers. */
 export interface RequestState {
   requestId: string;
   /** Only on routes that need a key. */
   caller: Caller;
+  /** Of the route, once it is known. */
+  errorForm?: Route['errorForm'];
 }
 
 /** A client's own request id is echoed only in this form (contract §1). */
@@ -43,7 +48,7 @@ export function answerErrors(http: HttpContext): Middleware<RequestState> {
           'a request was not served',
         );
       }
-      answerProblem(ctx, problem ?? INTERNAL);
+      answerProblem(ctx, problem ?? INTERNAL, ctx['state']['errorForm'] === 'text');
     }
   };
 }
@@ -65,7 +70,8 @@ function routeOf(ctx: Context): string {
   return typeof pattern === 'string' ? pattern : 'none';
 }
 
-const INTERNAL: HttpProblem = {
+/** What is told of a fault of ours. */
+export const INTERNAL: HttpProblem = {
   status: 500,
   errorCode: 'INTERNAL_ERROR',
   message: 'an internal error occurred; retry later and name the X-Request-Id if it persists',
@@ -76,11 +82,11 @@ function topUpAdvice(error: { readonly accountId: string }): string {
   return ` (npm run admin -- accounts top-up ${error.accountId} --usd 10)`;
 }
 
-function answerProblem(ctx: Context, problem: HttpProblem): void {
+function answerProblem(ctx: Context, problem: HttpProblem, isText: boolean): void {
   ctx.status = problem.status;
   if (problem.headers !== undefined) ctx.set(problem.headers);
   ctx.set('Cache-Control', 'no-store');
-  ctx.body = failure(problem.status, problem.errorCode, problem.message);
+  ctx.body = isText ? errorBody(textProblemOf(problem)) : failure(problem.status, problem.errorCode, problem.message);
 }
 
 /** Probes come from the machine or the cluster, not by way of the proxy, and hold nothing secret. */

@@ -3,8 +3,12 @@
  * answered is decided in errors.ts alone; the walk over all routes compares the two (test/http/contract-walk.test.ts).
  */
 import { Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { errorBody } from '../text/error-body.ts';
+import { failure } from '../wire/envelope.ts';
 import type { OpenApiNode, OpenApiParts } from './openapi-parts.ts';
 import type { Route } from './route.ts';
+import { textProblemOf } from './text-problem.ts';
 
 interface ErrorCode {
   readonly status: number;
@@ -51,6 +55,11 @@ const ERROR_CODES = {
     when: "Unknown, or another account's: the same answer.",
     message: 'not found',
   },
+  RESPONSE_IN_PROGRESS: {
+    status: 409,
+    when: 'The response is still being made.',
+    message: 'the response resp_01M7Z0GCVXTPAJ0W4R12P3FJ4M is still in progress',
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     when: 'The body is too large.',
@@ -96,8 +105,25 @@ const FailureSchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** The same on the text endpoints, with what clients of OpenAI's API read (contract §9). */
+const TextFailureSchema = Type.Object(
+  {
+    ...FailureSchema.properties,
+    error: Type.Object(
+      {
+        message: Type.String(),
+        type: Type.String(),
+        param: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+        code: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
 /** Schemas that are components under their names. */
-export const ERROR_SCHEMAS = { Failure: FailureSchema };
+export const ERROR_SCHEMAS = { Failure: FailureSchema, TextFailure: TextFailureSchema };
 
 /** Every code that a route can answer with. @throws {Error} the route names a code that the contract does not have. */
 export function errorCodesOf(route: Route): readonly Code[] {
@@ -128,7 +154,8 @@ export function errorResponses(route: Route, parts: OpenApiParts): OpenApiNode {
   const responses = statuses.map((status): [number, OpenApiNode] => {
     const ofStatus = codes.filter((code) => ERROR_CODES[code].status === status);
     const cases = ofStatus.map((code) => [code, ERROR_CODES[code]] as const);
-    return [status, response(ofStatus.map(pascalCase).join('Or'), cases, parts)];
+    const name = ofStatus.map(pascalCase).join('Or');
+    return [status, route.errorForm === 'text' ? textResponse(name, cases, parts) : response(name, cases, parts)];
   });
   if (route.query !== undefined) {
     responses.push([431, response('HeadersTooLarge', [['INVALID_REQUEST', HEADERS_TOO_LARGE]], parts)]);
@@ -136,34 +163,46 @@ export function errorResponses(route: Route, parts: OpenApiParts): OpenApiNode {
   return Object.fromEntries(responses);
 }
 
+type Case = readonly [code: Code, error: ErrorCode];
+
 /** @param cases errors of one status. */
-function response(
+function response(name: string, cases: readonly Case[], parts: OpenApiParts): OpenApiNode {
+  return failureResponse(name, cases, parts, FailureSchema, ([code, { status, message }]) =>
+    failure(status, code, message),
+  );
+}
+
+/** The same in the form of the text endpoints. */
+function textResponse(name: string, cases: readonly Case[], parts: OpenApiParts): OpenApiNode {
+  return failureResponse(`Text${name}`, cases, parts, TextFailureSchema, ([errorCode, { status, message }]) =>
+    errorBody(textProblemOf({ status, errorCode, message })),
+  );
+}
+
+function failureResponse(
   name: string,
-  cases: readonly (readonly [code: Code, error: ErrorCode])[],
+  cases: readonly Case[],
   parts: OpenApiParts,
+  schema: TSchema,
+  bodyOf: (each: Case) => { readonly error_code: string },
 ): OpenApiNode {
   const status = cases[0]?.[1].status ?? 500;
-  const failure = ([code, { message }]: (typeof cases)[number]): OpenApiNode => ({
-    code: status,
-    message,
-    data: null,
-    error_code: code,
-  });
+  const bodies = cases.map((each) => bodyOf(each));
   return parts.addResponse(name, () => ({
-    description: cases.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
+    description: cases.map(([, { when }], place) => `\`${bodies[place]?.error_code}\`: ${when}`).join('\n\n'),
     headers: errorHeaders(status, parts),
     content: {
       'application/json': {
         schema: {
           allOf: [
-            parts.schema(FailureSchema),
+            parts.schema(schema),
             {
               type: 'object',
-              properties: { code: { const: status }, error_code: { enum: cases.map(([code]) => code) } },
+              properties: { code: { const: status }, error_code: { enum: bodies.map((body) => body.error_code) } },
             },
           ],
         },
-        examples: Object.fromEntries(cases.map((each) => [each[0], { value: failure(each) }])),
+        examples: Object.fromEntries(cases.map(([code], place) => [code, { value: bodies[place] }])),
       },
     },
   }));

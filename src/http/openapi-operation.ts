@@ -45,6 +45,7 @@ export function openApiPath(path: string): string {
 function accessText({ access, budget }: Route): string {
   if (access === 'none' || access === 'operator') return '';
   const needs = access === 'any' ? 'Any key may do this.' : `Needs the scope \`${access}\`.`;
+  if (budget === 'text') return `${needs} Counts as a text call.`;
   return budget === undefined || budget === 'read' ? needs : `${needs} Counts as a creating request.`;
 }
 

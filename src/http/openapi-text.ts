@@ -21,6 +21,7 @@ Every request carries \`Authorization: Bearer <ADMIN_TOKEN>\`. No API key opens 
 
 export const TAG_DESCRIPTIONS: Readonly<Record<(typeof ROUTE_TAGS)[number], string>> = {
   Tasks: 'Generating: create a task, follow it, end it.',
+  Text: "Text models, in the dialects of OpenAI's API: its clients work with `{base_url}` as their base URL. Errors have its form beside ours. No task comes of a call, and no callback.",
   'Stored outputs': 'What tasks made: list it, keep it for long, delete it.',
   Files: 'Your own pictures, films and sounds, as inputs of tasks.',
   Models: 'The catalogue: what there is, what it takes and what it costs.',

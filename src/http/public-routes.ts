@@ -18,6 +18,8 @@ import { taskCallbackRoutes } from './routes/task-callback.ts';
 import { taskDetailRoutes } from './routes/task-detail.ts';
 import { taskEventRoutes } from './routes/task-events.ts';
 import { storageRoutes } from './routes/storages.ts';
+import { chatRoutes } from './routes/chat.ts';
+import { responseRoutes } from './routes/responses.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { webhookKeyRoutes } from './routes/webhook-key.ts';
 
@@ -28,6 +30,8 @@ export function publicRoutes(http: HttpContext): readonly Route[] {
     ...taskEventRoutes(http),
     ...taskCallbackRoutes(http),
     ...taskListRoutes(http),
+    ...chatRoutes(http),
+    ...responseRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...estimateRoutes(http),

@@ -4,7 +4,7 @@
  */
 import type Router from '@koa/router';
 import etag from 'etag';
-import type { ParameterizedContext } from 'koa';
+import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
@@ -22,12 +22,30 @@ import { requireOperator } from './operator.ts';
 import { readQuery } from './query.ts';
 import type { Route, RouteRequest } from './route.ts';
 
-/** Registers routes in their order. */
-export function registerRoutes(router: Router<RequestState>, http: HttpContext, routes: readonly Route[]): void {
+/**
+ * Registers routes in their order.
+ *
+ * @returns what finds those without parameters by their very path, before the router, which tries every pattern it has
+ *   on every request.
+ */
+export function registerRoutes(
+  router: Router<RequestState>,
+  http: HttpContext,
+  routes: readonly Route[],
+): Middleware<RequestState> {
+  const direct = new Map<string, Serve>();
   for (const route of routes) {
     const serve = server(http, route);
     router.register(koaPath(route.path), [route.method], [serve]);
+    if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, serve);
   }
+  return async (ctx, next) => {
+    const serve = direct.get(`${ctx.method} ${ctx.path}`);
+    if (serve === undefined) return next();
+    // What the router would leave behind.
+    ctx['_matchedRoute'] = ctx.path;
+    return serve(Object.assign(ctx, { params: {} }));
+  };
 }
 
 /** `/v1/tasks/{taskId}` as the router spells it; `{name...}` takes what follows, slashes included. */
@@ -36,12 +54,14 @@ function koaPath(path: string): string {
 }
 
 type Served = ParameterizedContext<RequestState> & { params: Record<string, string | undefined> };
+type Serve = (ctx: Served) => Promise<void>;
 
-function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void> {
+function server(http: HttpContext, route: Route): Serve {
   const checkQuery = route.query === undefined ? undefined : compileCheck(route.query, 'invalid request');
   const checkBody = bodyCheck(route);
 
   return async (ctx) => {
+    ctx.state.errorForm = route.errorForm;
     if (route.access === 'none' || route.access === 'operator') {
       if (route.access === 'operator') await requireOperator(http, ctx.req);
       await answer(ctx);
@@ -50,17 +70,19 @@ function server(http: HttpContext, route: Route): (ctx: Served) => Promise<void>
     const caller = await identify(ctx);
     ctx.state.caller = caller;
     const budget = budgetOf(route, caller);
+    let isTold = false;
     try {
       requireAccess(caller);
       if (route.budget !== 'deferred') {
         const waitSeconds = await http.rateLimiter.take(budget);
         if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+        isTold = true;
+        tellBudget(ctx, budget);
       }
-      tellBudget(ctx, budget);
       await answer(ctx);
     } finally {
       // Contract §7: on every authenticated response.
-      if (!ctx.headerSent) tellBudget(ctx, budget);
+      if (!isTold && !ctx.headerSent) tellBudget(ctx, budget);
     }
   };
 
@@ -135,7 +157,13 @@ function authorizationOf(ctx: Served): string | undefined {
 }
 
 function budgetOf(route: Route, caller: Caller): Budget {
+  if (route.budget === 'text') return textBudget(caller);
   return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
+}
+
+/** The account's text calls (contract §9). */
+export function textBudget(caller: Caller): Budget {
+  return { id: `text:${caller.accountId}`, perMinute: caller.textRequestsPerMinute };
 }
 
 /** The account's creating requests (contract §7). */

@@ -13,6 +13,7 @@ export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** The groups of the reference, in its order. */
 export const ROUTE_TAGS = [
   'Tasks',
+  'Text',
   'Stored outputs',
   'Files',
   'Models',
@@ -79,7 +80,9 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
    * Which of the account's budgets a request takes a token of; default `read`. `deferred`: the handler takes it, from
    * the creating one.
    */
-  readonly budget?: 'create' | 'read' | 'deferred';
+  readonly budget?: 'create' | 'read' | 'text' | 'deferred';
+  /** How errors are told; default `envelope`. `text`: for clients of OpenAI's API too (contract §9). */
+  readonly errorForm?: 'envelope' | 'text';
   /** One line for each `{parameter}` of the path. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;

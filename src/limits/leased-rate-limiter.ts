@@ -53,7 +53,7 @@ const leaseTokens: Statement = {
 
 /** What this process knows of a budget. */
 interface Holding {
-  /** Whole tokens of the lease that are not used yet. */
+  /** Whole tokens of the lease that are not used yet; below 0 where more were spent than there were. */
   tokens: number;
   /** After this the rest of the lease is returned before another is taken; milliseconds since 1970. */
   leaseEndsAt: number;
@@ -62,7 +62,7 @@ interface Holding {
   askedAt: number | undefined;
   /** A lease under way, which every request that finds no token waits for. */
   leasing: Promise<void> | undefined;
-  /** How many requests wait for it. */
+  /** How many tokens are waited for. */
   waiting: number;
 }
 
@@ -118,38 +118,42 @@ export function createLeasedRateLimiter(options: {
     return Math.min(budget.perMinute, holding.left + refilled);
   };
 
-  const untilNext = (budget: Budget, holding: Holding): number => {
-    const missing = 1 - estimatedLeft(budget, holding);
+  const untilThereAre = (tokens: number, budget: Budget, holding: Holding): number => {
+    const missing = tokens - holding.tokens - estimatedLeft(budget, holding);
     return Math.max(1, Math.ceil((missing * 60) / budget.perMinute));
   };
 
   return {
-    async take(budget) {
+    async take(budget, tokens = 1) {
       const holding = holdingOf(budget);
       for (;;) {
-        if (holding.tokens >= 1 && now() < holding.leaseEndsAt) {
-          holding.tokens -= 1;
+        if (holding.tokens >= tokens && now() < holding.leaseEndsAt) {
+          holding.tokens -= tokens;
           return 0;
         }
         if (holding.leasing === undefined) {
-          // The bucket was empty a moment ago: asking again before a token is back would bring nothing.
-          if (holding.tokens < 1 && estimatedLeft(budget, holding) < 1) return untilNext(budget, holding);
+          // There were too few a moment ago: asking again before they are back would bring nothing.
+          const isEmpty = holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens;
+          if (isEmpty) return untilThereAre(tokens, budget, holding);
           holding.leasing = lease(budget, holding).finally(() => {
             holding.leasing = undefined;
           });
         }
-        holding.waiting += 1;
+        holding.waiting += tokens;
         await holding.leasing.finally(() => {
-          holding.waiting -= 1;
+          holding.waiting -= tokens;
         });
       }
     },
     giveBack(budget) {
       holdingOf(budget).tokens += 1;
     },
+    spend(budget, tokens) {
+      holdingOf(budget).tokens -= tokens;
+    },
     state(budget) {
       const holding = holdingOf(budget);
-      const have = Math.min(budget.perMinute, holding.tokens + estimatedLeft(budget, holding));
+      const have = Math.max(0, Math.min(budget.perMinute, holding.tokens + estimatedLeft(budget, holding)));
       return {
         limit: budget.perMinute,
         remaining: Math.floor(have),

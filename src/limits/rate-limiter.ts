@@ -22,8 +22,15 @@ export interface BudgetState {
 }
 
 export interface RateLimiter {
-  /** Takes a token where there is one. @returns 0, or the whole seconds (1 or more) after which there will be one. */
-  take(budget: Budget): Promise<number>;
+  /**
+   * Takes tokens where there are as many, or none.
+   *
+   * @param tokens whole; default 1. More than a minute's are never there at once.
+   * @returns 0, or the whole seconds (1 or more) after which there will be as many.
+   */
+  take(budget: Budget, tokens?: number): Promise<number>;
+  /** Takes tokens that were used already, whether or not there are as many: what comes next waits for them. */
+  spend(budget: Budget, tokens: number): void;
   /** Returns a token that was taken for a request that costs none: the replay of a key. */
   giveBack(budget: Budget): void;
   /** What this process knows of a budget at this moment; asks nobody. */

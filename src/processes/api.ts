@@ -20,6 +20,7 @@ import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { createHttpContext } from './http-context.ts';
 import { createReadRepair } from './read-repair.ts';
+import { openTextParts } from './text-parts.ts';
 
 export interface RunningApi {
   /** Where it listens. */
@@ -49,7 +50,8 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
     considerRepair: (task: TaskDetail) => considerRepair(task),
     isReady: () => !isDraining,
   };
-  const http = createHttpContext(foundation, catalogue, hooks, await readInstallationId(database));
+  const text = await openTextParts(foundation);
+  const http = createHttpContext(foundation, catalogue, hooks, await readInstallationId(database), text);
   const app = createApp(http);
   const handle = app.callback();
   const server = await listen(config.http, (request, response) => void handle(request, response));
@@ -76,6 +78,7 @@ export async function startApi(foundation: Foundation): Promise<RunningApi> {
       connecting.abort();
       http.feed.close();
       await Promise.all([server.close(config.shutdownGraceMs), adminServer?.close(config.shutdownGraceMs)]);
+      await text.close();
       await catalogue.close();
       await http.keyUse.flush();
       await launcher?.close();

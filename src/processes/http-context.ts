@@ -11,9 +11,11 @@ import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTaskCreator } from '../tasks/create.ts';
+import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/feed.ts';
 import { CreateTaskSchema } from '../wire/create-task.ts';
 import type { Foundation } from './foundation.ts';
+import type { TextParts } from './text-parts.ts';
 
 /** What the process adds: the ways from a request to the launcher and the repair. */
 type Hooks = Pick<HttpContext, 'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady'>;
@@ -23,19 +25,22 @@ export function createHttpContext(
   catalogue: Catalogue,
   hooks: Hooks,
   installationId: string,
+  text: Pick<TextParts, 'source' | 'ledger'>,
 ): HttpContext {
   const { config, database, now } = foundation;
   const keyUse = createKeyUse({ database, now, logger: foundation.logger });
+  const rateLimiter = createLeasedRateLimiter({ database, now });
   return {
     ...foundation,
     ...hooks,
     catalogue,
-    rateLimiter: createLeasedRateLimiter({ database, now }),
+    rateLimiter,
     clientAddress: createClientAddress(config.http.trustedProxies),
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     authenticator: createAuthenticator(database, now, keyUse),
+    textAnswers: createTextAnswers({ ...text, rateLimiter, logger: foundation.logger, now }),
     taskCreator: createTaskCreator({
       database,
       catalogue,

@@ -1,9 +1,7 @@
 /**
- * Brings the creates of one account together. They all change that account's one row of counters, and a commit holds the
- * row until it is on disk, so that one after the other they take a disk write each. Whatever arrives while one statement
- * of an account runs therefore goes with its next: a lone create waits for nothing, and many share one commit. Accounts
- * never wait for each other.
+ * Brings the creates of one account together, so that many share one commit (database/batches.ts, docs/0008).
  */
+import { createBatches } from '../database/batches.ts';
 import type { Database } from '../database/database.ts';
 import { IdempotencyMismatchError, acceptOne, acceptTogether } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
@@ -32,31 +30,20 @@ interface Request {
 
 /** @param mayClaim whether this process has room to deliver the starts of admitted tasks at this moment. */
 export function createAcceptor(database: Database, mayClaim: () => boolean): Acceptor {
-  /** Of each account that has a statement under way: what waits for the next. */
-  const waiting = new Map<string, Request[]>();
-
-  const drain = async (accountId: string, requests: Request[]): Promise<void> => {
-    while (requests.length > 0) await answer(database, accountId, requests.splice(0, fitting(requests)), mayClaim());
-    waiting.delete(accountId);
-  };
+  const batches = createBatches<Request>({
+    work: (accountId, requests) => answer(database, accountId, requests, mayClaim()),
+    fitting,
+  });
 
   return {
     accept(task) {
       return new Promise((resolve, reject) => {
-        const request: Request = { task, resolve, reject };
         // A capped key's task takes its caps' rows too, in a transaction of its own.
         if (task.spendCapIds.length > 0) {
           acceptOne(database, task, mayClaim()).then(resolve, reject);
           return;
         }
-        const requests = waiting.get(task.accountId);
-        if (requests !== undefined) {
-          requests.push(request);
-          return;
-        }
-        const first = [request];
-        waiting.set(task.accountId, first);
-        void drain(task.accountId, first);
+        batches.add(task.accountId, { task, resolve, reject });
       });
     },
   };

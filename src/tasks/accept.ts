@@ -4,6 +4,7 @@
  * It crosses rooms on purpose: a create may cost two round trips beside authentication's, the key's look-up and this.
  * Requests reach it through `accept-queue.ts`, which brings those of one account together.
  */
+import { InsufficientBalanceError } from '../billing/ledger.ts';
 import { chargeSpendCaps } from '../billing/spend-caps.ts';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { UniqueViolationError } from '../database/database.ts';
@@ -44,21 +45,6 @@ export class IdempotencyMismatchError extends Error {
 
   constructor() {
     super('this Idempotency-Key was used with a different request body; use a new key for a new request');
-  }
-}
-
-/** The available balance does not cover the worst case (spec §1.6). */
-export class InsufficientBalanceError extends Error {
-  override readonly name = 'InsufficientBalanceError';
-  readonly availableMicroUsd: bigint;
-  readonly neededMicroUsd: bigint;
-  readonly accountId: string;
-
-  constructor(accountId: string, availableMicroUsd: bigint, neededMicroUsd: bigint) {
-    super('the available balance does not cover the worst-case cost');
-    this.accountId = accountId;
-    this.availableMicroUsd = availableMicroUsd;
-    this.neededMicroUsd = neededMicroUsd;
   }
 }
 

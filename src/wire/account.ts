@@ -15,7 +15,7 @@ export const AccountSchema = Type.Object(
     name: Type.String(),
     status: Type.Unsafe<'active' | 'suspended'>({ type: 'string', enum: ['active', 'suspended'] }),
     balance: usd('What is available and what is held, together.'),
-    held: usd('Held for tasks that are not over.'),
+    held: usd('Held for tasks and text calls that are not over.'),
     available: usd('What new requests can be paid from.'),
     currency: Currency,
     limits: Type.Object(
@@ -28,11 +28,20 @@ export const AccountSchema = Type.Object(
           description: 'Tasks that wait behind them; beyond that a create is 429.',
         }),
         persistentBytes: Type.Integer({ minimum: 0, description: 'Bytes of persistent storage.' }),
+        textRequestsPerMinute: Type.Integer({ minimum: 1, description: 'Text requests per minute; as many at once.' }),
+        textTokensPerMinute: Type.Integer({
+          minimum: 1,
+          description: 'Tokens of text per minute, input and output together.',
+        }),
+        textStreams: Type.Integer({
+          minimum: 0,
+          description: 'Text calls under way at once, streamed or not; beyond that they are 429.',
+        }),
       },
       { additionalProperties: false },
     ),
     usage: Type.Object(
-      { runningTasks: Count, queuedTasks: Count, persistentBytes: Count },
+      { runningTasks: Count, queuedTasks: Count, persistentBytes: Count, textStreams: Count },
       { additionalProperties: false, description: 'How much of these limits is in use at this moment.' },
     ),
     created: UnixSeconds,
@@ -58,11 +67,15 @@ export function presentAccount(account: Account): WireAccount {
       runningTasks: limits.runningCap,
       queuedTasks: limits.queueCap,
       persistentBytes: limits.storageCapBytes,
+      textRequestsPerMinute: limits.textRequestsPerMinute,
+      textTokensPerMinute: limits.textTokensPerMinute,
+      textStreams: limits.textStreamsCap,
     },
     usage: {
       runningTasks: account.running,
       queuedTasks: account.queued,
       persistentBytes: account.persistentBytes,
+      textStreams: account.textStreams,
     },
     created: secondsOf(account.createdAt),
   };

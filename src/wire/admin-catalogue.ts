@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { definitionHash } from '../catalogue/definition.ts';
-import type { Modality } from '../catalogue/definition.ts';
+import { isTextModel } from '../catalogue/text-definition.ts';
+import type { CatalogueModel } from '../catalogue/text-definition.ts';
 
 const UnixSeconds = (description: string) => Type.Integer({ minimum: 0, description: `Unix seconds: ${description}` });
 
@@ -14,7 +15,10 @@ export const AdminCatalogueSchema = Type.Object(
       Type.Object(
         {
           name: Type.String(),
-          modality: Type.Unsafe<Modality>({ type: 'string', enum: ['image', 'video', 'audio'] }),
+          modality: Type.Unsafe<CatalogueModel['modality']>({
+            type: 'string',
+            enum: ['image', 'video', 'audio', 'text'],
+          }),
           hash: Type.String({ description: 'What new tasks are pinned to: SHA-256 of the definition, hex.' }),
           routes: Type.Array(Type.String()),
           isRetired: Type.Boolean({ description: 'It takes no requests any more.' }),
@@ -51,7 +55,7 @@ export function presentCatalogue(catalogue: Catalogue): Static<typeof AdminCatal
       name: definition.name,
       modality: definition.modality,
       hash: definitionHash(definition),
-      routes: Object.keys(definition.routes),
+      routes: isTextModel(definition) ? [] : Object.keys(definition.routes),
       isRetired: !available.has(definition),
     })),
     refused:

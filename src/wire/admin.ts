@@ -19,6 +19,7 @@ import { UsageQuerySchema } from './usage.ts';
 /** Far above anything that makes sense, and far below where integers end. */
 const MAX_RATE = 10_000_000;
 const MAX_TASKS = 1_000_000;
+const MAX_TOKENS = 1_000_000_000;
 const MAX_BYTES = 1_000_000_000_000_000;
 
 const Name = Type.String({
@@ -43,6 +44,23 @@ const Limits = Type.Object(
     persistentBytes: Type.Optional(
       Type.Integer({ minimum: 0, maximum: MAX_BYTES, description: 'Bytes of persistent storage.' }),
     ),
+    textRequestsPerMinute: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'Text requests per minute; as many at once.' }),
+    ),
+    textTokensPerMinute: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_TOKENS,
+        description: 'Tokens of text per minute, input and output together.',
+      }),
+    ),
+    textStreams: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_TASKS,
+        description: 'Text calls under way at once, streamed or not; 0: none.',
+      }),
+    ),
   },
   { additionalProperties: false, description: 'What is not named stays as it is, or begins with the default.' },
 );
@@ -50,12 +68,16 @@ const Limits = Type.Object(
 /** From the names of the wire to those of the room. */
 export function limitsOf(limits: Static<typeof Limits> = {}): Partial<AccountLimits> {
   const { createsPerMinute, readsPerMinute, runningTasks, queuedTasks, persistentBytes } = limits;
+  const { textRequestsPerMinute, textTokensPerMinute, textStreams } = limits;
   return {
     ...(createsPerMinute === undefined ? {} : { createsPerMinute }),
     ...(readsPerMinute === undefined ? {} : { readsPerMinute }),
     ...(runningTasks === undefined ? {} : { runningCap: runningTasks }),
     ...(queuedTasks === undefined ? {} : { queueCap: queuedTasks }),
     ...(persistentBytes === undefined ? {} : { storageCapBytes: persistentBytes }),
+    ...(textRequestsPerMinute === undefined ? {} : { textRequestsPerMinute }),
+    ...(textTokensPerMinute === undefined ? {} : { textTokensPerMinute }),
+    ...(textStreams === undefined ? {} : { textStreamsCap: textStreams }),
   };
 }
 

@@ -5,10 +5,26 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { PricingSchema } from '../catalogue/definition.ts';
-import type { ModelDefinition, Modality } from '../catalogue/definition.ts';
+import { TEXT_FEATURES, TextPricingSchema, isTextModel } from '../catalogue/text-definition.ts';
+import type { CatalogueModel, TextFeature, TextModelDefinition } from '../catalogue/text-definition.ts';
+import { ChatRequestSchema } from '../text/chat/request-schema.ts';
 
 const UnixSecondsOrNull = (description: string) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
+
+const MODALITIES = ['image', 'video', 'audio', 'text'] as const;
+
+/** What a text model can do, beside what every model tells. */
+const TextSchema = Type.Object(
+  {
+    contextTokens: Type.Integer({ minimum: 1, description: 'What a conversation and its answer may have together.' }),
+    maxOutputTokens: Type.Integer({ minimum: 1, description: 'Reasoning and answer together.' }),
+    features: Type.Array(Type.Unsafe<TextFeature>({ type: 'string', enum: [...TEXT_FEATURES] }), {
+      description: 'What a request may ask for beside text; anything else is refused by its name.',
+    }),
+  },
+  { additionalProperties: false, description: 'Only for text models.' },
+);
 
 const MODEL_FIELDS = {
   id: Type.String({ description: 'The name to give as `model`.' }),
@@ -16,10 +32,11 @@ const MODEL_FIELDS = {
   created: Type.Integer({ minimum: 0, description: 'Unix seconds.' }),
   owned_by: Type.String(),
   shutdown_date: UnixSecondsOrNull('Unix seconds: when the model takes no requests any more; null: no such plan.'),
-  modality: Type.Unsafe<Modality>({ type: 'string', enum: ['image', 'video', 'audio'] }),
+  modality: Type.Unsafe<(typeof MODALITIES)[number]>({ type: 'string', enum: [...MODALITIES] }),
   description: Type.String(),
-  routes: Type.Array(Type.String(), { description: 'What can be given as `route`.' }),
-  pricing: PricingSchema,
+  routes: Type.Array(Type.String(), { description: 'What can be given as `route`; a text model takes none.' }),
+  pricing: Type.Union([PricingSchema, TextPricingSchema]),
+  text: Type.Optional(TextSchema),
   deprecation: UnixSecondsOrNull('Unix seconds: since when nothing new should use the model; null: it is current.'),
   replacement: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The model to use instead.' }),
 };
@@ -36,7 +53,8 @@ export const ModelDetailSchema = Type.Object(
     ...MODEL_FIELDS,
     input_schema: Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
-      description: 'The very JSON Schema (draft 2020-12) that `input` is checked by.',
+      description:
+        'The very JSON Schema (draft 2020-12) that `input` is checked by; of a text model that of the body of `POST /chat/completions`.',
     }),
     examples: Type.Array(Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' }), {
       description: 'Inputs that the model accepts.',
@@ -48,7 +66,7 @@ export const ModelDetailSchema = Type.Object(
 export type WireModel = Static<typeof ModelSchema>;
 export type WireModelDetail = Static<typeof ModelDetailSchema>;
 
-export function presentModel(definition: ModelDefinition): WireModel {
+export function presentModel(definition: CatalogueModel): WireModel {
   return {
     id: definition.name,
     object: 'model',
@@ -57,17 +75,24 @@ export function presentModel(definition: ModelDefinition): WireModel {
     shutdown_date: definition.retiresAt ?? null,
     modality: definition.modality,
     description: definition.description,
-    routes: Object.keys(definition.routes),
+    routes: isTextModel(definition) ? [] : Object.keys(definition.routes),
     pricing: definition.pricing,
+    ...(isTextModel(definition) ? { text: presentText(definition) } : {}),
     deprecation: definition.deprecatedAt ?? null,
     replacement: definition.replacement ?? null,
   };
 }
 
-export function presentModelDetail(definition: ModelDefinition): WireModelDetail {
-  return {
-    ...presentModel(definition),
-    input_schema: definition.inputSchema,
-    examples: [...definition.examples],
-  };
+export function presentModelDetail(definition: CatalogueModel): WireModelDetail {
+  return isTextModel(definition)
+    ? { ...presentModel(definition), input_schema: { ...ChatRequestSchema }, examples: [chatExample(definition)] }
+    : { ...presentModel(definition), input_schema: definition.inputSchema, examples: [...definition.examples] };
+}
+
+function presentText({ contextTokens, maxOutputTokens, features }: TextModelDefinition): Static<typeof TextSchema> {
+  return { contextTokens, maxOutputTokens, features: [...features] };
+}
+
+function chatExample({ name }: TextModelDefinition): Readonly<Record<string, unknown>> {
+  return { model: name, messages: [{ role: 'user', content: 'Say hello.' }] };
 }

@@ -37,6 +37,7 @@ describe('an account', () => {
         heldMicroUsd: 0n,
         queued: 0,
         running: 0,
+        textStreams: 0,
         persistentBytes: 0,
         limits: {
           runningCap: 10,
@@ -44,6 +45,9 @@ describe('an account', () => {
           createsPerMinute: 60,
           readsPerMinute: 1_200,
           storageCapBytes: 100_000_000_000,
+          textRequestsPerMinute: 600,
+          textTokensPerMinute: 1_000_000,
+          textStreamsCap: 100,
         },
       },
     );
@@ -83,13 +87,27 @@ describe('an account', () => {
 
     await change({ runningCap: 0, storageCapBytes: 0 });
     await change({ createsPerMinute: 7, readsPerMinute: 8, queueCap: 9 });
+    await change({ textRequestsPerMinute: 10, textTokensPerMinute: 11 });
+    await change({ textStreamsCap: 12 });
     await change({});
     await renameAccount(database, id, 'fünf 🦊');
 
     const { name, limits } = await readAccount(database, id);
     assert.deepEqual(
       [name, limits],
-      ['fünf 🦊', { runningCap: 0, queueCap: 9, createsPerMinute: 7, readsPerMinute: 8, storageCapBytes: 0 }],
+      [
+        'fünf 🦊',
+        {
+          runningCap: 0,
+          queueCap: 9,
+          createsPerMinute: 7,
+          readsPerMinute: 8,
+          storageCapBytes: 0,
+          textRequestsPerMinute: 10,
+          textTokensPerMinute: 11,
+          textStreamsCap: 12,
+        },
+      ],
     );
     await assert.rejects(updateLimits(database, 'acc_none', { queueCap: 1 }), AccountNotFoundError);
     await assert.rejects(renameAccount(database, 'acc_none', 'x'), AccountNotFoundError);

@@ -61,6 +61,8 @@ describe('authenticating', () => {
       spendCapIds: [],
       createsPerMinute: 60,
       readsPerMinute: 1_200,
+      textRequestsPerMinute: 600,
+      textTokensPerMinute: 1_000_000,
     });
   });
 
@@ -188,6 +190,8 @@ describe('a right', () => {
     spendCapIds: [],
     createsPerMinute: 60,
     readsPerMinute: 1_200,
+    textRequestsPerMinute: 600,
+    textTokensPerMinute: 1_000_000,
   };
 
   it('that the key lacks is refused by its name', () => {

@@ -34,6 +34,8 @@ async function newCaller(expiresAt?: Date): Promise<Caller> {
     spendCapIds: [],
     createsPerMinute: 60,
     readsPerMinute: 1_200,
+    textRequestsPerMinute: 600,
+    textTokensPerMinute: 1_000_000,
   };
 }
 

@@ -6,16 +6,17 @@ import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { bookAdjustment } from '../../src/billing/operator-entries.ts';
 import { meterStorage } from '../../src/billing/storage-metering.ts';
-import { findViolations, verifyLedger } from '../../src/billing/verify.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
 import type { LedgerViolation } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import * as brokenBooks from './broken-books.ts';
 
 const PAID_IN = 'topups + adjustments = available + held + captured';
-const HELD = 'held = holds - captures - releases = what open tasks hold';
+const HELD = 'held = holds - captures - releases = what open tasks and text calls hold';
 const KNOWN = 'every entry is of an account';
 const LAST = 'the last entry tells what the account has';
 const FOLLOWS = 'every entry follows from the one before it';
@@ -30,8 +31,6 @@ const STORAGE_DAY = 'a day of storage is held and captured as it was metered';
 const BYTES = 'persistent bytes are those of open periods and pending promotions';
 
 const DAY_MS = 86_400_000;
-
-class RolledBack extends Error {}
 
 let room: TaskRoom;
 let accountId: string;
@@ -72,31 +71,11 @@ before(async () => {
 });
 after(() => room.close());
 
-/** What is found after a change, which is then undone. */
-async function violationsAfter(...changes: string[]): Promise<readonly LedgerViolation[]> {
-  let found: readonly LedgerViolation[] = [];
-  const work = room.database.transaction(async (transaction) => {
-    const run = (text: string): Promise<unknown> => transaction.query({ name: '', text });
-    await run('ALTER TABLE ledger_entries DISABLE TRIGGER USER');
-    for (const change of changes) await run(change);
-    found = await findViolations(transaction);
-    throw new RolledBack();
-  });
-  await assert.rejects(work, RolledBack);
-  return found;
-}
-
-async function rulesBrokenBy(...changes: string[]): Promise<readonly string[]> {
-  const rules = (await violationsAfter(...changes)).map((violation) => violation.rule);
-  return [...new Set(rules)].toSorted();
-}
-
-/** An entry as nothing of ours would write it. */
-function entry(kind: string, reference: string, amount: bigint | number, owner = accountId): string {
-  return `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
-                                      held_after_micro_usd)
-          VALUES ('${owner}', '${kind}', '${reference}', ${amount}, 0, 0)`;
-}
+const violationsAfter = (...changes: string[]): Promise<readonly LedgerViolation[]> =>
+  brokenBooks.violationsAfter(room, changes);
+const rulesBrokenBy = (...changes: string[]): Promise<readonly string[]> => brokenBooks.rulesBrokenBy(room, changes);
+const entry = (kind: string, reference: string, amount: bigint | number, owner = accountId): string =>
+  brokenBooks.strayEntry(kind, reference, amount, owner);
 
 describe('the proof of the ledger', () => {
   it('finds nothing where all is well', async () => {

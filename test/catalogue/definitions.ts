@@ -1,5 +1,7 @@
 /** Model definitions for tests, as a model file would hold them. */
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
+import type { TextModelDefinition } from '../../src/catalogue/text-definition.ts';
 
 /** A definition that is valid in everything, with what a test wants different. */
 export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
@@ -31,4 +33,21 @@ export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinit
 export function definitionWithRoutes(...names: string[]): ModelDefinition {
   const route = { upstreams: [{ protocol: 'embedded', model: 'scene' }] };
   return definition({ routes: Object.fromEntries(['default', ...names].map((name) => [name, route])) });
+}
+
+/** A text model that is valid in everything, answered by the embedded one. */
+export function textDefinition(changes: Partial<TextModelDefinition> = {}): TextModelDefinition {
+  return {
+    name: 'acme/text',
+    modality: 'text',
+    ownedBy: 'acme',
+    created: 1_763_683_200,
+    description: 'For tests.',
+    upstreams: [{ protocol: 'embedded', model: 'conformance' }],
+    contextTokens: 128_000,
+    maxOutputTokens: 4_096,
+    features: [...TEXT_FEATURES],
+    pricing: { unit: 'token', inputUsd: '1', cachedInputUsd: '0.1', outputUsd: '4' },
+    ...changes,
+  };
 }

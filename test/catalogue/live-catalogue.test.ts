@@ -13,6 +13,7 @@ import { pino } from 'pino';
 import { ModelUnavailableError } from '../../src/catalogue/catalogue.ts';
 import { definitionHash } from '../../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
 import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
 import { ModelFileError } from '../../src/catalogue/load-models.ts';
@@ -100,7 +101,7 @@ describe('a catalogue that follows its files', () => {
     const gate = new Promise<void>((resolve) => {
       letPin = resolve;
     });
-    let asked: readonly ModelDefinition[] = [];
+    let asked: readonly CatalogueModel[] = [];
     const pin: LiveCatalogueOptions['definitions']['pin'] = async (models) => {
       asked = models;
       if (models.length > 0) await gate;

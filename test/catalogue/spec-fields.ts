@@ -7,6 +7,7 @@ import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { withDefaults } from '../../src/catalogue/input-defaults.ts';
 import { loadModels } from '../../src/catalogue/load-models.ts';
+import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { worstCaseCost } from '../../src/catalogue/price.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
@@ -66,7 +67,7 @@ export interface JudgedModel {
 }
 
 export async function embeddedModels(): Promise<readonly JudgedModel[]> {
-  const definitions = await loadModels([packageFile('models')]);
+  const definitions = (await loadModels([packageFile('models')])).filter(isMediaModel);
   const catalogue = createCatalogue(definitions);
   return definitions.map((definition) => ({
     definition,

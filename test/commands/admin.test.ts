@@ -77,6 +77,12 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal(limited['queueCap'], 0);
     assert.equal(limited['storageCapBytes'], 2_000_000_000);
     assert.equal(limited['runningCap'], 3);
+    const text = ['--text-requests-per-minute', '4', '--text-tokens-per-minute', '5', '--text-streams-cap', '0'];
+    const ofText = await ask('accounts', 'limits', account, ...text);
+    assert.deepEqual(
+      [ofText['textRequestsPerMinute'], ofText['textTokensPerMinute'], ofText['textStreamsCap'], ofText['textStreams']],
+      [4, 5, 0, 0],
+    );
     assert.equal(limited['name'], 'x');
     const listed = await ask<Printed[]>('accounts', 'list');
     assert.ok(listed.some((each) => each['account'] === account));
@@ -132,6 +138,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     await refused(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
     await refused(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
     await refused(/--running-cap: want a whole number/, 'accounts', 'limits', account, '--running-cap', '1.5');
+    await refused(/--text-streams-cap: want a whole number/, 'accounts', 'limits', account, '--text-streams-cap=-1');
     await refused(/--queue-cap: want a whole number/, 'accounts', 'limits', account, '--queue-cap', 'many');
     await refused(/name at least one of --name, --creates-per-minute/, 'accounts', 'limits', account);
     await refused(/--usd: nothing to add/, 'accounts', 'top-up', account, '--usd', '0.0');

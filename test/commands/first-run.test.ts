@@ -57,16 +57,16 @@ describe('the first run', () => {
     assert.equal(caller.accountId, made.accountId);
     assert.deepEqual(caller.scopes, new Set(SCOPES));
     const usual = await limitsOf(await createAccount(test.database, 'usual'));
-    const { runningCap, queueCap, createsPerMinute, readsPerMinute } = await limitsOf(made.accountId);
-    assert.deepEqual(
-      { runningCap, queueCap, createsPerMinute, readsPerMinute },
-      {
-        runningCap: 10 * usual.runningCap,
-        queueCap: 10 * usual.queueCap,
-        createsPerMinute: 10 * usual.createsPerMinute,
-        readsPerMinute: 10 * usual.readsPerMinute,
-      },
-    );
+    assert.deepEqual(await limitsOf(made.accountId), {
+      ...usual,
+      runningCap: 10 * usual.runningCap,
+      queueCap: 10 * usual.queueCap,
+      createsPerMinute: 10 * usual.createsPerMinute,
+      readsPerMinute: 10 * usual.readsPerMinute,
+      textRequestsPerMinute: 10 * usual.textRequestsPerMinute,
+      textTokensPerMinute: 10 * usual.textTokensPerMinute,
+      textStreamsCap: 10 * usual.textStreamsCap,
+    });
   });
 
   async function limitsOf(accountId: string): Promise<AccountLimits> {

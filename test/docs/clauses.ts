@@ -97,7 +97,7 @@ export const SPECIFICATION: readonly string[] = [
   '§9.4 retired models',
 ];
 
-/** Contract §1-§8; its conventions, which stand before them, as §0. */
+/** Contract §1-§9; its conventions, which stand before them, as §0. */
 export const CONTRACT: readonly string[] = [
   '§0 places',
   '§0 GET|HEAD /media',
@@ -125,6 +125,7 @@ export const CONTRACT: readonly string[] = [
   '§1 404 NOT_FOUND',
   '§1 405 METHOD_NOT_ALLOWED',
   '§1 409 IDEMPOTENCY_KEY_PROCESSING',
+  '§1 409 RESPONSE_IN_PROGRESS',
   '§1 413 PAYLOAD_TOO_LARGE',
   '§1 413 text endpoints',
   '§1 415 UNSUPPORTED_MEDIA_TYPE',
@@ -299,17 +300,27 @@ export const CONTRACT: readonly string[] = [
   '§8 detail',
   '§8 deprecated',
   '§8 retired',
+  '§9 POST /chat/completions',
+  '§9 POST /responses',
+  '§9 response fields',
+  '§9 stream events',
+  '§9 sequence_number',
+  '§9 [DONE]',
+  '§9 one event per write',
+  '§9 caps',
+  '§9 reasoning',
+  '§9 contradictions',
+  '§9 unsupported parameter',
+  '§9 errors',
+  '§9 error event',
+  '§9 model',
 ];
 
-/** What the contract promises and later parts bring: media of all kinds, text, operations, the dashboard. */
+/** What the contract promises and later parts bring: operations, the dashboard. */
 export const LEFT_TO_LATER_PARTS: readonly string[] = [
   '§0 /metrics',
   '§0 /mcp /session dashboard',
-  '§1 401 permission_denied',
-  '§1 413 text endpoints',
-  '§7 scope text:write',
   '§7 scope dashboard',
-  '§7 identity of text',
 ];
 
 /** Promised, and not there although its part is: each is known to whoever decides about it. */

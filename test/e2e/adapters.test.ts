@@ -9,6 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { loadModels } from '../../src/catalogue/load-models.ts';
+import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -44,7 +45,9 @@ const prompted = (prompt: string) => ({ prompt });
 const edited = (prompt: string) => ({ prompt, image: PIXEL });
 const spoken = (text: string) => ({ text, voice: 'alloy' });
 
-const examples = new Map((await loadModels([packageFile('docs/examples')])).map((model) => [model.name, model]));
+const examples = new Map(
+  (await loadModels([packageFile('docs/examples')])).filter(isMediaModel).map((model) => [model.name, model]),
+);
 const described = (name: string) => ({ http: examples.get(name)?.routes['default']?.upstreams[0]?.http });
 
 const common = { inputOf: prompted, mimeType: 'image/png' };

@@ -21,7 +21,14 @@ describe('the account', () => {
     const account = await served.newAccount({ microUsd: 1_000_000n, runningCap: 3, queueCap: 4 });
     const { database } = served.room;
     await database.transaction((transaction) =>
-      updateLimits(transaction, account.id, { createsPerMinute: 100, readsPerMinute: 200, storageCapBytes: 300 }),
+      updateLimits(transaction, account.id, {
+        createsPerMinute: 100,
+        readsPerMinute: 200,
+        storageCapBytes: 300,
+        textRequestsPerMinute: 400,
+        textTokensPerMinute: 500,
+        textStreamsCap: 600,
+      }),
     );
     await served.room.rows('UPDATE account_counters SET persistent_bytes = 7 WHERE account_id = $1', account.id);
     await created(account.client);
@@ -43,8 +50,11 @@ describe('the account', () => {
         runningTasks: 3,
         queuedTasks: 4,
         persistentBytes: 300,
+        textRequestsPerMinute: 400,
+        textTokensPerMinute: 500,
+        textStreams: 600,
       },
-      usage: { runningTasks: 0, queuedTasks: 1, persistentBytes: 7 },
+      usage: { runningTasks: 0, queuedTasks: 1, persistentBytes: 7, textStreams: 0 },
       created: data.created,
     });
     assert.ok(data.created > 1_700_000_000);
@@ -53,6 +63,7 @@ describe('the account', () => {
       runningTasks: 1,
       queuedTasks: 0,
       persistentBytes: 7,
+      textStreams: 0,
     });
     await served.room.rows('UPDATE account_counters SET persistent_bytes = 0 WHERE account_id = $1', account.id);
   });

@@ -28,6 +28,9 @@ const DEFAULTS = {
   runningTasks: 10,
   queuedTasks: 1_000,
   persistentBytes: 100_000_000_000,
+  textRequestsPerMinute: 600,
+  textTokensPerMinute: 1_000_000,
+  textStreams: 100,
 };
 
 let clock = Date.now();
@@ -153,7 +156,16 @@ describe('accounts', () => {
     assert.deepEqual(plain.limits, DEFAULTS);
     assert.equal(plain.available, '0');
 
-    const limits = { createsPerMinute: 5, readsPerMinute: 6, runningTasks: 0, queuedTasks: 8, persistentBytes: 9 };
+    const limits = {
+      createsPerMinute: 5,
+      readsPerMinute: 6,
+      runningTasks: 0,
+      queuedTasks: 8,
+      persistentBytes: 9,
+      textRequestsPerMinute: 10,
+      textTokensPerMinute: 11,
+      textStreams: 0,
+    };
     const rich = await newAccount({ usd: '25.000001', limits });
     assert.deepEqual(rich.limits, limits);
     assert.equal(rich.available, '25.000001');
@@ -167,8 +179,8 @@ describe('accounts', () => {
     const renamed = await admin.ask<Account>('PATCH', path, { name: 'née Ωmega 🎬' });
     assert.equal(renamed.body.data.name, 'née Ωmega 🎬');
     assert.deepEqual(renamed.body.data.limits, DEFAULTS);
-    const limited = await admin.ask<Account>('PATCH', path, { limits: { runningTasks: 3 } });
-    assert.deepEqual(limited.body.data.limits, { ...DEFAULTS, runningTasks: 3 });
+    const limited = await admin.ask<Account>('PATCH', path, { limits: { runningTasks: 3, textStreams: 4 } });
+    assert.deepEqual(limited.body.data.limits, { ...DEFAULTS, runningTasks: 3, textStreams: 4 });
     assert.equal(limited.body.data.name, 'née Ωmega 🎬');
   });
 

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
-import { newTaskId } from '../../src/domain/ids.ts';
+import { newTaskId, newTextCallId } from '../../src/domain/ids.ts';
 import { createUrlSigner } from '../../src/files/signed-url.ts';
 import { publicRoutes } from '../../src/http/public-routes.ts';
 import type { Route } from '../../src/http/route.ts';
 import { body } from '../tasks/task-room.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
-import { doneTask, newTask, requestOf, send } from './route-requests.ts';
+import { chatBody, doneTask, newTask, requestOf, send } from './route-requests.ts';
 import type { Parts } from './route-requests.ts';
 import { SIGNING_KEY, serveApp, unreachableDatabase } from './serve.ts';
 import { expectError, walk } from './walk.ts';
@@ -73,6 +73,9 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
       [{ params, headers: { 'If-Match': '"other"' } }, 412],
     ];
   },
+  createChatCompletion: async () => [[{ body: chatBody({ stream: true }) }, 200]],
+  createResponse: async () => [[{ body: { model: 'acme/text', input: 'Say hello.', stream: true } }, 200]],
+  getResponse: async () => [[{ params: { responseId: await openResponse() } }, 200]],
   createKey: async () => [
     [{ body: { name: 'capped', scopes: ['tasks:read'], spendCaps: { day: '1' }, expiresAt: 0 } }, 200],
   ],
@@ -106,9 +109,38 @@ const REFUSALS: WalkedListener['refusals'] = {
     ...(await requestOf(routeOf('receiveProviderHook'), world, account)),
     body: Buffer.alloc(256_001),
   }),
+  'createChatCompletion 400 MODEL_UNAVAILABLE': async () => ({ body: chatBody({ model: 'acme/none' }) }),
+  'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/pictures', input: 'hello' } }),
+  'createChatCompletion 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 1n });
+    return { body: chatBody(), key: poor.client.key };
+  },
+  'createResponse 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 1n });
+    return { body: { model: 'acme/text', input: 'hello' }, key: poor.client.key };
+  },
+  'deleteResponse 409 RESPONSE_IN_PROGRESS': async () => ({ params: { responseId: await openResponse() } }),
+  'listResponseInputItems 409 RESPONSE_IN_PROGRESS': async () => ({ params: { responseId: await openResponse() } }),
   'getModel 404 NOT_FOUND': async () => ({ params: { modelName: 'acme/none' } }),
   'getReferenceFile 404 NOT_FOUND': async () => ({ params: { file: 'package.json' } }),
 };
+
+/** A stored response that nobody finishes. */
+async function openResponse(): Promise<string> {
+  const id = newTextCallId('responses');
+  await served.text.ledger.hold({
+    id,
+    accountId: account.id,
+    keyId: 'none',
+    model: 'acme/text',
+    heldMicroUsd: 0n,
+    floorMicroUsd: 0n,
+    inputTokens: 1,
+    isStored: true,
+    spendCapIds: [],
+  });
+  return id;
+}
 
 async function refuseCallers(route: Route, parts: Parts): Promise<void> {
   const suspended = await served.newAccount();
@@ -119,7 +151,7 @@ async function refuseCallers(route: Route, parts: Parts): Promise<void> {
     const others = await account.newKey({ scopes: SCOPES.filter((scope) => scope !== route.access) });
     expectError(api, route, await send(served.url, route, parts, others.client.key), 403, 'FORBIDDEN');
   }
-  const slow = await served.newAccount({ createsPerMinute: 1, readsPerMinute: 1 });
+  const slow = await served.newAccount({ createsPerMinute: 1, readsPerMinute: 1, textRequestsPerMinute: 1 });
   api.judge(route.operationId, await send(served.url, route, parts, slow.client.key));
   const limited = await send(served.url, route, parts, slow.client.key);
   expectError(api, route, limited, 429, 'RATE_LIMITED');

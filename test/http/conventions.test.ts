@@ -45,7 +45,10 @@ function get(path: string, headers: Record<string, string> = {}): Promise<RawAns
   return raw(served.url, 'GET', path, { Authorization: `Bearer ${account.client.key}`, ...headers });
 }
 
-/** Every property that the document gives anything, with the schema of its value; not those of the models' own inputs. */
+/**
+ * Every property that the document gives anything, with the schema of its value; not those of the models' own inputs, nor
+ * of the text endpoints, whose names are OpenAI's (contract §9).
+ */
 function properties(): readonly (readonly [name: string, schema: Schema])[] {
   const found: (readonly [string, Schema])[] = [];
   const visit = (node: unknown): void => {
@@ -60,6 +63,7 @@ function properties(): readonly (readonly [name: string, schema: Schema])[] {
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const operation of Object.values(operations)) {
       const { requestBody, ...rest } = operation as Record<string, unknown>;
+      if ((rest['tags'] as string[]).includes('Text')) continue;
       visit(rest);
       if (!['/v1/tasks', '/v1/tasks/estimate'].includes(path)) visit(requestBody);
     }

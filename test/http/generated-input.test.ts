@@ -154,6 +154,7 @@ describe('a request with one part broken', () => {
 });
 
 async function moneyOf(accountId: string): Promise<unknown> {
+  await world.served.text.ledger.flush();
   const [row] = await world.served.room.rows(
     'SELECT available_micro_usd + held_micro_usd AS balance, held_micro_usd AS held FROM account_counters WHERE account_id = $1',
     accountId,

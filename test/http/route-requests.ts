@@ -61,6 +61,19 @@ async function newFile({ served }: World, account: ServedAccount): Promise<strin
   return (JSON.parse(answer.text) as { data: { id: string } }).data.id;
 }
 
+/** A chat request that the text model of the task room answers. */
+export function chatBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/text', messages: [{ role: 'user', content: 'Say hello.' }], ...changes };
+}
+
+async function newResponse({ served }: World, account: ServedAccount): Promise<string> {
+  const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
+  const sent = Buffer.from(JSON.stringify({ model: 'acme/text', input: 'Say hello.' }));
+  const answer = await raw(served.url, 'POST', '/v1/responses', headers, sent);
+  assert.equal(answer.status, 200, answer.text);
+  return (JSON.parse(answer.text) as { id: string }).id;
+}
+
 function picture(): Promise<Buffer> {
   return sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
     .png()
@@ -99,6 +112,14 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   uploadFile: async () => ({ body: await picture(), headers: { 'Content-Type': 'image/png' } }),
   getFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
+  createChatCompletion: async () => ({ body: chatBody() }),
+  createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
+  getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
+  deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
+  listResponseInputItems: async (world, account) => ({
+    params: { responseId: await newResponse(world, account) },
+    query: 'limit=5&order=asc',
+  }),
   listModels: nothing,
   getModel: async () => ({ params: { modelName: 'acme/pictures' } }),
   getAccount: nothing,

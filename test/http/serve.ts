@@ -13,7 +13,7 @@ import type { KeyRights } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
-import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/database/database.ts';
@@ -30,6 +30,8 @@ import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/server.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { createHttpContext } from '../../src/processes/http-context.ts';
+import { openTextParts } from '../../src/processes/text-parts.ts';
+import type { TextParts } from '../../src/processes/text-parts.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -45,6 +47,9 @@ export const TEST_LIMITS = {
   queueCap: 10_000,
   createsPerMinute: 1_000_000,
   readsPerMinute: 1_000_000,
+  textRequestsPerMinute: 1_000_000,
+  textTokensPerMinute: 1_000_000_000,
+  textStreamsCap: 1_000,
 };
 
 export interface ServedAccount {
@@ -60,6 +65,7 @@ export interface ServedApp {
   /** What the app was given. */
   readonly http: HttpContext;
   readonly store: ObjectStore;
+  readonly text: Pick<TextParts, 'ledger'>;
   /** How often the launcher was woken, and which tasks were offered for repair. */
   readonly told: { wakes: number; readonly considered: string[] };
   newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
@@ -74,7 +80,7 @@ export interface ServeOptions {
   /** The clock of the app, in milliseconds since 1970; default: the machine's. */
   readonly now?: () => number;
   /** Models beside those of the task room. */
-  readonly models?: readonly ModelDefinition[];
+  readonly models?: readonly CatalogueModel[];
   /** Another database for the app alone. */
   readonly appDatabase?: Database;
   /** Whether only HTTPS by a trusted proxy is taken. */
@@ -129,6 +135,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     close: () => egress.close(),
   };
   await createPinnedDefinitions(database).pin(room.catalogue.models);
+  // The books stay there where the app's own database is away.
+  const text = await openTextParts({ config, database, logger: silentLogger() });
   const http = createHttpContext(
     foundation,
     room.catalogue,
@@ -143,6 +151,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       isReady: () => true,
     },
     room.installationId,
+    text,
   );
   const app = createApp(http);
   const callback = app.callback();
@@ -153,6 +162,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     room,
     http,
     store,
+    text,
     told,
     async newAccount({ microUsd = 1_000_000_000n, ...limits } = {}) {
       const id = await database.transaction(async (transaction) => {
@@ -178,6 +188,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       http.feed.close();
       await server.close(1_000);
       await http.keyUse.flush();
+      await text.close();
       await foundation.close();
       await store.close();
       await options.appDatabase?.close();

@@ -38,6 +38,9 @@ export interface WalkedListener {
   settle(): Promise<void>;
 }
 
+/** Spec §4.4.5. */
+export const unauthorizedCode = ({ errorForm }: Route): string =>
+  errorForm === 'text' ? 'permission_denied' : 'UNAUTHORIZED';
 const isKeyed = (route: Route): boolean => route.access !== 'none';
 /** Of the others the query is not looked at. */
 const readsQuery = (route: Route): boolean => route.answer.kind !== 'other' || route.query !== undefined;
@@ -141,7 +144,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
     it('refuses whoever has no key, or may not, or comes too often', async () => {
       const parts = await listener.requestOf(route);
       for (const key of [undefined, 'nonsense', listener.awayKey]) {
-        expect(await send(url, route, parts, key), 401, 'UNAUTHORIZED');
+        expect(await send(url, route, parts, key), 401, unauthorizedCode(route));
       }
       await listener.refuseCallers(route, parts);
     });

@@ -100,6 +100,30 @@ describe('a rate limit', () => {
     }
   });
 
+  it('gives many tokens at once or none, and says when there are as many', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(600)];
+    assert.equal(await limiter.take(budget, 500), 0);
+    assert.equal(await limiter.take(budget, 101), 1);
+    assert.equal(await limiter.take(budget, 100), 0);
+
+    assert.equal(await limiter.take(budget, 300), 30);
+    clock += 30 * SECOND;
+    assert.equal(await limiter.take(budget, 300), 0);
+    assert.equal(await limiter.take(budget, 1), 1);
+  });
+
+  it('is paid back before anything else where more was spent than there was', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(60)];
+    assert.equal(await limiter.take(budget, 50), 0);
+    limiter.spend(budget, 30);
+    assert.equal(limiter.state(budget).remaining, 0);
+
+    const waitSeconds = await limiter.take(budget);
+    assert.equal(waitSeconds, 21);
+    clock += waitSeconds * SECOND;
+    assert.equal(await limiter.take(budget), 0);
+  });
+
   it('keeps budgets apart', async () => {
     const limiter = newLimiter();
     const [one, other] = [newBudget(), newBudget()];

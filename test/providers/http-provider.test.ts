@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadModels } from '../../src/catalogue/load-models.ts';
+import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
 
 const call = submitCall();
-const examples = new Map((await loadModels([packageFile('docs/examples')])).map((model) => [model.name, model]));
+const examples = new Map(
+  (await loadModels([packageFile('docs/examples')])).filter(isMediaModel).map((model) => [model.name, model]),
+);
 
 function bindingOf(name: string) {
   const upstream = examples.get(name)?.routes['default']?.upstreams[0];

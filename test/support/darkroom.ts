@@ -160,6 +160,9 @@ export class Darkroom {
         // Limits are met only by the tests of limits.
         createsPerMinute: 1_000_000,
         readsPerMinute: 1_000_000,
+        textRequestsPerMinute: 1_000_000,
+        textTokensPerMinute: 1_000_000_000,
+        textStreamsCap: 1_000,
       });
       const microUsd = options.usd ?? 100_000_000n;
       if (microUsd > 0n) await topUp(transaction, id, microUsd, newId('topup'));

@@ -10,7 +10,7 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
-import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
@@ -20,7 +20,7 @@ import { createTaskCreator } from '../../src/tasks/create.ts';
 import type { CreateDependencies, TaskCreator } from '../../src/tasks/create.ts';
 import { createUrlSigner } from '../../src/files/signed-url.ts';
 import { CreateTaskSchema } from '../../src/wire/create-task.ts';
-import { definition, definitionWithRoutes } from '../catalogue/definitions.ts';
+import { definition, definitionWithRoutes, textDefinition } from '../catalogue/definitions.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 /** What one task of the test model costs, in micro-USD. */
@@ -39,7 +39,12 @@ export interface TaskRoom {
   readonly statements: readonly string[];
   forgetStatements(): void;
   /** An account of its own for one test. */
-  newCaller(options?: { microUsd?: bigint; runningCap?: number; queueCap?: number }): Promise<Caller>;
+  newCaller(options?: {
+    microUsd?: bigint;
+    runningCap?: number;
+    queueCap?: number;
+    textStreamsCap?: number;
+  }): Promise<Caller>;
   account(caller: Caller): Promise<Account>;
   /** Rows of a statement that only tests need. */
   rows<Row = Record<string, unknown>>(text: string, ...values: unknown[]): Promise<readonly Row[]>;
@@ -53,7 +58,7 @@ export function body(changes: Record<string, unknown> = {}): Record<string, unkn
 
 /** What a test adds to the catalogue. */
 export interface CatalogueOptions {
-  readonly models?: readonly ModelDefinition[] | undefined;
+  readonly models?: readonly CatalogueModel[] | undefined;
   /** The clock by which models retire, in milliseconds since 1970; default: the machine's. */
   readonly now?: (() => number) | undefined;
 }
@@ -71,6 +76,7 @@ export async function openTaskRoom(
       definition(),
       { ...definitionWithRoutes('fast'), name: 'acme/routed' },
       definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
+      textDefinition(),
       ...models,
     ],
     now,
@@ -99,9 +105,9 @@ export async function openTaskRoom(
     installationId,
     statements,
     forgetStatements: () => statements.splice(0),
-    newCaller: ({ microUsd = 1_000_000_000n, runningCap = 100, queueCap = 1_000 } = {}) =>
+    newCaller: ({ microUsd = 1_000_000_000n, runningCap = 100, queueCap = 1_000, textStreamsCap = 100 } = {}) =>
       database.transaction(async (transaction) => {
-        const accountId = await createAccount(transaction, 'test', { runningCap, queueCap });
+        const accountId = await createAccount(transaction, 'test', { runningCap, queueCap, textStreamsCap });
         if (microUsd > 0n) await topUp(transaction, accountId, microUsd, newId('topup'));
         const key = await createKey(transaction, accountId, { name: 'test', scopes: SCOPES });
         return {
@@ -113,6 +119,8 @@ export async function openTaskRoom(
           spendCapIds: [],
           createsPerMinute: 60,
           readsPerMinute: 1_200,
+          textRequestsPerMinute: 600,
+          textTokensPerMinute: 1_000_000,
         };
       }),
     account: (caller) => readAccount(database, caller.accountId),

@@ -49,7 +49,7 @@ describe('promoteOutput', () => {
 
 describe('the passes', () => {
   for (const [type, input, result] of [
-    ['expireOutputs', [], { outputs: 3, files: 2, inputs: 4, requested: 1 }],
+    ['expireOutputs', [], { outputs: 3, files: 2, inputs: 4, responses: 5, requested: 1 }],
     ['sweepObjects', [{ target: 'deleted' }], { deleted: 4 }],
     ['sweepObjects', [{ target: 'unnamed' }], { deleted: 4 }],
     ['meterStorage', [], { days: 5, returned: 1 }],

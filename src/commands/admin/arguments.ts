@@ -112,6 +112,9 @@ export const LIMIT_OPTIONS = {
   'running-cap': { type: 'number', describe: 'tasks that run at once' },
   'queue-cap': { type: 'number', describe: 'tasks that wait behind them' },
   'storage-cap-gb': { type: 'number', describe: 'persistent storage in GB (10^9 bytes)' },
+  'text-requests-per-minute': { type: 'number', describe: 'text requests per minute; as many at once' },
+  'text-tokens-per-minute': { type: 'number', describe: 'tokens of text per minute, input and output together' },
+  'text-streams-cap': { type: 'number', describe: 'text calls under way at once, streamed or not' },
 } as const;
 
 /** What those options give. */
@@ -121,16 +124,21 @@ export interface LimitOptions {
   readonly runningCap?: number | undefined;
   readonly queueCap?: number | undefined;
   readonly storageCapGb?: number | undefined;
+  readonly textRequestsPerMinute?: number | undefined;
+  readonly textTokensPerMinute?: number | undefined;
+  readonly textStreamsCap?: number | undefined;
 }
 
 const MAX_RATE = 10_000_000;
 const MAX_TASKS = 1_000_000;
+const MAX_TOKENS = 1_000_000_000;
 const MAX_GB = 1_000_000;
 const BYTES_PER_GB = 1_000_000_000;
 
 /** @returns the limits that were named. @throws {AdminError} */
 export function readLimits(options: LimitOptions): Partial<AccountLimits> {
   const { createsPerMinute, readsPerMinute, runningCap, queueCap, storageCapGb } = options;
+  const { textRequestsPerMinute, textTokensPerMinute, textStreamsCap } = options;
   return {
     ...(createsPerMinute === undefined
       ? {}
@@ -143,5 +151,14 @@ export function readLimits(options: LimitOptions): Partial<AccountLimits> {
     ...(storageCapGb === undefined
       ? {}
       : { storageCapBytes: readWhole('storage-cap-gb', storageCapGb, 0, MAX_GB) * BYTES_PER_GB }),
+    ...(textRequestsPerMinute === undefined
+      ? {}
+      : { textRequestsPerMinute: readWhole('text-requests-per-minute', textRequestsPerMinute, 1, MAX_RATE) }),
+    ...(textTokensPerMinute === undefined
+      ? {}
+      : { textTokensPerMinute: readWhole('text-tokens-per-minute', textTokensPerMinute, 1, MAX_TOKENS) }),
+    ...(textStreamsCap === undefined
+      ? {}
+      : { textStreamsCap: readWhole('text-streams-cap', textStreamsCap, 0, MAX_TASKS) }),
   };
 }

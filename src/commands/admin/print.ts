@@ -19,6 +19,7 @@ export function presentAccount(account: Account): Record<string, unknown> {
     held: formatUsd(account.heldMicroUsd),
     running: account.running,
     queued: account.queued,
+    textStreams: account.textStreams,
     storageBytes: account.persistentBytes,
     ...limits,
     created: account.createdAt.toISOString(),

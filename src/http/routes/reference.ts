@@ -5,7 +5,8 @@
 import etag from 'etag';
 import { Type } from 'typebox';
 import type { ParameterizedContext } from 'koa';
-import type { ModelDefinition } from '../../catalogue/definition.ts';
+import { isMediaModel } from '../../catalogue/text-definition.ts';
+import type { CatalogueModel } from '../../catalogue/text-definition.ts';
 import type { HttpContext } from '../context.ts';
 import { NOT_FOUND, RequestError } from '../errors.ts';
 import type { RequestState } from '../middleware.ts';
@@ -24,7 +25,7 @@ const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: '
 
 /** @param others every other route of the listener. */
 export function referenceRoutes(http: HttpContext, others: readonly Route[]): readonly Route[] {
-  let kept: { readonly models: readonly ModelDefinition[]; readonly document: OpenApiNode } | undefined;
+  let kept: { readonly models: readonly CatalogueModel[]; readonly document: OpenApiNode } | undefined;
 
   /** Made when it is first asked for, and anew when the catalogue has changed or a model has retired since. */
   function currentDocument(): OpenApiNode {
@@ -32,7 +33,13 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
     if (kept === undefined || !isSameList(kept.models, models)) {
       const serverUrl = http.urlSigner.publicUrl;
       const routes = [...others, ...own];
-      const document = openApiDocument({ title: 'Darkroom', description: API_DESCRIPTION, serverUrl, routes, models });
+      const document = openApiDocument({
+        title: 'Darkroom',
+        description: API_DESCRIPTION,
+        serverUrl,
+        routes,
+        models: models.filter(isMediaModel),
+      });
       kept = { models, document };
     }
     return kept.document;
@@ -125,7 +132,7 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
 }
 
 /** A definition that is taken up again is the same object, or says something else. */
-function isSameList(one: readonly ModelDefinition[], other: readonly ModelDefinition[]): boolean {
+function isSameList(one: readonly CatalogueModel[], other: readonly CatalogueModel[]): boolean {
   return one.length === other.length && one.every((definition, place) => definition === other[place]);
 }
 

@@ -1,0 +1,213 @@
+/**
+ * `npm run bench -- text`: text calls through the api beside a bare pass-through (pass-through.ts), windows of both in
+ * turn, with one upstream behind both, the database durable, and all on one machine.
+ *
+ * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { packageFile } from '../../src/config/package-root.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterUrl } from '../../src/embedded/postgres.ts';
+import type { Launch } from '../../src/embedded/launch.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { median } from '../measures.ts';
+import { createBenchAccount } from '../stage/account.ts';
+import { Child, stopAll } from '../stage/children.ts';
+import { startBenchCluster } from '../stage/cluster.ts';
+import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
+import type { TextOrder, TextWindow } from './clients.ts';
+
+/** What is promised (issue "Bench"). */
+const LEAST_WHOLE = 0.35;
+const LEAST_STREAMS = 0.75;
+const MOST_ADDED_MS = 2;
+/** Resident memory after the calls over that after a tenth of them. */
+const MOST_GROWTH = 1.15;
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench --')
+  .usage('$0 text [options]\n\nMeasures text calls beside a bare pass-through.')
+  .command('text', false)
+  .option('rounds', { type: 'number', default: 5, describe: 'windows of each kind' })
+  .option('seconds', { type: 'number', default: 5, describe: 'length of a window' })
+  .option('clients', { type: 'number', default: 32, describe: 'connections at once' })
+  .option('calls', { type: 'number', default: 100_000, describe: 'calls over which memory is watched; 0: not' })
+  .option('load', {
+    type: 'string',
+    choices: ['whole', 'stream'] as const,
+    describe: 'only put this load on ours, for a profile',
+  })
+  .option('profile', { type: 'boolean', default: false, describe: 'write a CPU profile of the api' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-text-'));
+const resultsFolder = packageFile('bench/results');
+await mkdir(resultsFolder, { recursive: true });
+const children = new Set<Child>();
+const helpers = new Set<ChildProcess>();
+try {
+  await measure();
+} finally {
+  await stopAll(children);
+  for (const helper of helpers) if (helper.connected) helper.disconnect();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** A process of the bench that says something when it is ready. */
+async function startHelper<Ready>(launch: Launch): Promise<{ readonly process: ChildProcess; readonly ready: Ready }> {
+  const child = spawn(launch.command, [...launch.args], {
+    env: launch.environment,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  helpers.add(child);
+  const [ready] = (await once(child, 'message')) as [Ready];
+  return { process: child, ready };
+}
+
+interface Side {
+  readonly port: number;
+  readonly apiKey: string;
+  readonly model: string;
+}
+
+async function measure(): Promise<void> {
+  const upstream = await startHelper<{ port: number }>(loadLaunch('text/upstream.ts', []));
+  const passThrough = await startHelper<{ port: number }>(
+    loadLaunch('text/pass-through.ts', [String(upstream.ready.port)]),
+  );
+  const clients = (await startHelper<string>(loadLaunch('text/clients.ts', []))).process;
+  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const databaseUrl = clusterUrl(cluster, 'postgres');
+  const database = openDatabase({ url: databaseUrl, poolSize: 1 }, silentLogger());
+  await migrate(databaseUrl, database, silentLogger());
+  const { key } = await createBenchAccount(database);
+  await database.close();
+
+  const models = path.join(folder, 'models');
+  await mkdir(models);
+  await writeFile(path.join(models, 'far.json'), JSON.stringify(modelFile(upstream.ready.port)));
+  const port = await findFreePort();
+  const environment = {
+    ...roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port }),
+    MODELS_DIR: models,
+  };
+  const profiles = options.profile ? path.join(resultsFolder, 'profiles') : undefined;
+  const api = new Child('api', roleLaunch('api', environment, profiles), path.join(folder, 'api.log'));
+  children.add(api);
+  await api.ready();
+
+  const bare: Side = { port: passThrough.ready.port, apiKey: 'none', model: 'far' };
+  const ours: Side = { port, apiKey: key.text, model: 'bench/far' };
+  const ask = async (side: Side, order: Omit<TextOrder, keyof Side>): Promise<TextWindow> => {
+    clients.send({ ...side, ...order } satisfies TextOrder);
+    const [answer] = (await once(clients, 'message')) as [{ result: TextWindow } | { error: string }];
+    if ('error' in answer) throw new Error(answer.error);
+    return answer.result;
+  };
+
+  for (const side of [bare, ours]) {
+    for (const isStreamed of [false, true]) await ask(side, { isStreamed, clients: options.clients, seconds: 3 });
+  }
+  if (options.load !== undefined) {
+    const { clients, seconds } = options;
+    const before = await processorMs(api.pid);
+    const { calls, perSecond } = await ask(ours, { isStreamed: options.load === 'stream', clients, seconds });
+    const each = ((await processorMs(api.pid)) - before) / calls;
+    say(`${options.load}: ${perSecond.toFixed(0)}/s, ${(each * 1_000).toFixed(0)} µs of the api's processor each`);
+    return;
+  }
+  const whole = await rounds(
+    'unstreamed calls',
+    async (side) =>
+      (await ask(side, { isStreamed: false, clients: options.clients, seconds: options.seconds })).perSecond,
+  );
+  const streams = await rounds(
+    'streams of 50 chunks',
+    async (side) =>
+      (await ask(side, { isStreamed: true, clients: options.clients, seconds: options.seconds })).perSecond,
+  );
+  const first = await rounds(
+    'first byte of a stream, one client',
+    async (side) => (await ask(side, { isStreamed: true, clients: 1, seconds: options.seconds })).firstByteMs,
+  );
+  const added = first.ours - first.bare;
+  tell('unstreamed calls a second, ours over bare', whole.ratio, `at least ${LEAST_WHOLE}`, whole.ratio >= LEAST_WHOLE);
+  tell('streams a second, ours over bare', streams.ratio, `at least ${LEAST_STREAMS}`, streams.ratio >= LEAST_STREAMS);
+  tell('added to the first byte, ms', added, `at most ${MOST_ADDED_MS}`, added <= MOST_ADDED_MS);
+  const memory = options.calls > 0 ? await watchMemory() : undefined;
+
+  const file = path.join(resultsFolder, 'text.json');
+  const result = { at: new Date().toISOString(), whole, streams, first, addedMs: added, memory };
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  say(`Results: ${file}`);
+
+  async function rounds(name: string, window: (side: Side) => Promise<number>) {
+    const values: Record<'bare' | 'ours', number[]> = { bare: [], ours: [] };
+    for (let round = 0; round < options.rounds; round++) {
+      // Who is first changes with each round: neither side always follows the other.
+      const order = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
+      for (const which of order) values[which].push(await window(which === 'bare' ? bare : ours));
+    }
+    const figures = { ours: median(values.ours), bare: median(values.bare) };
+    say(`${name}: ours ${figures.ours.toFixed(2)}, bare ${figures.bare.toFixed(2)}`);
+    return { ...figures, ratio: figures.ours / figures.bare, values };
+  }
+
+  async function watchMemory() {
+    const sizes: number[] = [];
+    for (let tenth = 0; tenth < 10; tenth++) {
+      await ask(ours, { isStreamed: tenth % 2 === 1, clients: options.clients, calls: options.calls / 10 });
+      sizes.push(await residentMb(api.pid));
+    }
+    const growth = (sizes.at(-1) ?? 0) / (sizes[0] ?? 1);
+    say(
+      `resident memory of the api after each tenth of ${options.calls} calls, MB: ${sizes.map(Math.round).join(' ')}`,
+    );
+    tell('resident memory at the end over that after a tenth', growth, `at most ${MOST_GROWTH}`, growth <= MOST_GROWTH);
+    return { sizes, growth };
+  }
+}
+
+function tell(what: string, value: number, promise: string, isMet: boolean): void {
+  say(`${what}: ${value.toFixed(2)}, promised ${promise}: ${isMet ? 'ok' : 'MISSED'}`);
+}
+
+function modelFile(port: number): object {
+  return {
+    name: 'bench/far',
+    modality: 'text',
+    ownedBy: 'bench',
+    created: 1_795_000_000,
+    description: 'For measuring.',
+    upstreams: [{ protocol: 'openai', baseUrl: `http://127.0.0.1:${port}/v1`, model: 'far' }],
+    contextTokens: 128_000,
+    maxOutputTokens: 4_096,
+    features: [],
+    pricing: { unit: 'token', inputUsd: '1', outputUsd: '4' },
+  };
+}
+
+/** What a process has used, in milliseconds; Linux counts in hundredths of a second. */
+async function processorMs(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function residentMb(pid: number): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
+  return Number(stdout.trim()) / 1_024;
+}

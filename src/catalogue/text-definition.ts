@@ -1,0 +1,156 @@
+/**
+ * The form of a text model's file (contract §8, §9): one JSON document beside those of the media models, told apart by
+ * `"modality": "text"`. Nothing of a text call outlives the call, so a definition is read where the call begins and is
+ * not pinned.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import type { ModelDefinition } from './definition.ts';
+
+/** What a request may ask for beside text; a model that lacks one of them refuses it by the parameter's name. */
+export const TEXT_FEATURES = [
+  'images',
+  'n',
+  'stop',
+  'seed',
+  'temperature',
+  'top_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'json_object',
+  'json_schema',
+  'tools',
+  'parallel_tool_calls',
+  'reasoning',
+  'verbosity',
+] as const;
+export type TextFeature = (typeof TEXT_FEATURES)[number];
+
+/** The interfaces of protocol `openai` that an upstream has; each has the first. */
+export const TEXT_APIS = ['chat.completions', 'responses'] as const;
+export type TextApi = (typeof TEXT_APIS)[number];
+
+const Usd = Type.String({ pattern: '^[0-9]{1,9}(\\.[0-9]{1,12})?$', description: 'Decimal USD for a million tokens.' });
+const Seconds = Type.Integer({ minimum: 1, maximum: 86_400 });
+const Tokens = Type.Integer({ minimum: 1, maximum: 100_000_000 });
+const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
+
+/** What an upstream's chat completions call the cap of reasoning and answer together. */
+export const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens'] as const;
+/** How an upstream's chat completions are told how much to think. */
+export const REASONING_PARAMETERS = ['reasoning_effort', 'reasoning', 'enable_thinking'] as const;
+
+/**
+ * Who answers. `parameters` are always sent, whatever the request says of them; one that is null is never sent.
+ * `capParameter` is `max_tokens` by default, which nearly all servers know; OpenAI's own reasoning models take only
+ * `max_completion_tokens`. `reasoningParameter` is `reasoning_effort` by default; `reasoning` is OpenRouter's object,
+ * and `enable_thinking` the switch in `chat_template_kwargs` of vLLM, SGLang and llama.cpp.
+ */
+const TextUpstreamSchema = Type.Object(
+  {
+    id: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' })),
+    protocol: Type.Unsafe<'openai' | 'embedded'>({ type: 'string', enum: ['openai', 'embedded'] }),
+    baseUrl: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' })),
+    secret: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' })),
+    model: Type.String({ minLength: 1, maxLength: 300 }),
+    apis: Type.Optional(
+      Type.Array(Type.Unsafe<TextApi>({ type: 'string', enum: [...TEXT_APIS] }), { minItems: 1, uniqueItems: true }),
+    ),
+    parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    capParameter: Type.Optional(
+      Type.Unsafe<(typeof CAP_PARAMETERS)[number]>({ type: 'string', enum: [...CAP_PARAMETERS] }),
+    ),
+    reasoningParameter: Type.Optional(
+      Type.Unsafe<(typeof REASONING_PARAMETERS)[number]>({ type: 'string', enum: [...REASONING_PARAMETERS] }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** What tokens cost. Those read from a cache cost as much as others, and reasoning as much as the answer, by default. */
+export const TextPricingSchema = Type.Object(
+  {
+    unit: Type.Literal('token', { description: 'Tokens are counted.' }),
+    inputUsd: Usd,
+    cachedInputUsd: Type.Optional(Usd),
+    outputUsd: Usd,
+    reasoningUsd: Type.Optional(Usd),
+  },
+  { additionalProperties: false, description: 'Decimal USD for a million tokens of each kind.' },
+);
+
+/**
+ * The whole file. `maxOutputTokens` bounds reasoning and answer together, and is what is held where a request names no
+ * cap of its own. `extraParameters` are names beyond OpenAI's, such as `top_k`, that the upstreams take as they are. From `deprecatedAt` on a model should not be begun with any more, from `retiresAt` on it takes no
+ * requests; `replacement` is the model to use instead.
+ */
+export const TextModelDefinitionSchema = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    name: Name,
+    modality: Type.Literal('text'),
+    ownedBy: Type.String({ minLength: 1, maxLength: 100 }),
+    created: Type.Integer({ minimum: 0 }),
+    description: Type.String({ minLength: 1, maxLength: 4000 }),
+    upstreams: Type.Array(TextUpstreamSchema, { minItems: 1, maxItems: 8 }),
+    contextTokens: Tokens,
+    maxOutputTokens: Tokens,
+    extraParameters: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), { maxItems: 50, uniqueItems: true }),
+    ),
+    features: Type.Array(Type.Unsafe<TextFeature>({ type: 'string', enum: [...TEXT_FEATURES] }), { uniqueItems: true }),
+    pricing: TextPricingSchema,
+    limits: Type.Optional(
+      Type.Object(
+        {
+          firstByteSeconds: Type.Optional(Seconds),
+          idleSeconds: Type.Optional(Seconds),
+          totalSeconds: Type.Optional(Seconds),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    deprecatedAt: Type.Optional(UnixSeconds),
+    retiresAt: Type.Optional(UnixSeconds),
+    replacement: Type.Optional(Name),
+  },
+  { additionalProperties: false },
+);
+
+export type TextModelDefinition = Static<typeof TextModelDefinitionSchema>;
+export type TextUpstream = TextModelDefinition['upstreams'][number];
+export type TextPricing = TextModelDefinition['pricing'];
+
+/** What a model file describes. */
+export type CatalogueModel = ModelDefinition | TextModelDefinition;
+
+/** Whether a model takes text calls. */
+export function isTextModel(definition: CatalogueModel): definition is TextModelDefinition {
+  return definition.modality === 'text';
+}
+
+/** Whether a model takes tasks. */
+export function isMediaModel(definition: CatalogueModel): definition is ModelDefinition {
+  return definition.modality !== 'text';
+}
+
+/** How long a call may take, in whole seconds. */
+export interface TextLimits {
+  /** Until an upstream begins to answer: a cold model is loaded first. */
+  readonly firstByteSeconds: number;
+  /** Between two pieces of an answer. */
+  readonly idleSeconds: number;
+  readonly totalSeconds: number;
+}
+
+/** The model's limits: its own, and a default for each that it does not have. Ours: spec §8 does not show the time-outs. */
+export function textLimitsOf({ limits }: TextModelDefinition): TextLimits {
+  return {
+    firstByteSeconds: limits?.firstByteSeconds ?? 120,
+    idleSeconds: limits?.idleSeconds ?? 60,
+    totalSeconds: limits?.totalSeconds ?? 900,
+  };
+}

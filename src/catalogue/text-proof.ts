@@ -1,0 +1,29 @@
+/** What a text model's file says beyond its form: that its upstreams can be called, and its bounds fit together. */
+import type { TextModelDefinition, TextUpstream } from './text-definition.ts';
+
+/** The first problem with its place, or undefined. */
+export function textModelProblem({
+  upstreams,
+  contextTokens,
+  maxOutputTokens,
+}: TextModelDefinition): string | undefined {
+  if (maxOutputTokens > contextTokens) {
+    return `maxOutputTokens: ${maxOutputTokens} is more than contextTokens, ${contextTokens}`;
+  }
+  for (const [place, upstream] of upstreams.entries()) {
+    const problem = upstreamProblem(upstream);
+    if (problem !== undefined) return `upstreams.${place}.${problem}`;
+  }
+  return undefined;
+}
+
+function upstreamProblem({ protocol, baseUrl, secret, apis }: TextUpstream): string | undefined {
+  if (protocol === 'embedded') {
+    if (baseUrl !== undefined) return 'baseUrl: protocol embedded has none';
+    return secret === undefined ? undefined : 'secret: protocol embedded has none';
+  }
+  if (baseUrl === undefined) return 'baseUrl: missing for protocol openai';
+  if (!URL.canParse(baseUrl)) return 'baseUrl: not an address';
+  if (apis !== undefined && !apis.includes('chat.completions')) return 'apis: chat.completions is missing';
+  return undefined;
+}

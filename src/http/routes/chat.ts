@@ -1,0 +1,96 @@
+/**
+ * `POST /v1/chat/completions` (spec §4.4, contract §9). It bypasses Temporal: the answer is made, or brought, while the
+ * client waits.
+ */
+import { Type } from 'typebox';
+import { newTextCallId } from '../../domain/ids.ts';
+import { checkChatBody, decodeChatRequest } from '../../text/chat/decode-request.ts';
+import { createChatEncoder } from '../../text/chat/encode-answer.ts';
+import { ChatRequestSchema } from '../../text/chat/request-schema.ts';
+import { CHAT_PARAMETERS } from '../../text/features.ts';
+import type { HttpContext } from '../context.ts';
+import { tellDeprecation } from '../deprecation.ts';
+import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
+
+/** The answer that is not streamed. What a model adds of its own is passed on. */
+const ChatCompletionSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat.completion'),
+  created: Type.Integer({ minimum: 0 }),
+  model: Type.String(),
+  choices: Type.Array(
+    Type.Object({
+      index: Type.Integer({ minimum: 0 }),
+      message: Type.Unsafe<unknown>({ type: 'object' }),
+      finish_reason: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    }),
+  ),
+  usage: Type.Optional(
+    Type.Object({
+      prompt_tokens: Type.Integer({ minimum: 0 }),
+      completion_tokens: Type.Integer({ minimum: 0 }),
+      total_tokens: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+});
+
+export function chatRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      operationId: 'createChatCompletion',
+      tag: 'Text',
+      summary: 'Answer a conversation',
+      description:
+        "OpenAI's chat completions. With `stream` the answer is server-sent events that end with `data: [DONE]`; an error in the middle is an event too. What a model cannot do is refused by the parameter's name.",
+      access: 'text:write',
+      budget: 'text',
+      errorForm: 'text',
+      body: {
+        kind: 'json',
+        schema: ChatRequestSchema,
+        maxBytes: CREATE_BODY_BYTES,
+        isCheckedLater: true,
+        examples: {
+          question: {
+            summary: 'One question',
+            value: { model: 'darkroom/conformance-text', messages: [{ role: 'user', content: 'What is 17 * 3?' }] },
+          },
+        },
+      },
+      answer: { kind: 'json', schema: ChatCompletionSchema },
+      otherAnswers: { 200: { description: 'With `stream`: chunks.', mimeTypes: ['text/event-stream'] } },
+      answerHeaders: TEXT_ANSWER_HEADERS,
+      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
+      async handle(request) {
+        const body = checkChatBody(request.body as Readonly<Record<string, unknown>>);
+        const model = http.catalogue.resolveText(body.model);
+        tellDeprecation(request.ctx, model);
+        const decoded = decodeChatRequest(body, model);
+        const id = newTextCallId('chat');
+        return answerTextCall(http, request, {
+          id,
+          surface: 'chat',
+          parameters: CHAT_PARAMETERS,
+          model,
+          request: decoded,
+          body,
+          isStreamed: body.stream === true,
+          isStored: false,
+          encoder: (created) =>
+            createChatEncoder({
+              id,
+              created,
+              model: model.name,
+              choices: decoded.choices,
+              includesUsage: body.stream_options?.include_usage === true,
+            }),
+        });
+      },
+    }),
+  ];
+}

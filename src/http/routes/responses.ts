@@ -1,0 +1,211 @@
+/**
+ * `POST /v1/responses` and the responses that are kept (spec §4.4, contract §9). What is kept is written after the last
+ * byte; whoever asks for it in that moment waits for it.
+ */
+import pRetry from 'p-retry';
+import { Type } from 'typebox';
+import { newTextCallId } from '../../domain/ids.ts';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { RESPONSES_PARAMETERS } from '../../text/features.ts';
+import { referencedIds } from '../../text/responses/decode-input.ts';
+import type { EarlierItems } from '../../text/responses/decode-input.ts';
+import { checkResponsesBody, decodeResponsesRequest } from '../../text/responses/decode-request.ts';
+import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
+import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
+import { fitConversation } from '../../text/responses/fit-conversation.ts';
+import { readConversation } from '../../text/responses/read-conversation.ts';
+import { selfContainedBody } from '../../text/responses/self-contained.ts';
+import { ResponsesRequestSchema } from '../../text/responses/request-schema.ts';
+import {
+  RESPONSE_RETENTION_DAYS,
+  deleteResponse,
+  listInputItems,
+  readResponse,
+  saveResponse,
+} from '../../text/responses/stored-responses.ts';
+import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
+import type { HttpContext } from '../context.ts';
+import { tellDeprecation } from '../deprecation.ts';
+import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
+
+/** The response object: what every one of them has. */
+const ResponseSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response'),
+  created_at: Type.Integer({ minimum: 0 }),
+  status: Type.String(),
+  model: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+  output: Type.Array(Type.Unsafe<unknown>({ type: 'object' })),
+});
+
+const InputItemsSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Type.Unsafe<unknown>({ type: 'object' })),
+  first_id: Type.String(),
+  last_id: Type.String(),
+  has_more: Type.Boolean(),
+});
+
+const InputItemsQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'How many; default 20.' })),
+    order: Type.Optional(
+      Type.Unsafe<'asc' | 'desc'>({
+        type: 'string',
+        enum: ['asc', 'desc'],
+        description: '`desc`: the last item first.',
+      }),
+    ),
+    after: Type.Optional(Type.String({ maxLength: 256, description: 'The id of the item that the page comes after.' })),
+  },
+  { additionalProperties: false },
+);
+
+const ID_PARAM = { responseId: 'The id of a response that was stored.' };
+const STORED = `A response is kept for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
+
+export function responseRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/responses',
+      operationId: 'createResponse',
+      tag: 'Text',
+      summary: 'Make a response',
+      description: `OpenAI's responses. With \`stream\` the answer is its events, and \`data: [DONE]\` at the end. ${STORED}`,
+      access: 'text:write',
+      budget: 'text',
+      errorForm: 'text',
+      body: {
+        kind: 'json',
+        schema: ResponsesRequestSchema,
+        maxBytes: CREATE_BODY_BYTES,
+        isCheckedLater: true,
+        examples: {
+          question: {
+            summary: 'One question',
+            value: { model: 'darkroom/conformance-text', input: 'What is 17 * 3?' },
+          },
+        },
+      },
+      answer: { kind: 'json', schema: ResponseSchema },
+      otherAnswers: { 200: { description: 'With `stream`: events.', mimeTypes: ['text/event-stream'] } },
+      answerHeaders: TEXT_ANSWER_HEADERS,
+      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
+      async handle(request) {
+        const { ctx, caller } = request;
+        const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
+        const model = http.catalogue.resolveText(body.model);
+        tellDeprecation(ctx, model);
+        const { decoded, conversation } = await decode(http, caller.accountId, body, model);
+        const id = newTextCallId('responses');
+        return answerTextCall(http, request, {
+          id,
+          surface: 'responses',
+          parameters: RESPONSES_PARAMETERS,
+          model,
+          request: decoded.request,
+          body: selfContainedBody(body, decoded, conversation),
+          echo: decoded.rendering.echo,
+          isStreamed: body.stream === true,
+          isStored: decoded.isStored,
+          encoder: (createdAt) => createResponseEncoder({ ...decoded.rendering, id, createdAt, model: model.name }),
+          ...(decoded.isStored
+            ? {
+                onAnswered: (response) =>
+                  keep(http, {
+                    id,
+                    accountId: caller.accountId,
+                    previousId: body.previous_response_id ?? undefined,
+                    now: http.now(),
+                    response,
+                    input: decoded.input,
+                  }),
+              }
+            : {}),
+        });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/responses/{responseId}',
+      operationId: 'getResponse',
+      tag: 'Text',
+      summary: 'Read a stored response',
+      description: STORED,
+      access: 'text:write',
+      errorForm: 'text',
+      params: ID_PARAM,
+      answer: { kind: 'json', schema: ResponseSchema },
+      errors: ['NOT_FOUND'],
+      handle: ({ caller, params }) =>
+        readResponse(http.database, caller.accountId, params['responseId'] ?? '', { now: http.now() }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/responses/{responseId}',
+      operationId: 'deleteResponse',
+      tag: 'Text',
+      summary: 'Delete a stored response',
+      description: 'What was asked and answered is gone; what continued it cannot be continued any more.',
+      access: 'text:write',
+      errorForm: 'text',
+      params: ID_PARAM,
+      answer: {
+        kind: 'json',
+        schema: Type.Object({ id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) }),
+      },
+      errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
+      handle: ({ caller, params }) =>
+        deleteResponse(http.database, caller.accountId, params['responseId'] ?? '', { now: http.now() }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/responses/{responseId}/input_items',
+      operationId: 'listResponseInputItems',
+      tag: 'Text',
+      summary: "List a stored response's input",
+      access: 'text:write',
+      errorForm: 'text',
+      params: ID_PARAM,
+      query: InputItemsQuery,
+      answer: { kind: 'json', schema: InputItemsSchema },
+      errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
+      handle: ({ caller, params, query }) =>
+        listInputItems(http.database, caller.accountId, params['responseId'] ?? '', { ...query, now: http.now() }),
+    }),
+  ];
+}
+
+async function decode(
+  http: HttpContext,
+  accountId: string,
+  body: ResponsesBody,
+  model: TextModelDefinition,
+): Promise<{ readonly decoded: DecodedResponsesRequest; readonly conversation: EarlierItems['conversation'] }> {
+  const earlier = await readConversation(http.database, accountId, {
+    previousResponseId: body.previous_response_id ?? undefined,
+    itemIds: referencedIds(body.input),
+    now: http.now(),
+  });
+  const decoded = decodeResponsesRequest(body, model, earlier);
+  const { conversation } = earlier;
+  if (decoded.truncation !== 'auto') return { decoded, conversation };
+  const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
+  return { decoded: { ...decoded, request: await fitConversation(decoded.request, room) }, conversation };
+}
+
+/**
+ * Writes a response down. It was answered already: where that cannot be done it is not kept, which its reader is told
+ * as "not found".
+ */
+async function keep(http: HttpContext, response: ResponseToSave): Promise<void> {
+  try {
+    await pRetry(() => saveResponse(http.database, response), { retries: 3, minTimeout: 200, factor: 3 });
+  } catch (err) {
+    http.logger.error({ err, response: response.id }, 'a response could not be kept');
+  }
+}

@@ -1,0 +1,61 @@
+/** What the two text endpoints share: from a decoded call to its answer, streamed or not, with the account's limits told. */
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../accounts/authenticate.ts';
+import type { TextAsk } from '../text/answer.ts';
+import type { HttpContext } from './context.ts';
+import { DEPRECATION_HEADERS } from './deprecation.ts';
+import { problemOf } from './errors.ts';
+import { INTERNAL } from './middleware.ts';
+import type { RequestState } from './middleware.ts';
+import { textBudget } from './register-routes.ts';
+import { textProblemOf } from './text-problem.ts';
+import { sendTextStream } from './text-stream.ts';
+
+/** What every text answer tells of the account's limits, as OpenAI's does. */
+export const TEXT_ANSWER_HEADERS = {
+  'x-ratelimit-limit-requests': 'Text calls per minute.',
+  'x-ratelimit-remaining-requests': 'How many may come now.',
+  'x-ratelimit-reset-requests': 'Until all of them may come again, e.g. `12s`.',
+  'x-ratelimit-limit-tokens': 'Tokens per minute.',
+  'x-ratelimit-remaining-tokens': 'How many may come now.',
+  'x-ratelimit-reset-tokens': 'Until all of them may come again.',
+  ...DEPRECATION_HEADERS,
+};
+
+/** @returns the whole answer; undefined where it was sent as a stream. */
+export async function answerTextCall(
+  http: HttpContext,
+  { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
+  ask: Omit<TextAsk, 'problemOf'>,
+): Promise<unknown> {
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  ctx.res.once('close', onClose);
+  const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error) ?? INTERNAL) };
+  try {
+    const answer = await http.textAnswers.answer(caller, call, gone);
+    try {
+      tellTextLimits(http, ctx, caller);
+      if (answer.kind === 'body') return answer.body;
+      await sendTextStream(ctx, answer.frames);
+      return undefined;
+    } finally {
+      await answer.close();
+    }
+  } catch (error) {
+    if (!ctx.headerSent) tellTextLimits(http, ctx, caller);
+    throw error;
+  } finally {
+    ctx.res.off('close', onClose);
+  }
+}
+
+function tellTextLimits(http: HttpContext, ctx: ParameterizedContext<RequestState>, caller: Caller): void {
+  const budgets = { requests: textBudget(caller), tokens: http.textAnswers.tokenBudget(caller) };
+  for (const [kind, budget] of Object.entries(budgets)) {
+    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
+    ctx.set(`x-ratelimit-limit-${kind}`, String(limit));
+    ctx.set(`x-ratelimit-remaining-${kind}`, String(remaining));
+    ctx.set(`x-ratelimit-reset-${kind}`, `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
+  }
+}

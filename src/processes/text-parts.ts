@@ -1,0 +1,47 @@
+/**
+ * What an api process adds to answer text calls: who answers, and the books. Beside http-context.ts, because it is opened
+ * and closed: its lease is a row, and what it has not settled when it ends others have to.
+ */
+import { openTextMoney } from '../text/money/text-money.ts';
+import { createEmbeddedTextSource } from '../text/conformance/source.ts';
+import { loadVocabulary } from '../text/conformance/tokens.ts';
+import { loadTokenizer } from '../text/tokens.ts';
+import type { TextSource } from '../text/source.ts';
+import type { TextLedger } from '../text/money/text-ledger.ts';
+import { createTextRouter } from '../text/upstream/text-router.ts';
+import { createSecretSource } from '../upstreams/secrets.ts';
+import { createUpstreamGate } from '../upstreams/gate.ts';
+import type { Foundation } from './foundation.ts';
+
+export interface TextParts {
+  readonly source: TextSource;
+  readonly ledger: TextLedger;
+  /** After the last call: settles what there is, and ends the lease. */
+  close(): Promise<void>;
+}
+
+/** @throws {DatabaseUnavailableError} */
+export async function openTextParts(
+  foundation: Pick<Foundation, 'config' | 'database' | 'logger'>,
+): Promise<TextParts> {
+  const { config, database, logger } = foundation;
+  // Some tenths of a second of work that the first call need not wait for.
+  void Promise.all([loadTokenizer(), loadVocabulary()]).catch((err: unknown) => {
+    logger.error({ err }, 'the tokenizer cannot be loaded');
+  });
+  const money = await openTextMoney({ database, logger });
+  const router = createTextRouter({
+    embedded: createEmbeddedTextSource(),
+    secrets: createSecretSource(config.upstreamSecrets),
+    gate: createUpstreamGate({ database, logger }),
+    logger,
+  });
+  return {
+    source: router,
+    ledger: money.ledger,
+    async close() {
+      await router.close();
+      await money.close();
+    },
+  };
+}

@@ -1,0 +1,282 @@
+/**
+ * The way of one text call (contract §9): what the model can do, what it costs at worst, the hold, the answer, and one
+ * settlement, whatever becomes of it. No statement runs between the first byte and the last.
+ *
+ * What is captured: what was used, where the answer came to its end; what was seen until then, where the client went
+ * away; nothing where the answer broke off on our side of it.
+ */
+import { requireModel } from '../accounts/authenticate.ts';
+import type { Caller } from '../accounts/authenticate.ts';
+import type { TextModelDefinition } from '../catalogue/text-definition.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
+import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
+import type { AnswerEncoder, TextProblem } from './encoder.ts';
+import type { TextEvent } from './events.ts';
+import { requireCap, requireFeatures } from './features.ts';
+import type { ParameterNames } from './features.ts';
+import { actualCost, worstCaseCost } from './money/price.ts';
+import type { TextLedger } from './money/text-ledger.ts';
+import type { TextRequest } from './request.ts';
+import type { ResponseEcho } from './responses/response-object.ts';
+import type { OpenedAnswer, TextCall, TextSource, TextSurface } from './source.ts';
+import { Tally } from './tally.ts';
+import type { BilledUsage } from './tally.ts';
+import { InvalidTextRequest, TextFailure } from './text-failure.ts';
+import { countInputTokens } from './tokens.ts';
+
+export interface TextDependencies {
+  readonly source: TextSource;
+  readonly ledger: TextLedger;
+  readonly rateLimiter: RateLimiter;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** One call, as an endpoint has decoded it. */
+export interface TextAsk {
+  readonly id: string;
+  readonly surface: TextSurface;
+  readonly parameters: ParameterNames;
+  readonly model: TextModelDefinition;
+  readonly request: TextRequest;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Of responses: what the answer's object repeats of the request. */
+  readonly echo?: ResponseEcho;
+  readonly isStreamed: boolean;
+  /** A response that is kept: whoever asks for it before it is there waits. */
+  readonly isStored: boolean;
+  readonly encoder: (createdAt: number) => AnswerEncoder;
+  /** Told the whole answer once it is there, before the call is settled; must not throw. */
+  readonly onAnswered?: (answer: Readonly<Record<string, unknown>>) => Promise<void>;
+  /** An error as the endpoint tells it in the middle of a stream. */
+  readonly problemOf: (error: unknown) => TextProblem;
+}
+
+/** An answer on its way to the client. Whoever has it must `close` it, read or not. */
+export type TextAnswer = {
+  /** Stops whoever still answers, keeps what is to be kept and settles. Twice is the same as once; never fails. */
+  close(): Promise<void>;
+} & (
+  | { readonly kind: 'body'; readonly body: Readonly<Record<string, unknown>> }
+  /** Each text is one server-sent event; the last is `[DONE]`. Never throws: what goes wrong is among the events. */
+  | { readonly kind: 'stream'; readonly frames: AsyncIterable<string> }
+);
+
+const DONE = 'data: [DONE]\n\n';
+
+export interface TextAnswers {
+  /**
+   * Answers a call. Not streamed: the whole answer.
+   *
+   * @param controller aborted by the caller when the client goes away or the process stops, and by the answer's `close`
+   *   where it is not over.
+   * @throws {InvalidTextRequest} @throws {ForbiddenError} @throws {RateLimitedError} @throws {InsufficientBalanceError}
+   * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {TextFailure} nothing is charged.
+   */
+  answer(caller: Caller, ask: TextAsk, controller: AbortController): Promise<TextAnswer>;
+  /** Tokens a minute of an account. */
+  tokenBudget(caller: Caller): Budget;
+}
+
+export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: TextDependencies): TextAnswers {
+  const tokenBudget = (caller: Caller): Budget => ({
+    id: `tokens:${caller.accountId}`,
+    perMinute: caller.textTokensPerMinute,
+  });
+
+  /** Everything that can be said before money is asked for. @returns the counted input. */
+  const judge = async (caller: Caller, { request, model, parameters }: TextAsk): Promise<number> => {
+    requireModel(caller, model.name);
+    requireFeatures(request, model, parameters);
+    requireCap(request, model, parameters);
+    const inputTokens = await countInputTokens(request, model.contextTokens);
+    if (inputTokens >= model.contextTokens) {
+      const message = `${parameters.conversation}: more than ${model.contextTokens} tokens, which is all that ${model.name} takes, its answer included`;
+      throw new InvalidTextRequest(parameters.conversation, message, 'context_length_exceeded');
+    }
+    return inputTokens;
+  };
+
+  const takeTokens = async (caller: Caller, inputTokens: number): Promise<void> => {
+    const budget = tokenBudget(caller);
+    const waitSeconds = await rateLimiter.take(budget, Math.min(inputTokens, budget.perMinute));
+    if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+  };
+
+  const hold = async (caller: Caller, ask: TextAsk, inputTokens: number): Promise<bigint> => {
+    const { model, request } = ask;
+    const room = model.contextTokens - inputTokens;
+    const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
+    const heldMicroUsd = worstCaseCost(model.pricing, { inputTokens, maxOutputTokens, choices: request.choices });
+    const floorMicroUsd = actualCost(model.pricing, nothingSaid(inputTokens));
+    await ledger.hold({
+      id: ask.id,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      model: model.name,
+      heldMicroUsd,
+      floorMicroUsd,
+      inputTokens,
+      isStored: ask.isStored,
+      spendCapIds: caller.spendCapIds,
+    });
+    return heldMicroUsd;
+  };
+
+  return {
+    tokenBudget,
+
+    async answer(caller, ask, controller) {
+      const { signal } = controller;
+      const inputTokens = await judge(caller, ask);
+      await takeTokens(caller, inputTokens);
+      const heldMicroUsd = await hold(caller, ask, inputTokens);
+      const tally = new Tally(inputTokens);
+      const createdAt = Math.floor(now() / 1000);
+      const { id, surface, model, request, body, isStreamed, echo } = ask;
+      const call: TextCall = {
+        id,
+        accountId: caller.accountId,
+        surface,
+        model,
+        request,
+        body,
+        isStreamed,
+        tally,
+        createdAt,
+        ...(echo === undefined ? {} : { echo }),
+      };
+
+      const settle = (usage: BilledUsage | undefined): void => {
+        const captured = usage === undefined ? 0n : actualCost(model.pricing, usage);
+        ledger.settle({
+          id,
+          accountId: caller.accountId,
+          capturedMicroUsd: captured < heldMicroUsd ? captured : heldMicroUsd,
+          usage: usage ?? { ...nothingSaid(0), isEstimated: false },
+        });
+        if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), usage.outputTokens);
+      };
+
+      try {
+        const opened = await source.open(call, signal);
+        if (!isStreamed) {
+          const whole = await wholeAnswer(opened, ask, call);
+          await ask.onAnswered?.(whole);
+          settle(tally.usage());
+          return { kind: 'body', body: whole, close: () => Promise.resolve() };
+        }
+        const progress: Progress = { state: 'open', whole: undefined };
+        let isClosed = false;
+        return {
+          kind: 'stream',
+          frames: streamOf(opened, ask, call, progress, (error) => {
+            if (isGone(signal)) return false;
+            logger.warn({ err: error, call: id, model: model.name }, 'an answer broke off');
+            return true;
+          }),
+          async close() {
+            if (isClosed) return;
+            isClosed = true;
+            if (progress.state === 'open') controller.abort();
+            if (progress.whole !== undefined) await ask.onAnswered?.(progress.whole);
+            settle(progress.state === 'failed' ? undefined : tally.usage());
+          },
+        };
+      } catch (error) {
+        settle(isGone(signal) ? tally.usage() : undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Whether it was the client who ended the call: what stops for another reason says so with an error of its own. */
+function isGone(signal: AbortSignal): boolean {
+  return signal.aborted && !(signal.reason instanceof TextFailure);
+}
+
+function nothingSaid(inputTokens: number): BilledUsage {
+  return { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
+}
+
+async function wholeAnswer(
+  opened: OpenedAnswer,
+  ask: TextAsk,
+  call: TextCall,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (opened.kind === 'body') return opened.body;
+  if (opened.kind === 'frames') throw new Error('an answer that is not streamed was opened as a stream');
+  const encoder = ask.encoder(call.createdAt);
+  encoder.begin();
+  for await (const event of opened.events) {
+    feed(call.tally, event);
+    encoder.next(event);
+  }
+  encoder.end(call.tally.usage());
+  return encoder.answer();
+}
+
+/** How far a stream has come. */
+interface Progress {
+  state: 'open' | 'over' | 'failed';
+  /** The answer as one, where it is known. */
+  whole: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** @param tells whether an error is to be told: not to a client that has gone. */
+async function* streamOf(
+  opened: OpenedAnswer,
+  ask: TextAsk,
+  call: TextCall,
+  progress: Progress,
+  tells: (error: unknown) => boolean,
+): AsyncGenerator<string> {
+  const encoder = ask.encoder(call.createdAt);
+  try {
+    if (opened.kind === 'body') throw new Error('an answer that is streamed was opened as a whole');
+    if (opened.kind === 'frames') {
+      yield* opened.frames;
+      progress.whole = opened.whole?.();
+    } else {
+      yield* encoder.begin();
+      for await (const event of opened.events) {
+        feed(call.tally, event);
+        yield* encoder.next(event);
+      }
+      const last = encoder.end(call.tally.usage());
+      progress.whole = encoder.answer();
+      progress.state = 'over';
+      yield* last;
+    }
+    progress.state = 'over';
+  } catch (error) {
+    if (!tells(error)) return;
+    progress.state = 'failed';
+    const problem = ask.problemOf(error);
+    yield* opened.kind === 'frames' && opened.fail !== undefined ? opened.fail(problem) : encoder.fail(problem);
+  }
+  yield DONE;
+}
+
+function feed(tally: Tally, event: TextEvent): void {
+  switch (event.type) {
+    case 'text':
+    case 'refusal':
+    case 'tool_arguments':
+      tally.said(event.text);
+      return;
+    case 'reasoning':
+      tally.thought(event.text);
+      return;
+    case 'tool_call':
+      tally.said(event.name);
+      return;
+    case 'usage':
+      tally.report(event.usage);
+      return;
+    case 'finish':
+  }
+}

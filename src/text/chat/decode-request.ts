@@ -1,0 +1,181 @@
+/**
+ * From the body of `POST /chat/completions` to the one form (contract §9). Everything that contradicts itself, or that
+ * no model here could honour, is refused with the place and the reason; what this model cannot do is features.ts's.
+ */
+import { compileViolation } from '../../catalogue/schema-validation.ts';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import {
+  functionTool,
+  given,
+  namedTool,
+  reasoningEffortOf,
+  refuseDuplicates,
+  schemaFormat,
+  toolChoiceWord,
+} from '../parameters.ts';
+import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, TextRequest, ToolChoice } from '../request.ts';
+import { InvalidTextRequest } from '../text-failure.ts';
+import { decodeMessages } from './decode-messages.ts';
+import type { WireMessage } from './decode-messages.ts';
+import { ChatRequestSchema } from './request-schema.ts';
+
+/** A body of the right outer form. */
+export interface ChatBody extends Readonly<Record<string, unknown>> {
+  readonly model: string;
+  readonly messages: readonly WireMessage[];
+  readonly stream?: boolean | null;
+  readonly stream_options?: { readonly include_usage?: boolean | null } | null;
+}
+
+const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ChatRequestSchema.properties));
+
+/** Of OpenAI's own parameters, those that nothing here can honour. */
+const REFUSED_PARAMETERS: Readonly<Record<string, string>> = {
+  audio: 'no audio is made here; use an audio model with POST /v1/tasks',
+  functions: 'use tools',
+  function_call: 'use tool_choice',
+  prediction: 'predicted outputs are not supported',
+  web_search_options: 'web search is not supported',
+};
+
+const findViolation = compileViolation(ChatRequestSchema, 'invalid request');
+
+/** Checks the outer form. @throws {InvalidTextRequest} */
+export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody {
+  const violation = findViolation(body);
+  if (violation !== undefined) {
+    const param = violation.field === '' ? undefined : violation.field;
+    const code = violation.keyword === 'required' ? 'missing_required_parameter' : 'invalid_value';
+    throw new InvalidTextRequest(param, violation.message, violation.keyword === 'type' ? 'invalid_type' : code);
+  }
+  return body as ChatBody;
+}
+
+/**
+ * @param body as checked.
+ * @param model the model that it names: it may take parameters of its own.
+ * @throws {InvalidTextRequest}
+ */
+export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinition, 'extraParameters'>): TextRequest {
+  refuseUnknown(body, model);
+  const tools = toolsOf(body);
+  return {
+    model: body.model,
+    messages: decodeMessages(body.messages),
+    maxOutputTokens: capOf(body),
+    stop: stopsOf(body['stop']),
+    choices: given<number>(body['n']) ?? 1,
+    temperature: given(body['temperature']),
+    topP: given(body['top_p']),
+    frequencyPenalty: given(body['frequency_penalty']),
+    presencePenalty: given(body['presence_penalty']),
+    logitBias: given(body['logit_bias']),
+    seed: given(body['seed']),
+    topLogprobs: logprobsOf(body),
+    format: formatOf(given(body['response_format'])),
+    tools,
+    toolChoice: toolChoiceOf(given(body['tool_choice']), tools),
+    parallelToolCalls: given<boolean>(body['parallel_tool_calls']) ?? true,
+    reasoningEffort: effortOf(body),
+    verbosity: given(body['verbosity']),
+  };
+}
+
+function refuseUnknown(body: ChatBody, { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>): void {
+  for (const name of Object.keys(body)) {
+    if (KNOWN_PARAMETERS.has(name) || extraParameters.includes(name)) continue;
+    const advice = Object.hasOwn(REFUSED_PARAMETERS, name) ? REFUSED_PARAMETERS[name] : undefined;
+    if (advice !== undefined && given(body[name]) === undefined) continue;
+    const shown = JSON.stringify(name.slice(0, 64));
+    throw advice === undefined
+      ? new InvalidTextRequest(name.slice(0, 64), `unknown parameter: ${shown}`, 'unknown_parameter')
+      : new InvalidTextRequest(name, `unsupported parameter: ${shown}: ${advice}`, 'unsupported_parameter');
+  }
+}
+
+function capOf(body: ChatBody): number | undefined {
+  const cap = given<number>(body['max_completion_tokens']);
+  const older = given<number>(body['max_tokens']);
+  if (cap !== undefined && older !== undefined && cap !== older) {
+    const message = `max_tokens says ${older} and max_completion_tokens says ${cap}; give one`;
+    throw new InvalidTextRequest('max_tokens', message);
+  }
+  return cap ?? older;
+}
+
+function stopsOf(value: unknown): readonly string[] {
+  const stop = given<string | readonly string[]>(value);
+  if (stop === undefined) return [];
+  return typeof stop === 'string' ? [stop] : stop;
+}
+
+function logprobsOf(body: ChatBody): number | undefined {
+  const top = given<number>(body['top_logprobs']);
+  if (given<boolean>(body['logprobs']) === true) return top ?? 0;
+  if (top !== undefined && top > 0) {
+    throw new InvalidTextRequest('top_logprobs', 'top_logprobs needs logprobs to be true');
+  }
+  return undefined;
+}
+
+/** The three spellings of one control; contradictions are refused (contract §9). */
+function effortOf(body: ChatBody): ReasoningEffort | undefined {
+  const reasoning = given<{ enabled?: boolean | null; effort?: ReasoningEffort | null }>(body['reasoning']);
+  return reasoningEffortOf(
+    { effort: given(body['reasoning_effort']), param: 'reasoning_effort' },
+    { effort: given(reasoning?.effort), enabled: given(reasoning?.enabled) },
+  );
+}
+
+function toolsOf(body: ChatBody): readonly FunctionTool[] {
+  interface WireTool {
+    readonly type: string;
+    readonly function?: {
+      readonly name: string;
+      readonly description?: string | null;
+      readonly parameters?: JsonSchema | null;
+      readonly strict?: boolean | null;
+    };
+  }
+  const tools = (given<readonly WireTool[]>(body['tools']) ?? []).map((tool, place): FunctionTool => {
+    const where = `tools.${place}`;
+    if (tool.type !== 'function') {
+      const shown = JSON.stringify(tool.type.slice(0, 64));
+      throw new InvalidTextRequest(
+        `${where}.type`,
+        `${where}.type: got ${shown}, want "function"`,
+        'unsupported_value',
+      );
+    }
+    if (tool.function === undefined) {
+      const message = `invalid request: missing property: ${where}.function`;
+      throw new InvalidTextRequest(`${where}.function`, message, 'missing_required_parameter');
+    }
+    return functionTool(tool.function);
+  });
+  refuseDuplicates(tools);
+  return tools;
+}
+
+function toolChoiceOf(value: unknown, tools: readonly FunctionTool[]): ToolChoice {
+  if (value === undefined) return tools.length > 0 ? 'auto' : 'none';
+  if (typeof value === 'string') return toolChoiceWord(value, tools);
+  const { type, function: named } = value as { type?: unknown; function?: { name?: unknown } };
+  const name = named?.name;
+  if (type !== 'function' || typeof name !== 'string') {
+    const message = 'tool_choice: want auto, none, required or {"type":"function","function":{"name":…}}';
+    throw new InvalidTextRequest('tool_choice', message);
+  }
+  return namedTool(name, tools, 'tool_choice.function.name');
+}
+
+function formatOf(value: Readonly<Record<string, unknown>> | undefined): OutputFormat {
+  if (value === undefined || value['type'] === 'text') return { type: 'text' };
+  if (value['type'] === 'json_object') return { type: 'json_object' };
+  if (value['type'] !== 'json_schema') {
+    const shown = JSON.stringify(String(value['type']).slice(0, 64));
+    const message = `response_format.type: got ${shown}, want text, json_object or json_schema`;
+    throw new InvalidTextRequest('response_format.type', message);
+  }
+  return schemaFormat(value['json_schema'], 'response_format.json_schema');
+}

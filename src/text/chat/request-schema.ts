@@ -1,0 +1,211 @@
+/**
+ * The body of `POST /chat/completions` (spec §4.4, contract §9): OpenAI's public API, and `reasoning` beside it. Its
+ * outer form; what depends on other fields is judged in decode-request.ts. Wherever OpenAI's API takes null for "not
+ * given", null is taken.
+ */
+import { Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { REASONING_EFFORTS } from '../request.ts';
+
+/** Null is the same as absent. */
+function nullable<T>(schema: TSchema): ReturnType<typeof Type.Unsafe<T | null>> {
+  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
+  return Type.Unsafe<T | null>({
+    ...schema,
+    type: [type, 'null'],
+    ...(values === undefined ? {} : { enum: [...values, null] }),
+  });
+}
+
+const number = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(nullable<number>(Type.Number({ minimum, maximum, description })));
+const integer = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(nullable<number>(Type.Integer({ minimum, maximum, description })));
+const flag = (description: string) => Type.Optional(nullable<boolean>(Type.Boolean({ description })));
+const word = (values: readonly string[], description: string) =>
+  Type.Optional(nullable<string>(Type.Unsafe({ type: 'string', enum: [...values], description })));
+const text = (maxLength: number, description: string) =>
+  Type.Optional(nullable<string>(Type.String({ maxLength, description })));
+
+const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
+
+/** An object of any members: what is in it is judged where its `type` is known. */
+const TypedObject = (description: string) =>
+  Type.Unsafe<Readonly<Record<string, unknown>> & { readonly type: string }>({
+    type: 'object',
+    properties: { type: { type: 'string' } },
+    required: ['type'],
+    description,
+  });
+
+const Content = (description: string) =>
+  Type.Unsafe<unknown>({
+    type: ['string', 'array', 'null'],
+    items: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
+    description,
+  });
+
+/** OpenAI's own client sends back what it has made of an answer. */
+const PARSED = { description: "A client's own note; it means nothing here." };
+
+const ToolCallSchema = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 256 }),
+    type: Type.Literal('function'),
+    function: Type.Object(
+      {
+        name: Type.String({ minLength: 1, maxLength: 256 }),
+        arguments: Type.String(),
+        parsed_arguments: Type.Optional(Type.Unknown(PARSED)),
+      },
+      { additionalProperties: false },
+    ),
+    index: Type.Optional(Type.Integer({ minimum: 0 })),
+  },
+  { additionalProperties: false },
+);
+
+const MessageSchema = Type.Object(
+  {
+    role: Type.Unsafe<string>({ type: 'string', enum: ['developer', 'system', 'user', 'assistant', 'tool'] }),
+    content: Type.Optional(Content('A text, or parts: `text`, and of a user `image_url` too.')),
+    name: text(256, 'Who speaks.'),
+    tool_calls: Type.Optional(
+      nullable<unknown[]>(Type.Array(ToolCallSchema, { maxItems: 512, description: 'What an assistant called.' })),
+    ),
+    tool_call_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Whose result this is.' })),
+    refusal: text(1_000_000, 'What an assistant refused with.'),
+    reasoning: text(10_000_000, 'What an assistant thought, sent back; also `reasoning_content`.'),
+    reasoning_content: text(10_000_000, 'The same, as many servers call it.'),
+    parsed: Type.Optional(Type.Unknown(PARSED)),
+    annotations: Type.Optional(Type.Unsafe<unknown>({ type: ['array', 'null'] })),
+    audio: Type.Optional(Type.Unsafe<null>({ type: 'null' })),
+    function_call: Type.Optional(Type.Unsafe<null>({ type: 'null' })),
+  },
+  { additionalProperties: false },
+);
+
+const ToolSchema = Type.Object(
+  {
+    type: Type.String(),
+    function: Type.Optional(
+      Type.Object(
+        {
+          name: FunctionName,
+          description: text(100_000, 'When to call it, and what it does.'),
+          parameters: Type.Optional(
+            nullable<Record<string, unknown>>(
+              Type.Unsafe({ type: 'object', description: 'A JSON Schema of its arguments.' }),
+            ),
+          ),
+          strict: flag('The arguments follow the schema exactly.'),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const ChatRequestSchema = Type.Object(
+  {
+    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as `GET /v1/models` gives it.' }),
+    messages: Type.Array(MessageSchema, { minItems: 1, maxItems: 10_000, description: 'The conversation so far.' }),
+    stream: flag('Server-sent events, the last one `data: [DONE]`.'),
+    stream_options: Type.Optional(
+      nullable<{ include_usage?: boolean | null }>(
+        Type.Object(
+          {
+            include_usage: flag('A last chunk tells the usage.'),
+            include_obfuscation: Type.Optional(Type.Unsafe<false | null>({ enum: [false, null] })),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+    max_completion_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
+    max_tokens: integer(1, 100_000_000, 'The older name of `max_completion_tokens`.'),
+    n: integer(1, 128, 'How many answers; each is paid.'),
+    stop: Type.Optional(
+      Type.Unsafe<string | readonly string[] | null>({
+        type: ['string', 'array', 'null'],
+        minLength: 1,
+        items: { type: 'string', minLength: 1 },
+        maxItems: 16,
+        description: 'Where the answer ends; not part of it.',
+      }),
+    ),
+    temperature: number(0, 2, 'How much chance there is in the choice of words.'),
+    top_p: number(0, 1, 'Only the likeliest words that together have this probability are chosen from.'),
+    frequency_penalty: number(-2, 2, 'Against words by how often they were said.'),
+    presence_penalty: number(-2, 2, 'Against words that were said.'),
+    logit_bias: Type.Optional(
+      nullable<Record<string, number>>(
+        Type.Unsafe({
+          type: 'object',
+          maxProperties: 1_024,
+          additionalProperties: { type: 'number', minimum: -100, maximum: 100 },
+        }),
+      ),
+    ),
+    seed: integer(
+      Number.MIN_SAFE_INTEGER,
+      Number.MAX_SAFE_INTEGER,
+      'The same seed and request: the same answer, as far as the model can.',
+    ),
+    logprobs: flag('Tell the log probability of each token.'),
+    top_logprobs: integer(0, 20, 'How many alternatives of each token; needs `logprobs`.'),
+    response_format: Type.Optional(
+      nullable<Record<string, unknown>>(TypedObject('`text`, `json_object` or `json_schema`.')),
+    ),
+    tools: Type.Optional(
+      nullable<unknown[]>(Type.Array(ToolSchema, { maxItems: 512, description: 'Functions the model may call.' })),
+    ),
+    tool_choice: Type.Optional(
+      Type.Unsafe<unknown>({
+        type: ['string', 'object', 'null'],
+        description: '`auto`, `none`, `required`, or one function by its name.',
+      }),
+    ),
+    parallel_tool_calls: flag('Whether several calls may come at once.'),
+    reasoning_effort: word(REASONING_EFFORTS, 'How much the model thinks first.'),
+    reasoning: Type.Optional(
+      nullable<{ enabled?: boolean | null; effort?: string | null }>(
+        Type.Object(
+          {
+            enabled: flag('False turns reasoning off.'),
+            effort: word(REASONING_EFFORTS, 'The same as `reasoning_effort`.'),
+          },
+          {
+            additionalProperties: false,
+            description: 'The same control as `reasoning_effort`; they may not contradict.',
+          },
+        ),
+      ),
+    ),
+    verbosity: word(['low', 'medium', 'high'], 'How long the answer is.'),
+    user: text(512, 'Who asks, in your words.'),
+    safety_identifier: text(512, 'Who asks, in your words.'),
+    prompt_cache_key: text(512, 'Requests with one key are likely to share a cache.'),
+    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed on.'),
+    metadata: Type.Optional(
+      nullable<Record<string, string>>(
+        Type.Unsafe({
+          type: 'object',
+          maxProperties: 16,
+          propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
+          additionalProperties: { type: 'string', maxLength: 512 },
+          description: 'Your own notes.',
+        }),
+      ),
+    ),
+    modalities: Type.Optional(
+      Type.Unsafe<readonly 'text'[] | null>({ type: ['array', 'null'], items: { enum: ['text'] }, minItems: 1 }),
+    ),
+    service_tier: word(['auto', 'default'], 'Only the usual one.'),
+    store: Type.Optional(
+      Type.Unsafe<false | null>({ enum: [false, null], description: 'Chat completions are not stored.' }),
+    ),
+  },
+  { additionalProperties: true },
+);

@@ -1,0 +1,74 @@
+/** What one answer will consist of, before a word of it is said: what is thought, and then a text or calls. */
+import { createRandom, hashText } from '../../engines/image/random.ts';
+import type { JsonSchema, OutputFormat, TextRequest } from '../request.ts';
+import { answerFromPrompt } from './answers/answer-text.ts';
+import { inWords } from './answers/given-text.ts';
+import { prose } from './answers/prose.ts';
+import { askedJson } from './json/asked-json.ts';
+import type { AskedJson } from './json/asked-json.ts';
+import { instanceOf } from './json/instance.ts';
+import { readConversation } from './reading/conversation.ts';
+import type { Conversation } from './reading/conversation.ts';
+import { FoundValues } from './reading/found-values.ts';
+import { inForm, wantedForm } from './reading/wanted-form.ts';
+import { reasoningOf } from './reasoning.ts';
+import { plannedCalls } from './tool-calls.ts';
+import type { PlannedCall } from './tool-calls.ts';
+
+export interface AnswerPlan {
+  readonly reasoning: string;
+  readonly text: string;
+  /** Where there are calls there is no text. */
+  readonly calls: readonly PlannedCall[];
+}
+
+/** The longest token of the vocabulary has so many characters: what is longer than the cap's worth of it is cut anyway. */
+const CHARACTERS_PER_TOKEN = 128;
+const ANSWER_OBJECT: JsonSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] };
+
+/**
+ * Reads a request once.
+ *
+ * @param maxTokens the cap. @returns plans an answer; the same seed gives the same one.
+ */
+export async function createPlanner(request: TextRequest, maxTokens: number): Promise<(seed: string) => AnswerPlan> {
+  const conversation = readConversation(request.messages);
+  const form = wantedForm(conversation);
+  const calls = plannedCalls(request, conversation, maxTokens);
+  const known = calls.length > 0 ? '' : await answerFromPrompt(conversation, form, maxTokens);
+  const json = wantedJson(request.format, conversation);
+  const earlier = conversation.earlier.join('\n');
+  return (seed) => {
+    const random = createRandom(hashText(seed));
+    const reasoning = reasoningOf(conversation, request.reasoningEffort, random.fork('reasoning'));
+    if (calls.length > 0) return { reasoning, text: '', calls };
+    const writing = { asked: conversation.asked, form, verbosity: request.verbosity ?? 'medium' };
+    let text = inForm(known ?? prose({ ...writing, random: random.fork('prose') }), form);
+    if (json !== undefined) {
+      const found = new FoundValues(json.rest, earlier);
+      const options = { found, random: random.fork('instance'), fill: 'all', maxTokens, answer: text } as const;
+      text = JSON.stringify(instanceOf(json.schema, options));
+    }
+    return { reasoning, text: cut(text.slice(0, maxTokens * CHARACTERS_PER_TOKEN), request.stop), calls };
+  };
+}
+
+/** The JSON that the answer is; undefined: it is a text. */
+function wantedJson(format: OutputFormat, conversation: Conversation): AskedJson | undefined {
+  const { question, results, asked } = conversation;
+  // What functions answered is what the prompt asked for.
+  const withResults = (text: string): string => (results.length === 0 ? text : `${inWords(results)}\n${text}`);
+  if (format.type === 'json_schema') return { schema: format.schema, rest: withResults(question) };
+  if (format.type === 'text' && !/\bJSON\b/i.test(asked)) return undefined;
+  const wanted = askedJson(conversation);
+  if (format.type === 'text' && wanted === undefined) return undefined;
+  const { schema, rest } = wanted ?? { schema: ANSWER_OBJECT, rest: question };
+  return { schema: { ...schema, type: 'object' }, rest: withResults(rest) };
+}
+
+/** The text before the first of the stop sequences. */
+function cut(text: string, stop: readonly string[]): string {
+  const places = stop.filter((sequence) => sequence !== '').map((sequence) => text.indexOf(sequence));
+  const found = places.filter((place) => place >= 0);
+  return found.length === 0 ? text : text.slice(0, Math.min(...found));
+}

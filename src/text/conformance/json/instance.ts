@@ -1,0 +1,227 @@
+/**
+ * A value that a JSON Schema accepts: of OpenAI's strict subset any schema, of others what has the same words. Values
+ * that stand in the prompt are used where they fit, and others made up.
+ */
+import type { Random } from '../../../engines/image/random.ts';
+import type { JsonSchema } from '../../request.ts';
+import { inventedName } from '../answers/prose.ts';
+import type { FoundValues } from '../reading/found-values.ts';
+import { makeOfFormat } from './formats.ts';
+import { allowedNumber } from './numbers.ts';
+import { textFor } from './pattern.ts';
+import { PromptValues, isAnswerName, isLength, isOfType } from './prompt-values.ts';
+import { SchemaReader, isObject, leastOf, listOf, typesOf } from './schema-reader.ts';
+
+export interface InstanceOptions {
+  readonly found: FoundValues;
+  readonly random: Random;
+  /** `found`: members that may be absent or null are so, unless the prompt has a value for them. */
+  readonly fill: 'all' | 'found';
+  /** A value that is longer would be cut anyway. */
+  readonly maxTokens: number;
+  /** What members called `answer`, `result` and such hold. */
+  readonly answer?: string;
+  /** Values that are settled, by the member's name at the top. */
+  readonly settled?: Readonly<Record<string, unknown>>;
+}
+
+/** Where in the value one is. */
+interface Place {
+  readonly name: string;
+  readonly depth: number;
+  /** The references that one came by: at the second time the smallest value is made. */
+  readonly references: ReadonlySet<string>;
+  readonly isSmall: boolean;
+}
+
+const MAX_DEPTH = 48;
+const SMALL_FROM_DEPTH = 12;
+const USUAL_ITEMS = 2;
+const CHARACTERS_PER_TOKEN = 128;
+
+/** @returns a JSON value. What has no value that ends is cut off with null. */
+export function instanceOf(schema: JsonSchema, options: InstanceOptions): unknown {
+  const place: Place = { name: '', depth: 0, references: new Set(), isSmall: false };
+  return new Maker(schema, options).make(schema, place);
+}
+
+class Maker {
+  readonly #reader: SchemaReader;
+  readonly #prompt: PromptValues;
+  readonly #options: InstanceOptions;
+  readonly #patterns = new Map<string, string | undefined>();
+  /** How many values, and how many characters of texts, are still made. */
+  #left: number;
+  #room: number;
+
+  constructor(root: JsonSchema, options: InstanceOptions) {
+    this.#reader = new SchemaReader(root);
+    this.#prompt = new PromptValues(this.#reader, options.found, options.fill === 'all' ? options.answer : undefined);
+    this.#options = options;
+    this.#left = options.maxTokens * 2;
+    this.#room = options.maxTokens * CHARACTERS_PER_TOKEN;
+  }
+
+  /** Makes a value, and takes it from what is still made. */
+  make(schema: unknown, at: Place): unknown {
+    this.#left -= 1;
+    if (this.#left < 0 || this.#room < 0 || at.depth > MAX_DEPTH || schema === false) return null;
+    const value = this.#valueOf(schema, at);
+    if (typeof value === 'string') this.#room -= value.length;
+    return value;
+  }
+
+  #valueOf(schema: unknown, at: Place): unknown {
+    const place = this.#inside(schema, at);
+    const resolved = this.#reader.resolve(schema);
+    if (resolved['const'] !== undefined) return this.#given(resolved['const']);
+    const found = place.isSmall ? undefined : this.#prompt.valueFor(resolved, place.name);
+    if (found !== undefined) return found;
+    if (Array.isArray(resolved['enum'])) return this.#member(resolved);
+    const branch = this.#branchOf(resolved, place);
+    if (branch !== undefined) return this.make(branch, { ...place, depth: place.depth + 1 });
+    return this.#ofType(this.#typeFor(resolved, place), resolved, place);
+  }
+
+  #inside(schema: unknown, place: Place): Place {
+    const reference = isObject(schema) ? schema['$ref'] : undefined;
+    const isSmall = place.isSmall || place.depth >= SMALL_FROM_DEPTH;
+    if (typeof reference !== 'string') return { ...place, isSmall };
+    return {
+      ...place,
+      references: new Set([...place.references, reference]),
+      isSmall: isSmall || place.references.has(reference),
+    };
+  }
+
+  /** The branch of `anyOf` that is taken, together with what stands beside it; undefined: there are none. */
+  #branchOf(schema: JsonSchema, { isSmall }: Place): JsonSchema | undefined {
+    const { anyOf, oneOf, ...beside } = schema;
+    const branches = listOf(anyOf ?? oneOf);
+    if (branches.length === 0) return undefined;
+    this.#left -= branches.length / 64;
+    const heights = branches.map((branch) => this.#reader.heightOf(branch));
+    const isNull = (branch: unknown): boolean => isObject(branch) && branch['type'] === 'null';
+    const least = heights.indexOf(leastOf(heights));
+    const possible = heights.findIndex((height) => height < Infinity);
+    const preferred = this.#mayBeNull(typesOf(this.#reader.resolve(branches[possible])))
+      ? branches.findIndex(isNull)
+      : -1;
+    const branch = branches[isSmall || possible < 0 ? least : preferred < 0 ? possible : preferred];
+    return isObject(branch) ? joined(beside, branch) : beside;
+  }
+
+  #typeFor(schema: JsonSchema, { isSmall }: Place): string {
+    const types = typesOf(schema);
+    if (types.includes('null') && (isSmall || this.#mayBeNull(types))) return 'null';
+    const simple = types.find((type) => type !== 'object' && type !== 'array');
+    return (isSmall ? simple : undefined) ?? types[0] ?? 'string';
+  }
+
+  /** Whether null says rightly that the prompt has no value: a made up one would not be better. */
+  #mayBeNull(types: readonly string[]): boolean {
+    return this.#options.fill === 'found' || !types.some((type) => type === 'object' || type === 'array');
+  }
+
+  #ofType(type: string, schema: JsonSchema, place: Place): unknown {
+    switch (type) {
+      case 'object':
+        return this.#object(schema, place);
+      case 'array':
+        return this.#array(schema, place);
+      case 'integer':
+      case 'number':
+        return allowedNumber(this.#options.random.integer(1, 90), schema, type === 'integer');
+      case 'boolean':
+        return false;
+      case 'null':
+        return null;
+      default:
+        return this.#string(schema, place);
+    }
+  }
+
+  #object(schema: JsonSchema, place: Place): unknown {
+    const { settled, fill } = this.#options;
+    const properties = isObject(schema['properties']) ? schema['properties'] : {};
+    const required = new Set(listOf(schema['required']).map(String));
+    const names = [...new Set([...Object.keys(properties), ...required])];
+    const entries: [string, unknown][] = [];
+    for (const name of names) {
+      this.#room -= name.length;
+      const inner: Place = { ...place, name, depth: place.depth + 1 };
+      if (place.depth === 0 && settled !== undefined && Object.hasOwn(settled, name))
+        entries.push([name, settled[name]]);
+      else if (required.has(name) || (fill === 'all' && !place.isSmall))
+        entries.push([name, this.make(properties[name], inner)]);
+      else if (!place.isSmall) {
+        const found = this.#prompt.valueFor(this.#reader.resolve(properties[name]), name);
+        if (found !== undefined) entries.push([name, found]);
+      }
+      if (this.#left < 0 || this.#room < 0) break;
+    }
+    return Object.fromEntries(entries);
+  }
+
+  #array(schema: JsonSchema, place: Place): unknown {
+    const { minItems, maxItems, items, prefixItems } = schema;
+    const least = Math.max(typeof minItems === 'number' ? minItems : 0, listOf(prefixItems).length);
+    const usual = place.isSmall || this.#options.fill === 'found' ? 0 : USUAL_ITEMS;
+    const count = Math.min(
+      Math.max(least, usual),
+      typeof maxItems === 'number' ? maxItems : Infinity,
+      this.#options.maxTokens,
+    );
+    const made: unknown[] = [];
+    while (made.length < count && this.#left >= 0 && this.#room >= 0) {
+      const item = listOf(prefixItems)[made.length] ?? items;
+      made.push(this.make(item, { ...place, depth: place.depth + 1, isSmall: place.isSmall }));
+    }
+    return made;
+  }
+
+  #string(schema: JsonSchema, { name, isSmall }: Place): string {
+    const { random, answer } = this.#options;
+    const { format, pattern, minLength, maxLength } = schema;
+    const most = typeof maxLength === 'number' ? Math.max(maxLength, 0) : Infinity;
+    const least = Math.min(typeof minLength === 'number' ? minLength : 0, most, this.#room);
+    const nameAsFormat = pattern === undefined ? name.toLowerCase() : '';
+    const formatted = makeOfFormat(typeof format === 'string' ? format : nameAsFormat, random);
+    if (formatted !== undefined && isLength(formatted, least, most)) return formatted;
+    const matched = typeof pattern === 'string' ? this.#matching(pattern, least, most) : undefined;
+    if (matched !== undefined) return matched;
+    const isAnswer = answer !== undefined && isAnswerName(name) && !isSmall;
+    let text = isAnswer ? answer.slice(0, this.#room) : inventedName(2, random);
+    while (!isLength(text, least, Infinity)) text += ` ${text}`;
+    return Array.from(text.slice(0, Math.min(most * 2, this.#room)))
+      .slice(0, most)
+      .join('');
+  }
+
+  /** Once for each pattern: it may take some time. */
+  #matching(pattern: string, least: number, most: number): string | undefined {
+    const key = `${least}/${most}/${pattern}`;
+    if (!this.#patterns.has(key)) this.#patterns.set(key, textFor(pattern, least, most, this.#options.random));
+    return this.#patterns.get(key);
+  }
+
+  #member(schema: JsonSchema): unknown {
+    const types = typesOf(schema);
+    const members = listOf(schema['enum']);
+    const fitting = members.find((member) => isOfType(member, types));
+    return this.#given(fitting === undefined ? (members[0] ?? null) : fitting);
+  }
+
+  /** A value that stands in the schema, of whatever size. */
+  #given(value: unknown): unknown {
+    if (typeof value === 'object' && value !== null) this.#room -= JSON.stringify(value).length;
+    return value;
+  }
+}
+
+/** What stands beside `anyOf` holds for each branch. */
+function joined(beside: JsonSchema, branch: JsonSchema): JsonSchema {
+  return Object.keys(beside).some((key) => !/^(?:\$|title|description|default|examples)/.test(key))
+    ? { allOf: [beside, branch] }
+    : branch;
+}

@@ -1,0 +1,28 @@
+/**
+ * How probable each token was. The embedded text model does not draw from probabilities, so these are made up: the same
+ * for the same prompt and place, highest for the token that was said, and together never more than certain.
+ */
+import { createRandom, hashText } from '../../engines/image/random.ts';
+import type { TokenLogprob } from '../events.ts';
+import { bytesOf, commonToken, shownToken } from './tokens.ts';
+
+/** @param seed names the answer. @param place of the token in it. @param alternatives how many are told. */
+export function logprobOf(token: number, seed: string, place: number, alternatives: number): TokenLogprob {
+  const random = createRandom(hashText(`${seed}/${place}/${token}`));
+  const probability = random.between(0.6, 0.99);
+  const said = entryOf(token, probability);
+  const others: TokenLogprob['alternatives'][number][] = [];
+  const seen = new Set([token]);
+  for (let left = 1 - probability; others.length < alternatives - 1;) {
+    const other = commonToken(random.integer(0, 19_999));
+    if (seen.has(other)) continue;
+    seen.add(other);
+    left /= 2;
+    others.push(entryOf(other, left));
+  }
+  return { ...said, alternatives: alternatives > 0 ? [said, ...others] : [] };
+}
+
+function entryOf(token: number, probability: number): TokenLogprob['alternatives'][number] {
+  return { token: shownToken(token), logprob: Math.log(probability), bytes: bytesOf(token) };
+}

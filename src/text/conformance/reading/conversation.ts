@@ -1,0 +1,67 @@
+/**
+ * A request's conversation as the embedded text model looks at it: what it was told to be, what it is asked now, what
+ * its calls brought, and what was said before.
+ */
+import type { ContentPart, Message } from '../../request.ts';
+import { excerptOf } from './words.ts';
+
+/** What a function answered. */
+export interface CallResult {
+  readonly name: string;
+  readonly content: string;
+}
+
+export interface Conversation {
+  /** What system and developer say. */
+  readonly instructions: string;
+  /** The last thing that the user said, whole. */
+  readonly question: string;
+  /** Its beginning and its end, where it is long. */
+  readonly asked: string;
+  readonly images: readonly Extract<ContentPart, { type: 'image' }>[];
+  /** What came back since the question was asked. */
+  readonly results: readonly CallResult[];
+  /** What was said before the question, without the instructions; the latest first. */
+  readonly earlier: readonly string[];
+  /** What the model itself said last before the question. */
+  readonly lastAnswer: string | undefined;
+}
+
+export function readConversation(messages: readonly Message[]): Conversation {
+  const place = Math.max(
+    messages.findLastIndex(({ role }) => role === 'user'),
+    0,
+  );
+  const question = messages[place];
+  const before = messages.slice(0, place).filter(({ role }) => role !== 'system' && role !== 'developer');
+  const text = question === undefined ? '' : textOf(question.content);
+  return {
+    instructions: messages
+      .filter(({ role }) => role === 'system' || role === 'developer')
+      .map(({ content }) => textOf(content))
+      .join('\n'),
+    question: text,
+    asked: excerptOf(text),
+    images: (question?.content ?? []).filter((part) => part.type === 'image'),
+    results: messages.slice(place + 1).flatMap((message) => resultOf(message, messages)),
+    earlier: before.map(({ content }) => textOf(content)).toReversed(),
+    lastAnswer: before
+      .filter(({ role, content }) => role === 'assistant' && content.length > 0)
+      .map(({ content }) => textOf(content))
+      .at(-1),
+  };
+}
+
+function textOf(content: readonly ContentPart[]): string {
+  return content
+    .filter((part) => part.type !== 'image')
+    .map((part) => (part.type === 'text' ? part.text : part.refusal))
+    .join('\n');
+}
+
+function resultOf(message: Message, messages: readonly Message[]): readonly CallResult[] {
+  if (message.role !== 'tool') return [];
+  const calls = messages.flatMap((other) => (other.role === 'assistant' ? other.toolCalls : []));
+  const call = calls.findLast(({ id }) => id === message.toolCallId);
+  return [{ name: call?.name ?? 'the function', content: textOf(message.content) }];
+}

@@ -1,0 +1,132 @@
+/**
+ * The embedded text model: a source of answers that needs nothing beside this process (issue "Embedded text model"). It
+ * is a conformance model and no language model: it answers from the prompt by simple rules, deterministically, and
+ * honours what its catalogue file says that it honours.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FinishReason, TextEvent, TokenUsage } from '../events.ts';
+import type { TextRequest } from '../request.ts';
+import type { TextCall, TextSource } from '../source.ts';
+import { createPlanner } from './answer-plan.ts';
+import type { AnswerPlan } from './answer-plan.ts';
+import { logprobOf } from './logprobs.ts';
+import { Pace } from './pace.ts';
+import { PromptMemory } from './prompt-memory.ts';
+import type { ReadPrompt } from './prompt-memory.ts';
+import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from './tokens.ts';
+
+/** Below this only the most probable word is drawn. */
+const GREEDY_TOP_P = 0.01;
+
+/** One answer that is about to be said. */
+interface Choice {
+  readonly index: number;
+  readonly plan: AnswerPlan;
+  /** What its chance comes from. */
+  readonly seed: string;
+  readonly budget: TokenBudget;
+}
+
+/** Answers every call with events; a source remembers what it was asked, to report it as cached. */
+export function createEmbeddedTextSource(): TextSource {
+  const memory = new PromptMemory();
+  return {
+    async open(call, signal) {
+      await loadVocabulary();
+      const prompt = await memory.read(`${call.accountId} ${call.model.name}`, call.request);
+      const cap = capOf(call, prompt);
+      const plan = await createPlanner(call.request, cap);
+      const choices: Choice[] = [];
+      for (let index = 0; index < call.request.choices; index++) {
+        if (index > 0) await nextTurn();
+        const seed = `${prompt.digest}/${variationOf(call, index)}`;
+        choices.push({ index, plan: plan(seed), seed, budget: new TokenBudget(cap) });
+      }
+      return { kind: 'events', events: say(call, choices, prompt, new Pace(call.model, signal)) };
+    },
+  };
+}
+
+/** What was asked for, as far as the model gives it and its context has room for it. */
+function capOf({ request, model }: TextCall, { inputTokens }: ReadPrompt): number {
+  const room = Math.max(model.contextTokens - inputTokens, 1);
+  return Math.min(request.maxOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens, room);
+}
+
+/**
+ * What makes one answer differ from another to the same prompt: nothing where only the most probable word is drawn; the
+ * seed; where neither is asked for, the choice alone, so that this model is deterministic by default.
+ */
+function variationOf({ id, request }: TextCall, choice: number): string {
+  const { temperature, topP, seed }: TextRequest = request;
+  if (temperature === 0 || (topP !== undefined && topP <= GREEDY_TOP_P)) return 'greedy';
+  if (seed !== undefined) return `${seed}/${choice}`;
+  if (temperature !== undefined) return `${id}/${choice}`;
+  return choice === 0 ? 'greedy' : String(choice);
+}
+
+async function* say(
+  call: TextCall,
+  choices: readonly Choice[],
+  prompt: ReadPrompt,
+  pace: Pace,
+): AsyncGenerator<TextEvent> {
+  let outputTokens = 0;
+  let reasoningTokens = 0;
+  for (const choice of choices) {
+    const { index, plan, budget } = choice;
+    for (const { text, tokens } of piecesOf(plan.reasoning, budget)) {
+      await pace.wait(tokens.length);
+      yield { type: 'reasoning', choice: index, text };
+    }
+    reasoningTokens += budget.spent;
+    yield* sayText(call.request.topLogprobs, choice, pace);
+    yield* sayCalls(call.id, choice, pace);
+    outputTokens += budget.spent;
+    yield { type: 'finish', choice: index, reason: reasonOf(choice) };
+  }
+  const { inputTokens, cachedInputTokens } = prompt;
+  const usage: TokenUsage = { inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
+  yield { type: 'usage', usage };
+}
+
+function reasonOf({ plan, budget }: Choice): FinishReason {
+  if (budget.isShort) return 'length';
+  return plan.calls.length > 0 ? 'tool_calls' : 'stop';
+}
+
+/** @param alternatives of each token; undefined: no probabilities are told. */
+async function* sayText(alternatives: number | undefined, choice: Choice, pace: Pace): AsyncGenerator<TextEvent> {
+  const { index, plan, seed, budget } = choice;
+  let place = 0;
+  for (const { text, tokens } of piecesOf(plan.text, budget)) {
+    await pace.wait(tokens.length);
+    const from = place;
+    place += tokens.length;
+    if (alternatives === undefined) yield { type: 'text', choice: index, text };
+    else {
+      const logprobs = tokens.map((token, away) => logprobOf(token, seed, from + away, alternatives));
+      yield { type: 'text', choice: index, text, logprobs };
+    }
+  }
+}
+
+async function* sayCalls(id: string, { index, plan, budget }: Choice, pace: Pace): AsyncGenerator<TextEvent> {
+  for (const [place, call] of plan.calls.entries()) {
+    const nameTokens = [...tokensOf(call.name)].length;
+    if (!budget.take(nameTokens)) return;
+    await pace.wait(nameTokens);
+    yield { type: 'tool_call', choice: index, index: place, id: callId(`${id}/${index}/${place}`), name: call.name };
+    for (const { text, tokens } of piecesOf(call.arguments, budget)) {
+      await pace.wait(tokens.length);
+      yield { type: 'tool_arguments', choice: index, index: place, text };
+    }
+    if (budget.isShort) return;
+  }
+}
+
+/** In OpenAI's form. */
+function callId(text: string): string {
+  return `call_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
+}

@@ -1,0 +1,117 @@
+/**
+ * Which functions the embedded text model calls, and with what: the one that is named, one at least where that is
+ * required, and of its own accord those whose names or descriptions the prompt evidently speaks of. Once a result is
+ * there it answers, so that agents' loops end.
+ */
+import { createRandom, hashText } from '../../engines/image/random.ts';
+import type { FunctionTool, JsonSchema, TextRequest } from '../request.ts';
+import { instanceOf } from './json/instance.ts';
+import { isObject, listOf, typesOf } from './json/schema-reader.ts';
+import type { Conversation } from './reading/conversation.ts';
+import { FoundValues } from './reading/found-values.ts';
+import { meaningfulWords, stemOf, wordsOf, wordsOfName } from './reading/words.ts';
+
+export interface PlannedCall {
+  readonly name: string;
+  /** JSON. */
+  readonly arguments: string;
+}
+
+/** Calls in one answer. */
+const MAX_CALLS = 16;
+const FORBIDDEN =
+  /\b(?:do not|don['’]t|never|without) (?:use|using|call|calling) (?:any |the |a )?(?:tools?|functions?)\b/i;
+
+/** Words of names that do not tell one function from another. */
+const GENERAL = new Set(
+  `get set fetch read write create make do run call use find search list send show look lookup tell add update delete
+  current new all data info information by for of the in on to and with a an or from user tool function value given name
+  return returns it this that when where`.split(/\s+/),
+);
+
+/** @param maxTokens arguments that are longer would be cut anyway. @returns nothing: it answers in words. */
+export function plannedCalls(
+  request: TextRequest,
+  conversation: Conversation,
+  maxTokens: number,
+): readonly PlannedCall[] {
+  const { tools, toolChoice } = request;
+  if (tools.length === 0 || toolChoice === 'none') return [];
+  const { question, results, earlier } = conversation;
+  const call = (tool: FunctionTool, settled: Readonly<Record<string, unknown>> = {}): PlannedCall => ({
+    name: tool.name,
+    arguments: JSON.stringify(
+      instanceOf(parametersOf(tool), {
+        found: new FoundValues(question, earlier.join('\n')),
+        random: createRandom(hashText(`${tool.name}\n${conversation.asked}`)),
+        fill: 'found',
+        maxTokens,
+        settled,
+      }),
+    ),
+  });
+  if (typeof toolChoice === 'object')
+    return tools.filter(({ name }) => name === toolChoice.name).map((tool) => call(tool));
+  if (toolChoice === 'auto' && (results.length > 0 || FORBIDDEN.test(conversation.asked))) return [];
+  const fitting = fittingTools(tools, conversation.asked);
+  const chosen = fitting.length > 0 || toolChoice === 'auto' ? fitting : tools.slice(0, 1);
+  if (!request.parallelToolCalls) return chosen.slice(0, 1).map((tool) => call(tool));
+  return chosen
+    .flatMap((tool) => severalTimes(tool, question).map((settled) => call(tool, settled)))
+    .slice(0, MAX_CALLS);
+}
+
+function parametersOf({ parameters = {} }: FunctionTool): JsonSchema {
+  return typesOf(parameters).includes('object') ? parameters : { ...parameters, type: 'object' };
+}
+
+interface Fit {
+  readonly tool: FunctionTool;
+  /** Words of the prompt that the function's name has. */
+  readonly named: readonly string[];
+  readonly score: number;
+}
+
+/** The functions that a prompt speaks of; of several that the same words speak of, the best. */
+function fittingTools(tools: readonly FunctionTool[], asked: string): readonly FunctionTool[] {
+  const said = new Set(wordsOf(asked).map(stemOf));
+  const fits = tools.map((tool) => fitOf(tool, asked, said)).filter(({ score }) => score > 0);
+  const chosen: Fit[] = [];
+  for (const fit of fits.toSorted((left, right) => right.score - left.score)) {
+    const covered = new Set(chosen.flatMap(({ named }) => named));
+    if (chosen.length === 0 || fit.named.some((word) => !covered.has(word))) chosen.push(fit);
+  }
+  return chosen.map(({ tool }) => tool);
+}
+
+function fitOf(tool: FunctionTool, asked: string, said: ReadonlySet<string>): Fit {
+  const words = wordsOfName(tool.name).map(stemOf);
+  const telling = words.filter((word) => !GENERAL.has(word) && said.has(word));
+  const isWhole = words.length > 0 && words.every((word) => said.has(word));
+  const isNamed = asked.includes(tool.name) && tool.name.length > 3;
+  const described = meaningfulWords((tool.description ?? '').slice(0, 4096))
+    .map(stemOf)
+    .filter((word) => !GENERAL.has(word) && said.has(word));
+  const named = isNamed ? [...telling, tool.name] : isWhole && telling.length === 0 ? words : telling;
+  const isFitting = named.length > 0 || described.length > 1;
+  return { tool, named, score: isFitting ? named.length * 4 + described.length + (isNamed ? 16 : 0) : 0 };
+}
+
+/** One call, or one for each of the things that stand in a row: "the weather in Paris and London". */
+function severalTimes(tool: FunctionTool, question: string): readonly Readonly<Record<string, unknown>>[] {
+  const { properties, required } = parametersOf(tool);
+  const name = listOf(required)
+    .map(String)
+    .find((key) => isObject(properties) && isPlainText(properties[key]));
+  const row = name === undefined ? [] : new FoundValues(question).inRow(name);
+  return name === undefined || row.length < 2 ? [{}] : row.map((text) => ({ [name]: text }));
+}
+
+function isPlainText(schema: unknown): boolean {
+  return (
+    isObject(schema) &&
+    typesOf(schema).includes('string') &&
+    schema['enum'] === undefined &&
+    schema['format'] === undefined
+  );
+}

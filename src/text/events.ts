@@ -1,0 +1,49 @@
+/**
+ * An answer as it comes into being: the one stream of events that both endpoints render, streamed or not. A source (the
+ * embedded model, an upstream's decoder) yields them in order and fails by throwing `TextFailure`.
+ *
+ * For each choice: any order of reasoning, text, refusals and tool calls, then one `finish`. After the last choice's
+ * `finish` one `usage`, where the source knows it. Arguments of several tool calls may arrive interleaved.
+ */
+
+/** A token of the text with its natural logarithm of probability, and the alternatives that were asked for. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[] | null;
+  readonly alternatives: readonly Omit<TokenLogprob, 'alternatives'>[];
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export type TextEvent =
+  | {
+      readonly type: 'text';
+      readonly choice: number;
+      readonly text: string;
+      readonly logprobs?: readonly TokenLogprob[];
+    }
+  | { readonly type: 'refusal'; readonly choice: number; readonly text: string }
+  | { readonly type: 'reasoning'; readonly choice: number; readonly text: string }
+  /** A call begins. `index` counts the calls of its choice from 0. */
+  | {
+      readonly type: 'tool_call';
+      readonly choice: number;
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+    }
+  | { readonly type: 'tool_arguments'; readonly choice: number; readonly index: number; readonly text: string }
+  | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason }
+  | { readonly type: 'usage'; readonly usage: TokenUsage };
+
+/** Tokens of one call, over all its choices. */
+export interface TokenUsage {
+  readonly inputTokens: number;
+  /** Of those, the ones that were read from the upstream's cache. */
+  readonly cachedInputTokens: number;
+  /** Reasoning included. */
+  readonly outputTokens: number;
+  /** Of those, the ones that were thought and not said. */
+  readonly reasoningTokens: number;
+}

@@ -1,0 +1,113 @@
+/**
+ * Holds that cannot be taken together: too little money for all, more calls than the account may have under way, or keys
+ * with spend caps. With the account's counters locked each is judged in the order in which it came, and those that fit
+ * are held in one statement, in one transaction.
+ */
+import { InsufficientBalanceError } from '../../billing/ledger.ts';
+import { SpendCapError, chargeSpendCaps, readSpendCaps } from '../../billing/spend-caps.ts';
+import type { CapPeriod } from '../../billing/spend-caps.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import type { Database, Queryable, Statement } from '../../database/database.ts';
+import { moveTextMoney } from './move.ts';
+import type { NewTextCall } from './text-call.ts';
+
+/** As many text calls of the account are under way as it may have. */
+export class TooManyStreamsError extends Error {
+  override readonly name = 'TooManyStreamsError';
+  readonly cap: number;
+
+  constructor(cap: number) {
+    super(`${cap} text calls are under way already`);
+    this.cap = cap;
+  }
+}
+
+/** This process has no lease at this moment, and so may hold nothing: nobody would settle it. */
+export class NoLeaseError extends DatabaseUnavailableError {}
+
+export type Refusal = InsufficientBalanceError | SpendCapError | TooManyStreamsError;
+
+/** What an account has left. */
+interface Room {
+  available: bigint;
+  streams: number;
+  readonly streamsCap: number;
+  readonly caps: readonly { readonly capId: string; readonly period: CapPeriod; readonly cap: bigint; spent: bigint }[];
+}
+
+const lockAccount: Statement = {
+  name: 'lock_account_for_text_calls',
+  text: `SELECT available_micro_usd AS available, text_streams AS streams, text_streams_cap AS "streamsCap"
+           FROM account_counters WHERE account_id = $1 FOR NO KEY UPDATE`,
+};
+
+/**
+ * Holds the calls of an account that fit, one after the other.
+ *
+ * @returns why each was refused, in their order; undefined for those that are held.
+ * @throws {NoLeaseError}
+ */
+export async function holdOneByOne(
+  database: Database,
+  accountId: string,
+  processId: string,
+  calls: readonly NewTextCall[],
+): Promise<readonly (Refusal | undefined)[]> {
+  return database.transaction(async (transaction) => {
+    const room = await readRoom(transaction, accountId, calls);
+    const refusals = calls.map((call) => {
+      const refusal = refusalOf(room, call);
+      if (refusal === undefined) take(room, call);
+      return refusal;
+    });
+    const fitting = calls.filter((_, place) => refusals[place] === undefined);
+    if (fitting.length > 0) await holdAll(transaction, accountId, processId, fitting);
+    return refusals;
+  });
+}
+
+async function readRoom(transaction: Queryable, accountId: string, calls: readonly NewTextCall[]): Promise<Room> {
+  const [account] = await transaction.query<Omit<Room, 'caps'>>(lockAccount, [accountId]);
+  if (account === undefined) throw new Error('an authenticated account has no counters');
+  const capIds = [...new Set(calls.flatMap(({ spendCapIds }) => spendCapIds))];
+  // A statement of its own, after the lock: whoever spends has this account's row first.
+  return { ...account, caps: capIds.length === 0 ? [] : await readSpendCaps(transaction, capIds) };
+}
+
+function refusalOf(room: Room, { accountId, heldMicroUsd, spendCapIds }: NewTextCall): Refusal | undefined {
+  if (room.available < heldMicroUsd) return new InsufficientBalanceError(accountId, room.available, heldMicroUsd);
+  for (const { capId, period, cap, spent } of room.caps) {
+    if (!spendCapIds.includes(capId) || spent + heldMicroUsd <= cap) continue;
+    return new SpendCapError(period, cap, cap > spent ? cap - spent : 0n, heldMicroUsd);
+  }
+  return room.streams < room.streamsCap ? undefined : new TooManyStreamsError(room.streamsCap);
+}
+
+function take(room: Room, { heldMicroUsd, spendCapIds }: NewTextCall): void {
+  room.available -= heldMicroUsd;
+  room.streams += 1;
+  for (const cap of room.caps) if (spendCapIds.includes(cap.capId)) cap.spent += heldMicroUsd;
+}
+
+async function holdAll(
+  transaction: Queryable,
+  accountId: string,
+  processId: string,
+  calls: readonly NewTextCall[],
+): Promise<void> {
+  const { fits, isLeased } = await moveTextMoney(transaction, accountId, processId, [], calls);
+  if (!isLeased) throw new NoLeaseError('the lease of this process has run out');
+  if (!fits) throw new Error('what was found to fit does not');
+  for (const [capIds, microUsd] of sumsByCaps(calls)) await chargeSpendCaps(transaction, capIds, microUsd);
+}
+
+/** What is held of the keys that have the same caps. */
+function sumsByCaps(calls: readonly NewTextCall[]): Iterable<readonly [readonly string[], bigint]> {
+  const sums = new Map<string, readonly [readonly string[], bigint]>();
+  for (const { spendCapIds, heldMicroUsd } of calls) {
+    if (spendCapIds.length === 0) continue;
+    const [, sum] = sums.get(spendCapIds.join()) ?? [spendCapIds, 0n];
+    sums.set(spendCapIds.join(), [spendCapIds, sum + heldMicroUsd]);
+  }
+  return sums.values();
+}

@@ -1,0 +1,142 @@
+/**
+ * Where the money of text calls moves: one statement that settles calls of an account and holds new ones, with the
+ * counters of the account and an entry for each move, all together or not at all (contract §7 "Money"). What was held is
+ * given back before the new holds are judged, so that a call that is over never stands in the way of the next.
+ *
+ * Locks in the order call, account, spend caps; nobody takes a call's row while it has the account's.
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { NewTextCall, TextSettlement } from './text-call.ts';
+
+/**
+ * The settled rows are found by ON CONFLICT, which takes the primary key whatever the planner believes of the table's
+ * size: a plan made for an empty table is kept, and would read all of it for every call of a busy hour. Where there is no
+ * row, the hold never came: the row that is then written keeps it out for ever (migrations/0005_text.sql), and moves
+ * nothing.
+ */
+const moveStatement: Statement = {
+  name: 'move_text_money',
+  text: `WITH over AS (
+           INSERT INTO text_calls AS t (id, account_id, held_micro_usd, floor_micro_usd, captured_micro_usd, settled_at,
+                                        input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, is_estimated,
+                                        is_stored)
+           SELECT s.id, $1, s.captured, 0, s.captured, now(), s.input, s.cached, s.output, s.reasoning, s.is_estimated,
+                  false
+             FROM unnest($2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::integer[], $7::integer[],
+                         $8::boolean[]) AS s (id, captured, input, cached, output, reasoning, is_estimated)
+           ON CONFLICT (id) DO UPDATE
+              SET captured_micro_usd = least(excluded.captured_micro_usd, t.held_micro_usd),
+                  settled_at = excluded.settled_at, input_tokens = excluded.input_tokens,
+                  cached_input_tokens = excluded.cached_input_tokens, output_tokens = excluded.output_tokens,
+                  reasoning_tokens = excluded.reasoning_tokens, is_estimated = excluded.is_estimated
+            WHERE t.settled_at IS NULL AND t.account_id = $1
+        RETURNING t.id, t.process_id, t.key_id, t.model, t.held_micro_usd AS held, t.captured_micro_usd AS captured,
+                  t.held_micro_usd - t.captured_micro_usd AS released, t.spend_cap_ids, t.created_at),
+         settled AS (
+           SELECT * FROM over WHERE process_id IS NOT NULL),
+         freed AS (
+           SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held,
+                  coalesce(sum(released), 0)::bigint AS released
+             FROM settled),
+         account AS (
+           SELECT f.calls, c.available_micro_usd AS available_before, c.held_micro_usd AS held_before,
+                  c.available_micro_usd + f.released AS available, c.held_micro_usd - f.held AS held,
+                  c.text_streams - f.calls AS streams, c.text_streams_cap AS streams_cap
+             FROM account_counters c, freed f
+            WHERE c.account_id = $1 FOR NO KEY UPDATE OF c),
+         wanted AS (
+           SELECT * FROM unnest($9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::integer[],
+                                $15::boolean[], $16::jsonb[]) WITH ORDINALITY
+             AS w (id, key_id, model, held, floor, input, is_stored, spend_cap_ids, place)),
+         total AS (
+           SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held FROM wanted),
+         decision AS (
+           SELECT a.*, l.is_leased,
+                  l.is_leased AND t.calls > 0 AND a.available >= t.held AND a.streams + t.calls <= a.streams_cap AS fits,
+                  t.calls AS wanted_calls, t.held AS wanted_held
+             FROM account a, total t,
+                  (SELECT EXISTS (SELECT FROM text_processes WHERE id = $17 AND leased_until > now()) AS is_leased) l),
+         counted AS (
+           UPDATE account_counters c
+              SET available_micro_usd = d.available - CASE WHEN d.fits THEN d.wanted_held ELSE 0 END,
+                  held_micro_usd = d.held + CASE WHEN d.fits THEN d.wanted_held ELSE 0 END,
+                  text_streams = d.streams + CASE WHEN d.fits THEN d.wanted_calls ELSE 0 END
+             FROM decision d WHERE c.account_id = $1 AND (d.calls > 0 OR d.fits)),
+         held AS (
+           INSERT INTO text_calls (id, account_id, key_id, model, held_micro_usd, floor_micro_usd, input_tokens,
+                                   is_stored, spend_cap_ids, process_id)
+           SELECT w.id, $1, w.key_id, w.model, w.held, least(w.floor, w.held), w.input, 
+                  w.is_stored, (SELECT array_agg(c) FROM jsonb_array_elements_text(w.spend_cap_ids) c), $17
+             FROM decision d, wanted w WHERE d.fits ORDER BY w.place),
+         moves AS (
+           SELECT 1 AS part, 0 AS place, id, 'capture' AS kind, captured AS amount, 0 AS available, -captured AS held,
+                  key_id, model
+             FROM settled WHERE captured > 0
+           UNION ALL
+           SELECT 1, 0, id, 'release', released, released, -released, key_id, model
+             FROM settled WHERE released > 0 OR captured = 0
+           UNION ALL
+           SELECT 2, w.place, w.id, 'hold', w.held, -w.held, w.held, w.key_id, w.model
+             FROM wanted w, decision d WHERE d.fits),
+         entries AS (
+           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+                                       available_after_micro_usd, held_after_micro_usd)
+           SELECT $1, m.kind, m.id, m.amount, m.key_id, m.model,
+                  d.available_before + sum(m.available) OVER succession, d.held_before + sum(m.held) OVER succession
+             FROM moves m, decision d
+           WINDOW succession AS (ORDER BY m.part, m.place, m.id, m.kind ROWS UNBOUNDED PRECEDING)
+            ORDER BY m.part, m.place, m.id, m.kind),
+         uncapped AS (
+           INSERT INTO spend_periods AS p (cap_id, period, spent_micro_usd)
+           SELECT u.cap_id, e.period, sum(s.released)
+             FROM account a, settled s
+            CROSS JOIN LATERAL unnest(s.spend_cap_ids) AS u (cap_id)
+            CROSS JOIN LATERAL (VALUES (to_char(s.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')), ('total')) AS e (period)
+            GROUP BY u.cap_id, e.period
+           ON CONFLICT (cap_id, period) DO UPDATE SET spent_micro_usd = p.spent_micro_usd - excluded.spent_micro_usd)
+         SELECT fits, is_leased AS "isLeased" FROM decision`,
+};
+
+/** What became of the new holds. */
+export interface Moved {
+  /** All of them were held; otherwise none was. */
+  readonly fits: boolean;
+  /** Whether the process had its lease: without one nothing is held. */
+  readonly isLeased: boolean;
+}
+
+/**
+ * Settles calls of an account, each that was not settled before, and holds new ones: all of these or none.
+ *
+ * @param processId the process that the new calls are answered by.
+ * @throws {UniqueViolationError} an id among the new ones was used before; nothing was done.
+ */
+export async function moveTextMoney(
+  database: Queryable,
+  accountId: string,
+  processId: string,
+  settlements: readonly TextSettlement[],
+  calls: readonly NewTextCall[],
+): Promise<Moved> {
+  const [moved] = await database.query<Moved>(moveStatement, [
+    accountId,
+    settlements.map(({ id }) => id),
+    settlements.map(({ capturedMicroUsd }) => capturedMicroUsd),
+    settlements.map(({ usage }) => usage.inputTokens),
+    settlements.map(({ usage }) => usage.cachedInputTokens),
+    settlements.map(({ usage }) => usage.outputTokens),
+    settlements.map(({ usage }) => usage.reasoningTokens),
+    settlements.map(({ usage }) => usage.isEstimated),
+    calls.map(({ id }) => id),
+    calls.map(({ keyId }) => keyId),
+    calls.map(({ model }) => model),
+    calls.map(({ heldMicroUsd }) => heldMicroUsd),
+    calls.map(({ floorMicroUsd }) => floorMicroUsd),
+    calls.map(({ inputTokens }) => inputTokens),
+    calls.map(({ isStored }) => isStored),
+    calls.map(({ spendCapIds }) => (spendCapIds.length === 0 ? null : JSON.stringify(spendCapIds))),
+    processId,
+  ]);
+  if (moved === undefined) throw new Error('an authenticated account has no counters');
+  return moved;
+}

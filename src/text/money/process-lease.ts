@@ -1,0 +1,67 @@
+/**
+ * How long an api process is taken to be alive (issue "Money": "each api process keeps a lease"). Its text calls are its
+ * own as long as its lease runs; after that any other process settles them (sweep.ts). The database's clock alone counts,
+ * so that clocks of machines may differ. A process that was paused or cut off for longer takes the lease again under the
+ * same id: what was settled meanwhile stays settled, and the rest is its own as before.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { Logger } from '../../telemetry/log.ts';
+
+/** Three renewals may fail. */
+export const LEASE_SECONDS = 20;
+const RENEW_MS = 5_000;
+
+const renewLease: Statement = {
+  name: 'renew_text_process_lease',
+  text: `INSERT INTO text_processes AS p (id, leased_until) VALUES ($1, now() + make_interval(secs => $2))
+         ON CONFLICT (id) DO UPDATE
+            SET leased_until = excluded.leased_until,
+                unbroken_since = CASE WHEN p.leased_until > now() THEN p.unbroken_since ELSE now() END`,
+};
+/** What it did not settle is for the others to settle, at once. */
+const endLease: Statement = {
+  name: 'end_text_process_lease',
+  text: 'UPDATE text_processes SET leased_until = now() WHERE id = $1',
+};
+
+export interface ProcessLease {
+  /** A UUID: names this run of the process. */
+  readonly processId: string;
+  /** Takes or renews it now. @throws {DatabaseUnavailableError} */
+  renew(): Promise<void>;
+  /** Ends it: this process has settled what it could. Never fails. */
+  close(): Promise<void>;
+}
+
+/** Takes a lease and keeps it. @throws {DatabaseUnavailableError} */
+export async function takeProcessLease(dependencies: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+}): Promise<ProcessLease> {
+  const { database, logger } = dependencies;
+  const processId = randomUUID();
+  const renew = async (): Promise<void> => {
+    await database.query(renewLease, [processId, LEASE_SECONDS]);
+  };
+  await renew();
+
+  let renewing = Promise.resolve();
+  const timer = setInterval(() => {
+    renewing = renew().catch((error: unknown) => {
+      logger.warn({ err: error, processId }, 'the lease of this process could not be renewed; it is tried again');
+    });
+  }, RENEW_MS).unref();
+
+  return {
+    processId,
+    renew,
+    async close() {
+      clearInterval(timer);
+      await renewing;
+      await database.query(endLease, [processId]).catch((error: unknown) => {
+        logger.warn({ err: error, processId }, 'the lease of this process could not be ended; it runs out by itself');
+      });
+    },
+  };
+}

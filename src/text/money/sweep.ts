@@ -1,0 +1,108 @@
+/**
+ * Settles the text calls of processes that are dead (issue "Money": "a hold whose process's lease is gone is settled at
+ * its counted input, output 0, marked estimated"). Every api process does this every few seconds; several at once share
+ * the work. A process judges others only after its own lease has run unbroken for as long as a lease lasts: where the
+ * database was away, every lease has run out, and each process gets the time to take its own again.
+ */
+import type { Database, Queryable, Statement } from '../../database/database.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { moveTextMoney } from './move.ts';
+import { LEASE_SECONDS } from './process-lease.ts';
+
+/** The longest that calls of a dead process wait beyond its lease. */
+const SWEEP_EVERY_MS = 5_000;
+/** Calls in one transaction: an account's row is not held for long. */
+const MAX_TOGETHER = 200;
+
+const IS_ORPHANED = `c.settled_at IS NULL AND NOT EXISTS (
+                       SELECT FROM text_processes p WHERE p.id = c.process_id AND p.leased_until > now())`;
+
+const selectAccounts: Statement = {
+  name: 'select_accounts_with_orphaned_text_calls',
+  text: `SELECT DISTINCT c.account_id AS "accountId" FROM text_calls c
+          WHERE ${IS_ORPHANED}
+            AND EXISTS (SELECT FROM text_processes
+                         WHERE id = $1 AND leased_until > now()
+                           AND unbroken_since <= now() - make_interval(secs => $2))`,
+};
+
+/** What another sweep is at is left to it. */
+const lockOrphaned: Statement = {
+  name: 'lock_orphaned_text_calls',
+  text: `SELECT c.id, c.floor_micro_usd AS "floorMicroUsd", c.input_tokens AS "inputTokens" FROM text_calls c
+          WHERE c.account_id = $1 AND ${IS_ORPHANED}
+          LIMIT ${MAX_TOGETHER} FOR NO KEY UPDATE SKIP LOCKED`,
+};
+
+/** A row that is renewed at this moment is judged by what it says then. */
+const removeProcesses: Statement = {
+  name: 'remove_dead_text_processes',
+  text: `DELETE FROM text_processes p
+          WHERE p.leased_until <= now()
+            AND NOT EXISTS (SELECT FROM text_calls c WHERE c.process_id = p.id AND c.settled_at IS NULL)`,
+};
+
+/**
+ * Settles what dead processes left behind, once.
+ *
+ * @param processId who asks: a process that has a lease itself.
+ * @returns how many calls were settled.
+ */
+export async function sweepTextCalls(database: Database, processId: string): Promise<number> {
+  let settled = 0;
+  for (const { accountId } of await database.query<{ accountId: string }>(selectAccounts, [processId, LEASE_SECONDS])) {
+    for (;;) {
+      const calls = await database.transaction((transaction) => settleOrphaned(transaction, accountId, processId));
+      settled += calls;
+      if (calls < MAX_TOGETHER) break;
+    }
+  }
+  await database.query(removeProcesses);
+  return settled;
+}
+
+async function settleOrphaned(transaction: Queryable, accountId: string, processId: string): Promise<number> {
+  const calls = await transaction.query<{ id: string; floorMicroUsd: bigint; inputTokens: number }>(lockOrphaned, [
+    accountId,
+  ]);
+  if (calls.length === 0) return 0;
+  const settlements = calls.map(({ id, floorMicroUsd, inputTokens }) => ({
+    id,
+    accountId,
+    capturedMicroUsd: floorMicroUsd,
+    usage: { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true },
+  }));
+  await moveTextMoney(transaction, accountId, processId, settlements, []);
+  return calls.length;
+}
+
+/** Sweeps by itself from now on. */
+export function startTextSweep(dependencies: {
+  readonly database: Database;
+  readonly processId: string;
+  readonly logger: Logger;
+}): { close(): Promise<void> } {
+  const { database, processId, logger } = dependencies;
+  let sweeping: Promise<void> | undefined;
+
+  const sweep = async (): Promise<void> => {
+    try {
+      const calls = await sweepTextCalls(database, processId);
+      if (calls > 0) logger.warn({ calls }, 'text calls of processes that are gone were settled');
+    } catch (error) {
+      logger.warn({ err: error }, 'text calls of processes that are gone could not be looked for; it is tried again');
+    }
+  };
+  const timer = setInterval(() => {
+    sweeping ??= sweep().finally(() => {
+      sweeping = undefined;
+    });
+  }, SWEEP_EVERY_MS).unref();
+
+  return {
+    async close() {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * A text call as the books know it: what is known before it, and what it came to.
+ */
+import type { BilledUsage } from '../tally.ts';
+
+/** Everything that is decided about a call before it begins. */
+export interface NewTextCall {
+  /** `chatcmpl-…` or `resp_…`: names it for ever, in the ledger too. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  /** Its worst case. */
+  readonly heldMicroUsd: bigint;
+  /** What is captured where this process dies before the call is settled; at most what is held. */
+  readonly floorMicroUsd: bigint;
+  /** As they were counted. */
+  readonly inputTokens: number;
+  /** Its answer is kept as a stored response. */
+  readonly isStored: boolean;
+  /** The caps that the key's spending counts against; none for most keys. */
+  readonly spendCapIds: readonly string[];
+}
+
+/** How a call ended. */
+export interface TextSettlement {
+  readonly id: string;
+  readonly accountId: string;
+  /** What was earned; of what is above the hold only the hold is captured, and the rest of the hold is released. */
+  readonly capturedMicroUsd: bigint;
+  readonly usage: BilledUsage;
+}

@@ -1,0 +1,181 @@
+/**
+ * The books of text calls as an api process keeps them (issue "Money"): a hold before each call, one settlement after it.
+ * Holds and settlements of one account go together (database/batches.ts). An answer waits for its hold and never for its
+ * settlement; what is settled is never behind: it goes with the next hold of its account, before it, so that there is
+ * never more to settle than an account may have under way.
+ */
+import { createBatches } from '../../database/batches.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { NoLeaseError, holdOneByOne } from './hold-one-by-one.ts';
+import { moveTextMoney } from './move.ts';
+import { plausibleUsage } from './price.ts';
+import type { NewTextCall, TextSettlement } from './text-call.ts';
+
+export { TooManyStreamsError } from './hold-one-by-one.ts';
+export type { NewTextCall, TextSettlement } from './text-call.ts';
+
+/** Beyond this a statement only gets longer. */
+const MAX_TOGETHER = 100;
+/** How long a settlement waits for a hold to go with; of a busy account it never does. */
+const SETTLE_WITHIN_MS = 50;
+/** After a failure of the database. */
+const RETRY_WITHIN_MS = 1_000;
+/** What is above this is judged by itself: sums of many must not leave the database's integers. */
+const MAX_TOGETHER_MICRO_USD = 10n ** 15n;
+/** More than an account can have. */
+const MAX_MICRO_USD = 10n ** 18n;
+
+export interface TextLedger {
+  /**
+   * Holds the worst case of a call.
+   *
+   * @throws {InsufficientBalanceError} @throws {SpendCapError} @throws {TooManyStreamsError} nothing is held.
+   * @throws {DatabaseUnavailableError} nothing stays held.
+   */
+  hold(call: NewTextCall): Promise<void>;
+  /**
+   * Settles a call that is held: captures what was earned, releases the rest. Once only: of one that was settled before,
+   * by another process even, nothing changes. Never fails; where the database is away it is tried until it is there.
+   */
+  settle(settlement: TextSettlement): void;
+  /** Waits until what was settled by now is in the books, or could not be written. */
+  flush(): Promise<void>;
+  /** Writes what there is to settle, once; what fails is left to whoever finds this process's lease run out. */
+  close(): Promise<void>;
+}
+
+export interface TextLedgerDependencies {
+  readonly database: Database;
+  /** Under which this process has its lease (process-lease.ts). */
+  readonly processId: string;
+  /** Takes the lease again where it has run out. */
+  readonly renewLease: () => Promise<void>;
+  readonly logger: Logger;
+}
+
+interface Hold {
+  readonly call: NewTextCall;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+type Item = Hold | TextSettlement;
+
+const isHold = (item: Item): item is Hold => 'call' in item;
+
+export function createTextLedger({ database, processId, renewLease, logger }: TextLedgerDependencies): TextLedger {
+  let isClosing = false;
+
+  /** Settles, and answers the holds. Throws where something could not be done: what it answered it has taken away. */
+  const work = async (accountId: string, settlements: Map<string, TextSettlement>, holds: Set<Hold>): Promise<void> => {
+    const together = [...holds].filter(({ call }) => canGoTogether(call));
+    if (settlements.size > 0 || together.length > 0) {
+      const calls = together.map(({ call }) => call);
+      const moved = await moveTextMoney(database, accountId, processId, [...settlements.values()], calls);
+      settlements.clear();
+      if (moved.fits) for (const hold of together) answer(holds, hold);
+      if (!moved.isLeased && holds.size > 0) await renewLease();
+    }
+    if (holds.size === 0) return;
+    const left = [...holds];
+    const calls = left.map(({ call }) => call);
+    const refusals = await holdOneByOne(database, accountId, processId, calls).catch(async (error: unknown) => {
+      if (!(error instanceof NoLeaseError)) throw error;
+      await renewLease();
+      return holdOneByOne(database, accountId, processId, calls);
+    });
+    for (const [place, hold] of left.entries()) answer(holds, hold, refusals[place]);
+  };
+
+  /** Never throws. */
+  const workOff = async (accountId: string, items: readonly Item[]): Promise<void> => {
+    const holds = new Set(items.filter(isHold));
+    // The first one counts, as it does in the database.
+    const settlements = new Map<string, TextSettlement>();
+    for (const item of items) if (!isHold(item) && !settlements.has(item.id)) settlements.set(item.id, item);
+    try {
+      await work(accountId, settlements, holds);
+    } catch (error) {
+      if (error instanceof DatabaseUnavailableError) {
+        tryLater(accountId, settlements, holds, error);
+        return;
+      }
+      const left: readonly Item[] = [...settlements.values(), ...holds];
+      if (left.length > 1) {
+        for (const item of left) await workOff(accountId, [item]);
+        return;
+      }
+      for (const hold of holds) hold.reject(error);
+      for (const id of settlements.keys()) logger.error({ err: error, call: id, accountId }, 'a call was not settled');
+    }
+  };
+
+  /** Whether a hold that was sent took effect is not known: it is undone, and where it is yet to come it is kept out. */
+  const tryLater = (
+    accountId: string,
+    settlements: ReadonlyMap<string, TextSettlement>,
+    holds: ReadonlySet<Hold>,
+    error: DatabaseUnavailableError,
+  ): void => {
+    const undone = [...holds].map(({ call }) => undoing(call));
+    const all = [...settlements.values(), ...undone];
+    if (isClosing) {
+      logger.warn({ err: error, accountId, calls: all.length }, 'calls were not settled; another process will');
+    } else {
+      for (const settlement of all) batches.addLater(accountId, settlement, RETRY_WITHIN_MS);
+    }
+    for (const hold of holds) hold.reject(error);
+  };
+
+  const batches = createBatches<Item>({
+    work: workOff,
+    fitting: (items) => Math.min(items.length, MAX_TOGETHER),
+  });
+
+  return {
+    hold: (call) =>
+      new Promise((resolve, reject) => {
+        batches.add(call.accountId, { call, resolve, reject });
+      }),
+    settle(settlement) {
+      batches.addLater(settlement.accountId, plausible(settlement), SETTLE_WITHIN_MS);
+    },
+    flush: () => batches.flush(),
+    async close() {
+      isClosing = true;
+      await batches.flush();
+    },
+  };
+}
+
+/** What a key with spend caps holds takes its caps' rows too. */
+function canGoTogether({ spendCapIds, heldMicroUsd }: NewTextCall): boolean {
+  return spendCapIds.length === 0 && heldMicroUsd <= MAX_TOGETHER_MICRO_USD;
+}
+
+function answer(holds: Set<Hold>, hold: Hold, refusal?: Error): void {
+  holds.delete(hold);
+  if (refusal === undefined) hold.resolve();
+  else hold.reject(refusal);
+}
+
+function undoing({ id, accountId, inputTokens }: NewTextCall): TextSettlement {
+  const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
+  return { id, accountId, capturedMicroUsd: 0n, usage };
+}
+
+/** What the database can take; what is captured ends at what was held. */
+function plausible({ id, accountId, capturedMicroUsd, usage }: TextSettlement): TextSettlement {
+  return {
+    id,
+    accountId,
+    capturedMicroUsd: within(0n, capturedMicroUsd, MAX_MICRO_USD),
+    usage: { ...plausibleUsage(usage), isEstimated: usage.isEstimated },
+  };
+}
+
+function within(least: bigint, amount: bigint, most: bigint): bigint {
+  if (amount < least) return least;
+  return amount > most ? most : amount;
+}

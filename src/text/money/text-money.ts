@@ -1,0 +1,40 @@
+/**
+ * What an api process needs to take money for text calls, put together: its lease, the books, and the sweep of what dead
+ * processes left behind.
+ */
+import type { Database } from '../../database/database.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { takeProcessLease } from './process-lease.ts';
+import { startTextSweep } from './sweep.ts';
+import { createTextLedger } from './text-ledger.ts';
+import type { TextLedger } from './text-ledger.ts';
+
+export interface TextMoney {
+  readonly ledger: TextLedger;
+  /** For the end of a process, after its last call was settled: writes what there is to settle, and ends the lease. */
+  close(): Promise<void>;
+}
+
+/** @throws {DatabaseUnavailableError} */
+export async function openTextMoney(dependencies: {
+  readonly database: Database;
+  readonly logger: Logger;
+}): Promise<TextMoney> {
+  const { database, logger } = dependencies;
+  const lease = await takeProcessLease({ database, logger });
+  const ledger = createTextLedger({
+    database,
+    processId: lease.processId,
+    renewLease: () => lease.renew(),
+    logger,
+  });
+  const sweep = startTextSweep({ database, processId: lease.processId, logger });
+  return {
+    ledger,
+    async close() {
+      await sweep.close();
+      await ledger.close();
+      await lease.close();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * From the items of a conversation to the messages that a model is given. Items are finer: what one assistant turn
+ * thought, said and called are items of their own, and here they come together again, so that the outputs of calls
+ * stand right behind the message that called.
+ */
+import type { ContentPart, Message, ToolCall } from '../request.ts';
+import { reasoningText } from './items.ts';
+import type { InputPart, OutputMessageItem, UnnamedInputItem } from './items.ts';
+
+/** What a model is given of items that are checked. @param instructions what stands before everything else. */
+export function messagesOf(instructions: string | undefined, items: readonly UnnamedInputItem[]): readonly Message[] {
+  const messages: Message[] = [];
+  if (instructions !== undefined && instructions !== '') {
+    messages.push({ role: 'system', content: [{ type: 'text', text: instructions }] });
+  }
+  let turn = new AssistantTurn();
+  const endTurn = (): void => {
+    messages.push(...turn.messages());
+    turn = new AssistantTurn();
+  };
+  for (const item of items) {
+    if (item.type === 'reasoning') turn.think(reasoningText(item));
+    else if (item.type === 'function_call') turn.call({ id: item.call_id, name: item.name, arguments: item.arguments });
+    else if (item.type === 'function_call_output') {
+      endTurn();
+      messages.push({ role: 'tool', toolCallId: item.call_id, content: outputParts(item.output) });
+    } else if (item.role === 'assistant') turn.say(item.content);
+    else {
+      endTurn();
+      messages.push({ role: item.role, content: item.content.map(inputPart) });
+    }
+  }
+  endTurn();
+  return messages;
+}
+
+function outputParts(output: string | readonly InputPart[]): readonly ContentPart[] {
+  return typeof output === 'string' ? [{ type: 'text', text: output }] : output.map(inputPart);
+}
+
+function inputPart(part: InputPart): ContentPart {
+  if (part.type === 'input_text') return { type: 'text', text: part.text };
+  const { image_url: url, detail } = part;
+  return { type: 'image', url, ...(detail === 'auto' ? {} : { detail }) };
+}
+
+interface Draft {
+  reasoning: string[];
+  content: ContentPart[];
+  toolCalls: ToolCall[];
+}
+
+/**
+ * The items of an assistant between two of others. Once something is called, what follows joins the same message: the
+ * outputs have to come next. Before that, each message item and each thought after one begins a message.
+ */
+class AssistantTurn {
+  readonly #drafts: Draft[] = [];
+
+  think(text: string | undefined): void {
+    if (text !== undefined) this.#draft((open) => open.content.length === 0).reasoning.push(text);
+  }
+
+  say(content: OutputMessageItem['content']): void {
+    const draft = this.#draft((open) => open.content.length === 0);
+    for (const part of content) {
+      if (part.type === 'output_text') draft.content.push({ type: 'text', text: part.text });
+      // What an upstream of this endpoint has said may have parts of its own.
+      else if (part.type === 'refusal') draft.content.push({ type: 'refusal', refusal: part.refusal });
+    }
+  }
+
+  call(toolCall: ToolCall): void {
+    this.#draft(() => true).toolCalls.push(toolCall);
+  }
+
+  /** Thoughts that nothing followed are left out: there is no message that they belong to. */
+  messages(): readonly Message[] {
+    return this.#drafts
+      .filter(({ content, toolCalls }) => content.length > 0 || toolCalls.length > 0)
+      .map(({ reasoning, content, toolCalls }) => ({
+        role: 'assistant',
+        content,
+        toolCalls,
+        ...(reasoning.length > 0 ? { reasoning: reasoning.join('\n\n') } : {}),
+      }));
+  }
+
+  /** The last draft, where it takes more, or a new one. */
+  #draft(takesMore: (open: Draft) => boolean): Draft {
+    const open = this.#drafts.at(-1);
+    if (open !== undefined && (open.toolCalls.length > 0 || takesMore(open))) return open;
+    const draft: Draft = { reasoning: [], content: [], toolCalls: [] };
+    this.#drafts.push(draft);
+    return draft;
+  }
+}

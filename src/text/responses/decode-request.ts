@@ -1,0 +1,266 @@
+/**
+ * From the body of `POST /responses`, and the conversation that it continues, to the one form (contract §9), and to
+ * what its answer's object repeats. Everything that contradicts itself, or that no model here could honour, is refused
+ * with the place and the reason; what this model cannot do is features.ts's.
+ */
+import { compileViolation } from '../../catalogue/schema-validation.ts';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
+import type { FunctionTool, OutputFormat, TextRequest } from '../request.ts';
+import { InvalidTextRequest } from '../text-failure.ts';
+import { messagesOf } from './conversation.ts';
+import { decodeInput } from './decode-input.ts';
+import type { EarlierItems } from './decode-input.ts';
+import type { UnnamedInputItem } from './items.ts';
+import { ResponsesRequestSchema } from './request-schema.ts';
+import type { WireReasoning, WireTool } from './request-schema.ts';
+import type { EchoedTool, ResponseEcho } from './response-object.ts';
+import { decodeToolChoice, decodeTools } from './tool-choice.ts';
+
+/** A body of the right outer form. */
+export interface ResponsesBody extends Readonly<Record<string, unknown>> {
+  readonly model: string;
+  readonly input?: string | readonly Readonly<Record<string, unknown>>[] | null;
+  readonly previous_response_id?: string | null;
+  readonly stream?: boolean | null;
+}
+
+/** What is wanted of the rendering of an answer. */
+export interface Rendering {
+  readonly echo: ResponseEcho;
+  readonly showsLogprobs: boolean;
+  /** Thoughts come sealed too, to be sent back where nothing is stored. */
+  readonly sealsReasoning: boolean;
+}
+
+export interface DecodedResponsesRequest {
+  readonly request: TextRequest;
+  readonly rendering: Rendering;
+  /** The request's own input, without the conversation before it: what is stored with the response. */
+  readonly input: readonly UnnamedInputItem[];
+  readonly isStored: boolean;
+  /** `auto`: what the model cannot take is left out from the beginning (fit-conversation.ts). */
+  readonly truncation: 'auto' | 'disabled';
+}
+
+const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ResponsesRequestSchema.properties));
+
+/** Of OpenAI's own parameters, those that nothing here can honour, and the values of them that ask for nothing. */
+const REFUSED_PARAMETERS: Readonly<Record<string, { readonly advice: string; readonly idle?: unknown }>> = {
+  background: { advice: 'a response is made while its request waits', idle: false },
+  conversation: { advice: 'use previous_response_id' },
+  prompt: { advice: 'send the whole prompt as input and instructions' },
+  context_management: { advice: 'use truncation' },
+  moderation: { advice: 'nothing is moderated here' },
+  prompt_cache_options: { advice: 'use prompt_cache_key and prompt_cache_retention' },
+};
+
+const LOGPROBS = 'message.output_text.logprobs';
+const SEALED_REASONING = 'reasoning.encrypted_content';
+/** Images are in what `input_items` lists anyway. */
+const INCLUDABLE = [LOGPROBS, SEALED_REASONING, 'message.input_image.image_url'];
+
+const findViolation = compileViolation(ResponsesRequestSchema, 'invalid request');
+
+/** Checks the outer form. @throws {InvalidTextRequest} */
+export function checkResponsesBody(body: Readonly<Record<string, unknown>>): ResponsesBody {
+  const violation = findViolation(body);
+  if (violation === undefined) return body as ResponsesBody;
+  throw new InvalidTextRequest(
+    violation.field === '' ? undefined : violation.field,
+    violation.message,
+    VIOLATION_CODES[violation.keyword] ?? 'invalid_value',
+  );
+}
+
+/** OpenAI's words. */
+const VIOLATION_CODES: Readonly<Record<string, string>> = {
+  required: 'missing_required_parameter',
+  type: 'invalid_type',
+  additionalProperties: 'unknown_parameter',
+};
+
+/**
+ * @param body as checked.
+ * @param model the model that it names: it may take parameters of its own.
+ * @param earlier what the request refers to (stored-responses.ts).
+ * @throws {InvalidTextRequest}
+ */
+export function decodeResponsesRequest(
+  body: ResponsesBody,
+  model: Pick<TextModelDefinition, 'extraParameters'>,
+  earlier: EarlierItems,
+): DecodedResponsesRequest {
+  refuseUnknown(body, model);
+  const input = inputOf(body, earlier);
+  const wireTools = given<readonly WireTool[]>(body['tools']) ?? [];
+  const allTools = decodeTools(wireTools);
+  const reasoning = reasoningOf(body);
+  const text = given<{ format?: Readonly<Record<string, unknown>>; verbosity?: TextRequest['verbosity'] | null }>(
+    body['text'],
+  );
+  const format = formatOf(given(text?.format));
+  const includes = includesOf(body);
+  const topLogprobs = given<number>(body['top_logprobs']);
+  const showsLogprobs = includes.has(LOGPROBS) || (topLogprobs ?? 0) > 0;
+  const instructions = given<string>(body['instructions']);
+  const request: TextRequest = {
+    model: body.model,
+    messages: messagesOf(instructions, [...earlier.conversation, ...input]),
+    maxOutputTokens: given(body['max_output_tokens']),
+    stop: [],
+    choices: 1,
+    temperature: given(body['temperature']),
+    topP: given(body['top_p']),
+    frequencyPenalty: given(body['frequency_penalty']),
+    presencePenalty: given(body['presence_penalty']),
+    logitBias: undefined,
+    seed: undefined,
+    topLogprobs: showsLogprobs ? (topLogprobs ?? 0) : undefined,
+    format,
+    ...decodeToolChoice(given(body['tool_choice']), allTools),
+    parallelToolCalls: given<boolean>(body['parallel_tool_calls']) ?? true,
+    reasoningEffort: reasoning.effort,
+    verbosity: given(text?.verbosity),
+  };
+  const isStored = given<boolean>(body['store']) ?? true;
+  const echo = echoOf(body, { request, summary: reasoning.summary, isStored, tools: allTools });
+  return {
+    request,
+    rendering: {
+      echo,
+      showsLogprobs,
+      sealsReasoning: includes.has(SEALED_REASONING),
+    },
+    input,
+    isStored,
+    truncation: echo.truncation,
+  };
+}
+
+function refuseUnknown(
+  body: ResponsesBody,
+  { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>,
+): void {
+  for (const [name, value] of Object.entries(body)) {
+    const refused = Object.hasOwn(REFUSED_PARAMETERS, name) ? REFUSED_PARAMETERS[name] : undefined;
+    const shown = JSON.stringify(name.slice(0, 64));
+    if (refused !== undefined) {
+      if (given(value) === undefined || value === refused.idle) continue;
+      const message = `unsupported parameter: ${shown}: ${refused.advice}`;
+      throw new InvalidTextRequest(name, message, 'unsupported_parameter');
+    }
+    if (KNOWN_PARAMETERS.has(name) || extraParameters.includes(name)) continue;
+    throw new InvalidTextRequest(name.slice(0, 64), `unknown parameter: ${shown}`, 'unknown_parameter');
+  }
+}
+
+function inputOf(body: ResponsesBody, earlier: EarlierItems): readonly UnnamedInputItem[] {
+  const wire = given<NonNullable<ResponsesBody['input']>>(body.input) ?? [];
+  const input = decodeInput(wire, earlier);
+  if (input.length === 0 && earlier.conversation.length === 0) {
+    const message = 'input: give a text or at least one item, or continue a response with previous_response_id';
+    throw new InvalidTextRequest('input', message, 'missing_required_parameter');
+  }
+  return input;
+}
+
+function reasoningOf(body: ResponsesBody): {
+  readonly effort: TextRequest['reasoningEffort'];
+  readonly summary: string | undefined;
+} {
+  const reasoning = given<WireReasoning>(body['reasoning']);
+  const effort = reasoningEffortOf(undefined, {
+    effort: given(reasoning?.effort),
+    enabled: given(reasoning?.enabled),
+  });
+  const summary = given<string>(reasoning?.summary);
+  const older = given<string>(reasoning?.generate_summary);
+  if (summary !== undefined && older !== undefined && summary !== older) {
+    const message = `reasoning.summary says ${summary} and reasoning.generate_summary says ${older}; give one`;
+    throw new InvalidTextRequest('reasoning.generate_summary', message);
+  }
+  return { effort, summary: summary ?? older };
+}
+
+function formatOf(value: Readonly<Record<string, unknown>> | undefined): OutputFormat {
+  if (value === undefined || value['type'] === 'text') return { type: 'text' };
+  if (value['type'] === 'json_object') return { type: 'json_object' };
+  if (value['type'] !== 'json_schema') {
+    const shown = JSON.stringify(String(value['type']).slice(0, 64));
+    const message = `text.format.type: got ${shown}, want text, json_object or json_schema`;
+    throw new InvalidTextRequest('text.format.type', message);
+  }
+  return schemaFormat(value, 'text.format');
+}
+
+function includesOf(body: ResponsesBody): ReadonlySet<string> {
+  const include = given<readonly string[]>(body['include']) ?? [];
+  include.forEach((name, place) => {
+    if (INCLUDABLE.includes(name)) return;
+    const param = `include.${place}`;
+    const shown = JSON.stringify(name.slice(0, 64));
+    const message = `unsupported parameter: ${param}: got ${shown}, want one of ${INCLUDABLE.join(', ')}`;
+    throw new InvalidTextRequest(param, message, 'unsupported_parameter');
+  });
+  return new Set(include);
+}
+
+function echoOf(
+  body: ResponsesBody,
+  decoded: {
+    readonly request: TextRequest;
+    readonly summary: string | undefined;
+    readonly isStored: boolean;
+    readonly tools: readonly FunctionTool[];
+  },
+): ResponseEcho {
+  const { request } = decoded;
+  const user = given<string>(body['user']);
+  const retention = given<string>(body['prompt_cache_retention']);
+  return {
+    instructions: given<string>(body['instructions']) ?? null,
+    max_output_tokens: request.maxOutputTokens ?? null,
+    max_tool_calls: given<number>(body['max_tool_calls']) ?? null,
+    parallel_tool_calls: request.parallelToolCalls,
+    previous_response_id: given<string>(body.previous_response_id) ?? null,
+    reasoning: { effort: request.reasoningEffort ?? null, summary: decoded.summary ?? null },
+    store: decoded.isStored,
+    temperature: request.temperature ?? 1,
+    top_p: request.topP ?? 1,
+    presence_penalty: request.presencePenalty ?? 0,
+    frequency_penalty: request.frequencyPenalty ?? 0,
+    top_logprobs: request.topLogprobs ?? 0,
+    text: {
+      format: { ...request.format },
+      ...(request.verbosity === undefined ? {} : { verbosity: request.verbosity }),
+    },
+    tool_choice: echoedChoice(given(body['tool_choice'])),
+    tools: decoded.tools.map(echoedTool),
+    truncation: given<'auto' | 'disabled'>(body['truncation']) ?? 'disabled',
+    metadata: given<Readonly<Record<string, string>>>(body['metadata']) ?? {},
+    safety_identifier: given<string>(body['safety_identifier']) ?? null,
+    prompt_cache_key: given<string>(body['prompt_cache_key']) ?? null,
+    ...(user === undefined ? {} : { user }),
+    // Two spellings of it are about; OpenAI's document has this one.
+    ...(retention === undefined ? {} : { prompt_cache_retention: retention.replace('in-memory', 'in_memory') }),
+  };
+}
+
+function echoedTool({ name, description, parameters, strict }: FunctionTool): EchoedTool {
+  return {
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  };
+}
+
+/** Every field of `allowed_tools` has a value. */
+function echoedChoice(
+  choice: string | Readonly<Record<string, unknown>> | undefined,
+): string | Readonly<Record<string, unknown>> {
+  if (choice === undefined || typeof choice === 'string') return choice ?? 'auto';
+  return choice['type'] === 'allowed_tools' ? { mode: 'auto', ...choice } : choice;
+}

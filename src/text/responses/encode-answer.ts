@@ -1,0 +1,103 @@
+/**
+ * Renders an answer's events as a response: its stream events, numbered from 0, and the response object, which is the
+ * same streamed and not (contract §9, §4.4 of the specification).
+ *
+ * After an error what is open stays open: nobody is told that a half-dictated call is done. The object of the failed
+ * response shows what was said until then.
+ */
+import type { AnswerEncoder } from '../encoder.ts';
+import { frameOf } from '../encoder.ts';
+import type { FinishReason } from '../events.ts';
+import type { BilledUsage } from '../tally.ts';
+import type { Rendering } from './decode-request.ts';
+import { errorMembers, responseError } from './failure.ts';
+import { ItemWriter } from './item-writer.ts';
+import { OutputQueue } from './output-queue.ts';
+import { responseObject } from './response-object.ts';
+import type { IncompleteReason, ResponseState } from './response-object.ts';
+
+/** What stands in a response beside its output. */
+export interface ResponseMeta extends Rendering {
+  /** `resp_…`. */
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** The model's name here. */
+  readonly model: string;
+  /** Milliseconds since 1970; default: the clock. */
+  readonly now?: () => number;
+}
+
+const INCOMPLETE_REASONS: Readonly<Record<FinishReason, IncompleteReason | undefined>> = {
+  stop: undefined,
+  tool_calls: undefined,
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
+
+export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
+  const { now = Date.now } = meta;
+  let frames: string[] = [];
+  let sequence = 0;
+  let finish: FinishReason | undefined;
+  let last: Readonly<Record<string, unknown>> | undefined;
+
+  const emit = (type: string, data: Readonly<Record<string, unknown>>): void => {
+    frames.push(frameOf({ type, sequence_number: sequence, ...data }, type));
+    sequence += 1;
+  };
+  const taken = (): readonly string[] => {
+    const written = frames;
+    frames = [];
+    return written;
+  };
+  const writer = new ItemWriter(meta.id, meta, emit);
+  const queue = new OutputQueue(writer);
+
+  const stateOf = (state: Partial<ResponseState>): Readonly<Record<string, unknown>> =>
+    responseObject(meta, {
+      status: 'in_progress',
+      output: writer.items(state.status === undefined ? 'in_progress' : 'incomplete'),
+      completedAt: null,
+      incompleteReason: null,
+      error: null,
+      usage: null,
+      ...state,
+    });
+  const finishAs = (reason: FinishReason): void => {
+    finish = reason;
+    queue.finish(INCOMPLETE_REASONS[reason] !== undefined);
+  };
+
+  return {
+    begin() {
+      const response = stateOf({});
+      emit('response.created', { response });
+      emit('response.in_progress', { response });
+      return taken();
+    },
+    next(event) {
+      // A response is one answer: there are no others beside it.
+      if (event.type === 'usage' || event.choice !== 0 || finish !== undefined) return [];
+      if (event.type === 'finish') finishAs(event.reason);
+      else queue.add(event);
+      return taken();
+    },
+    end(usage: BilledUsage) {
+      if (finish === undefined) finishAs('stop');
+      const incompleteReason = INCOMPLETE_REASONS[finish ?? 'stop'] ?? null;
+      const status = incompleteReason === null ? 'completed' : 'incomplete';
+      const completedAt = incompleteReason === null ? Math.floor(now() / 1000) : null;
+      last = stateOf({ status, incompleteReason, completedAt, usage });
+      emit(`response.${status}`, { response: last });
+      return taken();
+    },
+    fail(problem) {
+      last = stateOf({ status: 'failed', error: responseError(problem) });
+      emit('error', errorMembers(problem));
+      emit('response.failed', { response: last });
+      return taken();
+    },
+    answer: () => last ?? stateOf({}),
+  };
+}

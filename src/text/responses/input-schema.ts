@@ -1,0 +1,106 @@
+/**
+ * The items that the input of `POST /responses` consists of (contract §9: OpenAI's `InputItem`, Open Responses'
+ * `ItemParam`), as a schema. Which fields an item has depends on its `type`; what is not told here is let through, as
+ * clients send back the items that they were given, with whatever stood in them.
+ */
+import { Type } from 'typebox';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const MAX_ID = 256;
+const MAX_MEMBERS = 10_000;
+const MAX_TEXT = 10_485_760;
+
+const Text: Schema = { type: 'string', maxLength: MAX_TEXT };
+const Id: Schema = { type: ['string', 'null'], minLength: 1, maxLength: MAX_ID };
+const CallId: Schema = { type: 'string', minLength: 1, maxLength: MAX_ID };
+const Status: Schema = { type: ['string', 'null'], enum: ['in_progress', 'completed', 'incomplete', null] };
+
+/** An object whose further form is chosen by its `type`. */
+function byType(forms: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: 'object',
+    required: ['type'],
+    properties: { type: { type: 'string', maxLength: MAX_ID } },
+    allOf: Object.entries(forms).map(([type, form]) => whereTypeIs(type, form)),
+  };
+}
+
+function whereTypeIs(type: string, form: Schema): Schema {
+  return when({ type: 'object', required: ['type'], properties: { type: { const: type } } }, form);
+}
+
+/** What meets a condition has a form. */
+export function when(condition: Schema, form: Schema): Schema {
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+  return { if: condition, then: form };
+}
+
+function form(required: readonly string[], properties: Schema): Schema {
+  return { type: 'object', required, properties };
+}
+
+/** A part of a message or of a tool's output. Parts of other types are refused where their place in the item is known. */
+const PartSchema = byType({
+  input_text: form(['text'], { text: Text }),
+  output_text: form(['text'], { text: Text }),
+  refusal: form(['refusal'], { refusal: Text }),
+  input_image: form([], {
+    image_url: { type: ['string', 'null'] },
+    file_id: { type: ['string', 'null'] },
+    detail: { type: ['string', 'null'] },
+  }),
+});
+
+const Content: Schema = { type: ['string', 'array'], maxLength: MAX_TEXT, maxItems: MAX_MEMBERS, items: PartSchema };
+
+const MessageForm = form(['role', 'content'], {
+  role: { type: 'string', enum: ['user', 'assistant', 'system', 'developer'] },
+  content: Content,
+  status: Status,
+});
+
+const FunctionCallForm = form(['call_id', 'name', 'arguments'], {
+  call_id: CallId,
+  name: { type: 'string', minLength: 1, maxLength: MAX_ID },
+  arguments: Text,
+  status: Status,
+});
+
+const FunctionCallOutputForm = form(['call_id', 'output'], { call_id: CallId, output: Content, status: Status });
+
+const ReasoningTexts: Schema = {
+  type: ['array', 'null'],
+  maxItems: MAX_MEMBERS,
+  items: form(['type', 'text'], { type: { type: 'string' }, text: Text }),
+};
+
+const ReasoningForm = form([], {
+  summary: ReasoningTexts,
+  content: ReasoningTexts,
+  encrypted_content: { type: ['string', 'null'], maxLength: MAX_TEXT },
+  status: Status,
+});
+
+/** A message need not say its `type`, and a reference need not either. */
+const ItemSchema: Schema = {
+  type: 'object',
+  properties: { type: { type: ['string', 'null'], maxLength: MAX_ID }, id: Id },
+  allOf: [
+    whereTypeIs('message', MessageForm),
+    when({ type: 'object', required: ['role'], properties: { type: { type: 'null' }, role: {} } }, MessageForm),
+    whereTypeIs('function_call', FunctionCallForm),
+    whereTypeIs('function_call_output', FunctionCallOutputForm),
+    whereTypeIs('reasoning', ReasoningForm),
+    whereTypeIs('item_reference', form(['id'], { id: CallId })),
+  ],
+};
+
+/** A text, which is a message of the user, or items. */
+export const InputSchema = Type.Unsafe<string | readonly Readonly<Record<string, unknown>>[] | null>({
+  type: ['string', 'array', 'null'],
+  maxLength: MAX_TEXT,
+  maxItems: MAX_MEMBERS,
+  items: ItemSchema,
+  description: 'A text of the user, or items: messages, function calls and their outputs, reasoning, references.',
+});

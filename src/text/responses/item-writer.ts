@@ -1,0 +1,212 @@
+/**
+ * Writes the items of an answer as stream events, and keeps them for the response object: an item is added, its parts
+ * are added, grow and are done, and then the item is done (contract §9). The texts that are done are the deltas put
+ * together. Who comes when is output-queue.ts's.
+ */
+import type { TokenLogprob } from '../events.ts';
+import { itemId, sealReasoning, wireLogprobs } from './items.ts';
+import type {
+  ItemStatus,
+  OutputItem,
+  OutputTextPart,
+  ReasoningItem,
+  RefusalPart,
+  UnnamedOutputItem,
+  WireLogprob,
+} from './items.ts';
+import type { Piece, SectionKind, SectionWriter } from './output-queue.ts';
+
+/** Takes the events, without their sequence numbers. */
+export type Emit = (type: string, data: Readonly<Record<string, unknown>>) => void;
+
+/** What of an answer is shown, and how. */
+export interface ItemStyle {
+  readonly showsLogprobs: boolean;
+  readonly sealsReasoning: boolean;
+}
+
+/** An item that is being written. */
+interface OpenItem {
+  /** As it stands. */
+  read(status: ItemStatus): UnnamedOutputItem;
+  write(piece: Piece): void;
+  /** The last part is done. */
+  endPart(): void;
+}
+
+/** Where an item is: stands in each of its events. */
+interface Place {
+  readonly item_id: string;
+  readonly output_index: number;
+}
+
+export class ItemWriter implements SectionWriter {
+  readonly #responseId: string;
+  readonly #style: ItemStyle;
+  readonly #emit: Emit;
+  readonly #done: OutputItem[] = [];
+  #open: OpenItem | undefined;
+
+  constructor(responseId: string, style: ItemStyle, emit: Emit) {
+    this.#responseId = responseId;
+    this.#style = style;
+    this.#emit = emit;
+  }
+
+  open(kind: SectionKind): void {
+    const item = this.#itemOf(kind);
+    this.#open = item;
+    this.#emit('response.output_item.added', {
+      output_index: this.#done.length,
+      item: this.#named(item.read('in_progress')),
+    });
+    if (kind.type === 'reasoning') item.write({ type: 'reasoning', text: '' });
+  }
+
+  write(piece: Piece): void {
+    this.#open?.write(piece);
+  }
+
+  close(isCut: boolean): void {
+    if (this.#open === undefined) return;
+    this.#open.endPart();
+    const item = this.#named(this.#open.read(isCut ? 'incomplete' : 'completed'));
+    this.#emit('response.output_item.done', { output_index: this.#done.length, item });
+    this.#open = undefined;
+    this.#done.push(item);
+  }
+
+  /** Everything that was added. @param status what an item is that is not done. */
+  items(status: 'in_progress' | 'incomplete'): readonly OutputItem[] {
+    return this.#open === undefined ? [...this.#done] : [...this.#done, this.#named(this.#open.read(status))];
+  }
+
+  #named(item: UnnamedOutputItem): OutputItem {
+    return { id: itemId(this.#responseId, item, this.#done.length), ...item };
+  }
+
+  #itemOf(kind: SectionKind): OpenItem {
+    const place = (type: UnnamedOutputItem['type']): Place => {
+      const output_index = this.#done.length;
+      return { item_id: itemId(this.#responseId, { type }, output_index), output_index };
+    };
+    switch (kind.type) {
+      case 'message':
+        return openMessage(place('message'), this.#emit, this.#style);
+      case 'reasoning':
+        return openReasoning(place('reasoning'), this.#emit, this.#style);
+      case 'call':
+        return openCall(place('function_call'), this.#emit, kind);
+    }
+  }
+}
+
+/** Text and refusals are parts of one message; where the one follows the other, a new part begins. */
+function openMessage(place: Place, emit: Emit, { showsLogprobs }: ItemStyle): OpenItem {
+  const parts: OpenPart[] = [];
+  const endPart = (): void => parts.at(-1)?.end();
+  return {
+    read: (status) => ({ type: 'message', status, role: 'assistant', content: parts.map((part) => part.read()) }),
+    write(piece) {
+      const type = piece.type === 'refusal' ? 'refusal' : 'output_text';
+      let part = parts.at(-1);
+      if (part?.type !== type) {
+        endPart();
+        const where = { ...place, content_index: parts.length };
+        part = type === 'refusal' ? openRefusal(where, emit) : openText(where, emit);
+        parts.push(part);
+        emit('response.content_part.added', { ...where, part: part.read() });
+      }
+      part.write(piece.text, showsLogprobs && piece.type === 'text' ? piece.logprobs : []);
+    },
+    endPart,
+  };
+}
+
+interface OpenPart {
+  readonly type: 'output_text' | 'refusal';
+  read(): OutputTextPart | RefusalPart;
+  write(text: string, logprobs: readonly TokenLogprob[]): void;
+  end(): void;
+}
+
+function openText(where: Readonly<Record<string, unknown>>, emit: Emit): OpenPart {
+  let text = '';
+  const logprobs: WireLogprob[] = [];
+  const read = (): OutputTextPart => ({ type: 'output_text', text, annotations: [], logprobs: [...logprobs] });
+  return {
+    type: 'output_text',
+    read,
+    write(delta, tokens) {
+      const told = wireLogprobs(tokens);
+      text += delta;
+      logprobs.push(...told);
+      emit('response.output_text.delta', { ...where, delta, logprobs: told });
+    },
+    end() {
+      emit('response.output_text.done', { ...where, text, logprobs });
+      emit('response.content_part.done', { ...where, part: read() });
+    },
+  };
+}
+
+function openRefusal(where: Readonly<Record<string, unknown>>, emit: Emit): OpenPart {
+  let refusal = '';
+  const read = (): RefusalPart => ({ type: 'refusal', refusal });
+  return {
+    type: 'refusal',
+    read,
+    write(delta) {
+      refusal += delta;
+      emit('response.refusal.delta', { ...where, delta });
+    },
+    end() {
+      emit('response.refusal.done', { ...where, refusal });
+      emit('response.content_part.done', { ...where, part: read() });
+    },
+  };
+}
+
+/**
+ * What was thought, told as a summary: the one form that OpenAI's document and Open Responses have in common, and that
+ * clients show.
+ */
+function openReasoning(place: Place, emit: Emit, { sealsReasoning }: ItemStyle): OpenItem {
+  const where = { ...place, summary_index: 0 };
+  let text = '';
+  let hasPart = false;
+  const part = () => ({ type: 'summary_text' as const, text });
+  return {
+    read: (status): ReasoningItem => ({
+      type: 'reasoning',
+      status,
+      summary: hasPart ? [part()] : [],
+      ...(sealsReasoning && status !== 'in_progress' ? { encrypted_content: sealReasoning(text) } : {}),
+    }),
+    write({ text: delta }) {
+      if (!hasPart) emit('response.reasoning_summary_part.added', { ...where, part: part() });
+      hasPart = true;
+      if (delta === '') return;
+      text += delta;
+      emit('response.reasoning_summary_text.delta', { ...where, delta });
+    },
+    endPart() {
+      emit('response.reasoning_summary_text.done', { ...where, text });
+      emit('response.reasoning_summary_part.done', { ...where, part: part() });
+    },
+  };
+}
+
+function openCall(place: Place, emit: Emit, call: { readonly id: string; readonly name: string }): OpenItem {
+  let text = '';
+  return {
+    read: (status) => ({ type: 'function_call', status, arguments: text, call_id: call.id, name: call.name }),
+    write({ text: delta }) {
+      text += delta;
+      emit('response.function_call_arguments.delta', { ...place, delta });
+    },
+    endPart() {
+      emit('response.function_call_arguments.done', { ...place, name: call.name, arguments: text });
+    },
+  };
+}

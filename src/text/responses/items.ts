@@ -1,0 +1,146 @@
+/**
+ * The items of a conversation as `POST /responses` writes them: what an input consists of, once it is checked and
+ * complete, and what an answer does. They are stored as they are, and an answer's items may be the next input's.
+ * Their forms are OpenAI's, with the fields that Open Responses requires (contract §9).
+ */
+import type { TokenLogprob } from '../events.ts';
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export interface OutputTextPart {
+  readonly type: 'output_text';
+  readonly text: string;
+  readonly annotations: readonly unknown[];
+  readonly logprobs: readonly WireLogprob[];
+}
+
+export interface RefusalPart {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+export type InputPart =
+  | { readonly type: 'input_text'; readonly text: string }
+  | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' | 'low' | 'high' };
+
+export interface InputMessageItem {
+  readonly type: 'message';
+  readonly role: 'user' | 'system' | 'developer';
+  readonly status: ItemStatus;
+  readonly content: readonly InputPart[];
+}
+
+export interface OutputMessageItem {
+  readonly type: 'message';
+  readonly role: 'assistant';
+  readonly status: ItemStatus;
+  readonly content: readonly (OutputTextPart | RefusalPart)[];
+}
+
+export interface FunctionCallItem {
+  readonly type: 'function_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface FunctionCallOutputItem {
+  readonly type: 'function_call_output';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly output: string | readonly InputPart[];
+}
+
+/** `content` is what was thought, `summary` what is told of it instead where a summary was asked for. */
+export interface ReasoningItem {
+  readonly type: 'reasoning';
+  readonly status: ItemStatus;
+  readonly summary: readonly { readonly type: 'summary_text'; readonly text: string }[];
+  readonly content?: readonly { readonly type: 'reasoning_text'; readonly text: string }[];
+  readonly encrypted_content?: string;
+}
+
+/** What an answer consists of, but for its id. */
+export type UnnamedOutputItem = OutputMessageItem | FunctionCallItem | ReasoningItem;
+/** What an input consists of; its id is the client's own, if it has one. */
+export type UnnamedInputItem = (InputMessageItem | FunctionCallOutputItem | UnnamedOutputItem) & {
+  readonly id?: string;
+};
+
+export type OutputItem = UnnamedOutputItem & { readonly id: string };
+/** Any item that is stored. */
+export type ConversationItem = UnnamedInputItem & { readonly id: string };
+
+export interface WireLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[];
+  readonly top_logprobs: readonly Omit<WireLogprob, 'top_logprobs'>[];
+}
+
+/** A token's bytes are those of its text where its source does not tell them. */
+export function wireLogprobs(logprobs: readonly TokenLogprob[]): readonly WireLogprob[] {
+  const plain = ({ token, logprob, bytes }: Omit<TokenLogprob, 'alternatives'>): Omit<WireLogprob, 'top_logprobs'> => ({
+    token,
+    logprob,
+    bytes: bytes ?? [...Buffer.from(token)],
+  });
+  return logprobs.map((entry) => ({ ...plain(entry), top_logprobs: entry.alternatives.map(plain) }));
+}
+
+const PREFIXES = { message: 'msg', reasoning: 'rs', function_call: 'fc', function_call_output: 'fco' } as const;
+const RESPONSE_PREFIX = 'resp_';
+
+/**
+ * The id of an item: made of its response's, so that no two are the same and each tells where it is.
+ *
+ * @param place counted from 0 in the output, or in the response's own input.
+ */
+export function itemId(
+  responseId: string,
+  { type }: { readonly type: keyof typeof PREFIXES },
+  place: number,
+  side: 'input' | 'output' = 'output',
+): string {
+  const tail = responseId.startsWith(RESPONSE_PREFIX) ? responseId.slice(RESPONSE_PREFIX.length) : responseId;
+  return `${PREFIXES[type]}_${tail}_${side === 'input' ? 'i' : ''}${place}`;
+}
+
+/** The response that an item of ours belongs to; undefined: the id is none of ours. */
+export function responseOfItem(id: string): string | undefined {
+  const match = /^(?:msg|rs|fc|fco)_(.+)_i?\d{1,6}$/.exec(id);
+  return match?.[1] === undefined ? undefined : `${RESPONSE_PREFIX}${match[1]}`;
+}
+
+/** Gives an input's items the ids that they do not have. */
+export function nameInputItems(responseId: string, items: readonly UnnamedInputItem[]): readonly ConversationItem[] {
+  return items.map((item, place) => ({ ...item, id: item.id ?? itemId(responseId, item, place, 'input') }));
+}
+
+/**
+ * `reasoning.encrypted_content`: what brings the thoughts back where nothing is stored. It hides nothing, as the
+ * thoughts stand beside it; clients treat it as opaque.
+ */
+const SEALED = 'dkr1.';
+
+export function sealReasoning(text: string): string {
+  return `${SEALED}${Buffer.from(text).toString('base64url')}`;
+}
+
+/** Whether it was sealed here, and not by an upstream of its own. */
+export function isSealedHere({ encrypted_content: sealed }: ReasoningItem): boolean {
+  return sealed?.startsWith(SEALED) === true;
+}
+
+/** What was thought, of an item that comes back; undefined: it says nothing that can be read here. */
+export function reasoningText(item: ReasoningItem): string | undefined {
+  const { content = [], summary, encrypted_content: sealed = '' } = item;
+  if (content.length > 0) return joined(content);
+  if (isSealedHere(item)) return Buffer.from(sealed.slice(SEALED.length), 'base64url').toString();
+  return summary.length > 0 ? joined(summary) : undefined;
+}
+
+function joined(parts: readonly { readonly text: string }[]): string {
+  return parts.map(({ text }) => text).join('\n\n');
+}

@@ -1,0 +1,117 @@
+/**
+ * Puts an answer's events in the order in which items may be written: one after the other, never overlapping
+ * (contract §9, issue "items never overlapping"), although calls may be dictated all at once. Each piece of text,
+ * thought or call belongs to a section; only the first section that is not over is written, what belongs to later
+ * ones waits behind it.
+ *
+ * A message or a thought is over when something else begins. A call is over when its arguments are a whole JSON object
+ * and something else has begun; a call whose arguments are not, at the end of the answer.
+ */
+import type { TextEvent, TokenLogprob } from '../events.ts';
+import { WholeObject } from './whole-object.ts';
+
+/** A piece of a section. */
+export type Piece =
+  | { readonly type: 'text'; readonly text: string; readonly logprobs: readonly TokenLogprob[] }
+  | { readonly type: 'refusal' | 'reasoning' | 'arguments'; readonly text: string };
+
+export type SectionKind =
+  | { readonly type: 'message' | 'reasoning' }
+  | { readonly type: 'call'; readonly id: string; readonly name: string };
+
+/** Where the queue writes to. */
+export interface SectionWriter {
+  open(kind: SectionKind): void;
+  write(piece: Piece): void;
+  /** @param isCut the answer ended in the middle of it. */
+  close(isCut: boolean): void;
+}
+
+interface Section {
+  readonly kind: SectionKind;
+  readonly waiting: Piece[];
+  readonly object: WholeObject;
+  isOpen: boolean;
+}
+
+type SaidEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
+
+export class OutputQueue {
+  readonly #writer: SectionWriter;
+  /** Those that are not over; only the first may be open. */
+  readonly #sections: Section[] = [];
+  readonly #calls = new Map<number, Section>();
+  #last: Section | undefined;
+
+  constructor(writer: SectionWriter) {
+    this.#writer = writer;
+  }
+
+  add(event: SaidEvent): void {
+    if (event.type === 'tool_call') {
+      const { index, id, name } = event;
+      this.#calls.set(index, this.#begin({ type: 'call', id, name }));
+      this.#advance();
+      return;
+    }
+    // An empty piece says nothing: many upstreams begin with one.
+    if (event.text === '' && (event.type !== 'text' || (event.logprobs ?? []).length === 0)) return;
+    const section = this.#sectionFor(event);
+    if (section === undefined) return;
+    this.#last = section;
+    const piece = pieceOf(event);
+    if (section.kind.type === 'call') section.object.add(event.text);
+    if (section.isOpen) this.#writer.write(piece);
+    else section.waiting.push(piece);
+    this.#advance();
+  }
+
+  /** Everything that waits is written. @param isCut the answer ended in the middle of what came last. */
+  finish(isCut: boolean): void {
+    for (const section of this.#sections.splice(0)) {
+      this.#open(section);
+      this.#writer.close(isCut && section === this.#last && !section.object.isWhole);
+    }
+  }
+
+  /** The section that a piece belongs to, which may begin with it; undefined: nobody's. */
+  #sectionFor(event: Exclude<SaidEvent, { type: 'tool_call' }>): Section | undefined {
+    if (event.type === 'tool_arguments') {
+      const section = this.#calls.get(event.index);
+      return section !== undefined && this.#sections.includes(section) ? section : undefined;
+    }
+    const type = event.type === 'reasoning' ? 'reasoning' : 'message';
+    const last = this.#sections.at(-1);
+    return last?.kind.type === type ? last : this.#begin({ type });
+  }
+
+  #begin(kind: SectionKind): Section {
+    const section: Section = { kind, waiting: [], object: new WholeObject(), isOpen: false };
+    this.#sections.push(section);
+    this.#last = section;
+    return section;
+  }
+
+  /** Closes what is over and opens what comes next. */
+  #advance(): void {
+    for (let first = this.#sections[0]; first !== undefined; first = this.#sections[0]) {
+      this.#open(first);
+      const isOver = this.#sections.length > 1 && (first.kind.type !== 'call' || first.object.isWhole);
+      if (!isOver) return;
+      this.#sections.shift();
+      this.#writer.close(false);
+    }
+  }
+
+  #open(section: Section): void {
+    if (section.isOpen) return;
+    section.isOpen = true;
+    this.#writer.open(section.kind);
+    for (const piece of section.waiting.splice(0)) this.#writer.write(piece);
+  }
+}
+
+function pieceOf(event: Exclude<SaidEvent, { type: 'tool_call' }>): Piece {
+  if (event.type === 'text') return { type: 'text', text: event.text, logprobs: event.logprobs ?? [] };
+  return { type: event.type === 'tool_arguments' ? 'arguments' : event.type, text: event.text };
+}

@@ -1,0 +1,168 @@
+/**
+ * The body of `POST /responses` (spec §4.4, contract §9): OpenAI's public API, what Open Responses has beside it, and
+ * `reasoning.enabled`. Its outer form; what depends on other fields is judged in decode-request.ts. Wherever OpenAI's
+ * API takes null for "not given", null is taken.
+ */
+import { Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { REASONING_EFFORTS } from '../request.ts';
+import { InputSchema, when } from './input-schema.ts';
+
+/** Null is the same as absent. */
+function nullable<T>(schema: TSchema): ReturnType<typeof Type.Unsafe<T | null>> {
+  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
+  return Type.Unsafe<T | null>({
+    ...schema,
+    type: [type, 'null'],
+    ...(values === undefined ? {} : { enum: [...values, null] }),
+  });
+}
+
+const number = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(nullable<number>(Type.Number({ minimum, maximum, description })));
+const integer = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(nullable<number>(Type.Integer({ minimum, maximum, description })));
+const flag = (description: string) => Type.Optional(nullable<boolean>(Type.Boolean({ description })));
+const word = (values: readonly string[], description: string) =>
+  Type.Optional(nullable<string>(Type.Unsafe({ type: 'string', enum: [...values], description })));
+const text = (maxLength: number, description: string) =>
+  Type.Optional(nullable<string>(Type.String({ maxLength, description })));
+/** Known, and refused by its name where it is given (decode-request.ts). */
+const refused = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
+
+const SUMMARIES = ['auto', 'concise', 'detailed'];
+
+/** A function has these members and no others; a tool of another type is refused by its type. */
+const ToolSchema = Type.Unsafe<WireTool>({
+  type: 'object',
+  required: ['type'],
+  properties: { type: { type: 'string', maxLength: 256 } },
+  ...when(
+    { type: 'object', properties: { type: { const: 'function' } } },
+    {
+      type: 'object',
+      required: ['name'],
+      properties: {
+        type: { type: 'string' },
+        name: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
+        description: { type: ['string', 'null'], maxLength: 100_000 },
+        parameters: { type: ['object', 'null'], description: 'A JSON Schema of its arguments.' },
+        strict: { type: ['boolean', 'null'], description: 'The arguments follow the schema exactly.' },
+      },
+      additionalProperties: false,
+    },
+  ),
+});
+
+/** A tool as a request describes it. */
+export interface WireTool {
+  readonly type: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly parameters?: Readonly<Record<string, unknown>> | null;
+  readonly strict?: boolean | null;
+}
+
+/** The member `reasoning`. */
+export interface WireReasoning {
+  readonly effort?: (typeof REASONING_EFFORTS)[number] | null;
+  readonly summary?: string | null;
+  readonly generate_summary?: string | null;
+  readonly enabled?: boolean | null;
+}
+
+const ReasoningSchema = Type.Object(
+  {
+    effort: word(REASONING_EFFORTS, 'How much the model thinks first.'),
+    summary: word(SUMMARIES, 'The thoughts come as a summary.'),
+    generate_summary: word(SUMMARIES, 'The older name of `summary`.'),
+    enabled: flag('False turns reasoning off; it may not contradict `effort`.'),
+  },
+  { additionalProperties: false },
+);
+
+const TextSchema = Type.Object(
+  {
+    format: Type.Optional(
+      Type.Unsafe<(Readonly<Record<string, unknown>> & { readonly type: string }) | null>({
+        type: ['object', 'null'],
+        required: ['type'],
+        properties: { type: { type: 'string' } },
+        description: '`text`, `json_object` or `json_schema`.',
+      }),
+    ),
+    verbosity: word(['low', 'medium', 'high'], 'How long the answer is.'),
+  },
+  { additionalProperties: false },
+);
+
+export const ResponsesRequestSchema = Type.Object(
+  {
+    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as `GET /v1/models` gives it.' }),
+    input: Type.Optional(InputSchema),
+    instructions: text(10_485_760, 'The first system message; not carried over to the next response.'),
+    previous_response_id: text(256, 'The response that this one continues; it has to be stored.'),
+    store: flag('False: nothing of this call is kept. Stored responses are kept for 30 days.'),
+    stream: flag('Server-sent events, the last one `data: [DONE]`.'),
+    stream_options: Type.Optional(
+      nullable<{ include_obfuscation?: false | null }>(
+        Type.Object(
+          { include_obfuscation: Type.Optional(Type.Unsafe<false | null>({ enum: [false, null] })) },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+    tools: Type.Optional(
+      nullable<WireTool[]>(Type.Array(ToolSchema, { maxItems: 512, description: 'Functions the model may call.' })),
+    ),
+    tool_choice: Type.Optional(
+      Type.Unsafe<string | Readonly<Record<string, unknown>> | null>({
+        type: ['string', 'object', 'null'],
+        description: '`auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
+      }),
+    ),
+    parallel_tool_calls: flag('Whether several calls may come at once.'),
+    max_tool_calls: integer(1, 1_000_000, 'Caps the calls of built-in tools, of which there are none.'),
+    max_output_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
+    text: Type.Optional(nullable<Record<string, unknown>>(TextSchema)),
+    reasoning: Type.Optional(nullable<WireReasoning>(ReasoningSchema)),
+    temperature: number(0, 2, 'How much chance there is in the choice of words.'),
+    top_p: number(0, 1, 'Only the likeliest words that together have this probability are chosen from.'),
+    frequency_penalty: number(-2, 2, 'Against words by how often they were said (Open Responses).'),
+    presence_penalty: number(-2, 2, 'Against words that were said (Open Responses).'),
+    top_logprobs: integer(0, 20, 'The log probability of each token, and of that many alternatives.'),
+    include: Type.Optional(
+      nullable<string[]>(
+        Type.Array(Type.String({ maxLength: 256 }), {
+          maxItems: 100,
+          description:
+            '`message.output_text.logprobs`, `reasoning.encrypted_content`, `message.input_image.image_url`.',
+        }),
+      ),
+    ),
+    truncation: word(['auto', 'disabled'], '`auto`: the oldest turns are left out where the model cannot take all.'),
+    metadata: Type.Optional(
+      nullable<Record<string, string>>(
+        Type.Unsafe({
+          type: 'object',
+          maxProperties: 16,
+          propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
+          additionalProperties: { type: 'string', maxLength: 512 },
+          description: 'Your own notes.',
+        }),
+      ),
+    ),
+    user: text(512, 'Who asks, in your words.'),
+    safety_identifier: text(512, 'Who asks, in your words.'),
+    prompt_cache_key: text(512, 'Requests with one key are likely to share a cache.'),
+    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed on.'),
+    service_tier: word(['auto', 'default'], 'Only the usual one.'),
+    background: refused('Not supported: a response is made while its request waits.'),
+    conversation: refused('Not supported: use `previous_response_id`.'),
+    prompt: refused('Not supported: send the whole prompt.'),
+    context_management: refused('Not supported.'),
+    moderation: refused('Not supported.'),
+    prompt_cache_options: refused('Not supported.'),
+  },
+  { additionalProperties: true },
+);

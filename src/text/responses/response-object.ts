@@ -1,0 +1,84 @@
+/**
+ * The response object (contract §9): every field that OpenAI's document requires or its API shows, and those that Open
+ * Responses requires beside them. What the request asked for is echoed; what it left open is shown as the API's default.
+ */
+import type { BilledUsage } from '../tally.ts';
+import type { WireTool } from './request-schema.ts';
+import type { OutputItem } from './items.ts';
+
+/** A tool as it is echoed: every field has a value. */
+export type EchoedTool = Required<WireTool>;
+
+/** What a response object repeats of its request. */
+export interface ResponseEcho {
+  readonly instructions: string | null;
+  readonly max_output_tokens: number | null;
+  readonly max_tool_calls: number | null;
+  readonly parallel_tool_calls: boolean;
+  readonly previous_response_id: string | null;
+  readonly reasoning: { readonly effort: string | null; readonly summary: string | null };
+  readonly store: boolean;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly presence_penalty: number;
+  readonly frequency_penalty: number;
+  readonly top_logprobs: number;
+  readonly text: { readonly format: Readonly<Record<string, unknown>>; readonly verbosity?: string };
+  readonly tool_choice: string | Readonly<Record<string, unknown>>;
+  readonly tools: readonly EchoedTool[];
+  readonly truncation: 'auto' | 'disabled';
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly safety_identifier: string | null;
+  readonly prompt_cache_key: string | null;
+  /** Not in the object where the request has none: OpenAI's document takes no null here. */
+  readonly user?: string;
+  readonly prompt_cache_retention?: string;
+}
+
+type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+export type IncompleteReason = 'max_output_tokens' | 'content_filter';
+
+/** How things stand with a response. */
+export interface ResponseState {
+  readonly status: ResponseStatus;
+  readonly output: readonly OutputItem[];
+  /** Unix seconds; null unless it is completed. */
+  readonly completedAt: number | null;
+  readonly incompleteReason: IncompleteReason | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly usage: BilledUsage | null;
+}
+
+/** @param createdAt Unix seconds. */
+export function responseObject(
+  { id, createdAt, model, echo }: { id: string; createdAt: number; model: string; echo: ResponseEcho },
+  state: ResponseState,
+): Readonly<Record<string, unknown>> {
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    status: state.status,
+    completed_at: state.completedAt,
+    background: false,
+    error: state.error,
+    incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
+    model,
+    output: state.output,
+    service_tier: 'default',
+    ...echo,
+    usage: state.usage === null ? null : wireUsage(state.usage),
+  };
+}
+
+/** Usage as this endpoint spells it. */
+function wireUsage(usage: BilledUsage): Readonly<Record<string, unknown>> {
+  return {
+    input_tokens: usage.inputTokens,
+    // No upstream tells what it wrote into its cache, and nothing of it is billed.
+    input_tokens_details: { cached_tokens: usage.cachedInputTokens, cache_write_tokens: 0 },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+}

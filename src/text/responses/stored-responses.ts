@@ -1,0 +1,207 @@
+/**
+ * Responses that are kept (contract §9, issue "stored responses"): written once, at the end of their call, read by
+ * their own account only, gone after 30 days or when they are deleted. What continues a response that is gone is
+ * refused.
+ *
+ * A response whose call is still under way has no row yet; whoever asks for it waits for a while (awaiting.ts).
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import { nameInputItems } from './items.ts';
+import type { ConversationItem, UnnamedInputItem } from './items.ts';
+import { ResponseInProgressError, waitForCalls } from './awaiting.ts';
+import type { Patience } from './awaiting.ts';
+
+/** OpenAI keeps them as long. */
+export const RESPONSE_RETENTION_DAYS = 30;
+const RETENTION_MS = RESPONSE_RETENTION_DAYS * 24 * 60 * 60 * 1000;
+
+/** There is no such response, it is another account's, or it is gone: one error for all (contract §1). */
+export class ResponseNotFoundError extends Error {
+  override readonly name = 'ResponseNotFoundError';
+
+  constructor(id: string) {
+    super(`no response is called ${JSON.stringify(id.slice(0, 64))}`);
+  }
+}
+
+export interface ResponseToSave {
+  readonly id: string;
+  readonly accountId: string;
+  readonly previousId: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly response: Readonly<Record<string, unknown>>;
+  readonly input: readonly UnnamedInputItem[];
+}
+
+const insertResponse: Statement = {
+  name: 'insert_text_response',
+  text: `INSERT INTO text_responses (id, account_id, previous_id, created_at, expires_at, response, input, output, bytes)
+         VALUES ($1, $2, $3, $4, $5, $6::json, $7::json, $8::json, $9) ON CONFLICT (id) DO NOTHING`,
+};
+
+/**
+ * Keeps a response. A second time changes nothing. Readers take a settled call without a row for one that left nothing,
+ * so this has to come before its settlement, or with it.
+ */
+export async function saveResponse(database: Queryable, saved: ResponseToSave): Promise<void> {
+  const { id, accountId, previousId, now } = saved;
+  const { output = [] } = saved.response;
+  // Its place among the fields is kept.
+  const fields = { ...saved.response, output: null };
+  const texts = [fields, nameInputItems(id, saved.input), output].map((part) => JSON.stringify(part));
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const times = [new Date(now), new Date(now + RETENTION_MS)];
+  await database.query(insertResponse, [id, accountId, previousId ?? null, ...times, ...texts, bytes]);
+}
+
+export interface ReaderOptions {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly patience?: Patience;
+}
+
+const selectResponse: Statement = {
+  name: 'select_text_response',
+  text: `SELECT response, input, output FROM text_responses
+          WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL AND expires_at > $3`,
+};
+
+interface StoredRow {
+  readonly response: Readonly<Record<string, unknown>>;
+  readonly input: readonly ConversationItem[];
+  readonly output: readonly ConversationItem[];
+}
+
+/**
+ * The response object as it was answered; of one whose call is still under way after some waiting, an object with
+ * `status: "in_progress"` and little else.
+ *
+ * @throws {ResponseNotFoundError}
+ */
+export async function readResponse(
+  database: Queryable,
+  accountId: string,
+  id: string,
+  options: ReaderOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const { response, output } = await readRow(database, accountId, id, options);
+    return { ...response, output };
+  } catch (error) {
+    if (error instanceof ResponseInProgressError) return error.response;
+    throw error;
+  }
+}
+
+/** @throws {ResponseNotFoundError} @throws {ResponseInProgressError} */
+async function readRow(
+  database: Queryable,
+  accountId: string,
+  id: string,
+  { now, patience }: ReaderOptions,
+): Promise<StoredRow> {
+  const read = async (): Promise<StoredRow | undefined> => {
+    const [row] = await database.query<StoredRow>(selectResponse, [id, accountId, new Date(now)]);
+    return row;
+  };
+  if (!isResponseId(id)) throw new ResponseNotFoundError(id);
+  let row = await read();
+  if (row === undefined) {
+    await waitForCalls(database, accountId, [id], patience);
+    row = await read();
+  }
+  if (row === undefined) throw new ResponseNotFoundError(id);
+  return row;
+}
+
+/** Anything else is nobody's id, and may be text that the database cannot take. */
+export function isResponseId(id: string): boolean {
+  return /^[\w-]{1,128}$/.test(id);
+}
+
+const deleteStatement: Statement = {
+  name: 'delete_text_response',
+  text: `UPDATE text_responses SET deleted_at = $3, response = NULL, input = NULL, output = NULL, bytes = 0
+          WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL AND expires_at > $3 RETURNING id`,
+};
+
+/**
+ * Removes what was asked and answered. What continued the response cannot be continued itself any more.
+ *
+ * @returns OpenAI's object of a deletion.
+ * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
+ */
+export async function deleteResponse(
+  database: Queryable,
+  accountId: string,
+  id: string,
+  { now, patience }: ReaderOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  const remove = async (): Promise<boolean> => {
+    const rows = await database.query(deleteStatement, [id, accountId, new Date(now)]);
+    return rows.length > 0;
+  };
+  if (!isResponseId(id)) throw new ResponseNotFoundError(id);
+  if (!(await remove())) {
+    await waitForCalls(database, accountId, [id], patience);
+    if (!(await remove())) throw new ResponseNotFoundError(id);
+  }
+  return { id, object: 'response', deleted: true };
+}
+
+export interface InputItemPage {
+  /** At most 100; default 20. */
+  readonly limit?: number;
+  /** Default: the last item first. */
+  readonly order?: 'asc' | 'desc';
+  /** The id of the item that the page comes after. */
+  readonly after?: string;
+}
+
+/**
+ * The items of a response's own input, without the conversation that it continues, as OpenAI lists them. After an item
+ * that there is not, nothing comes.
+ *
+ * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
+ */
+export async function listInputItems(
+  database: Queryable,
+  accountId: string,
+  id: string,
+  { limit = 20, order = 'desc', after, ...options }: InputItemPage & ReaderOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { input } = await readRow(database, accountId, id, options);
+  const items = order === 'asc' ? input : input.toReversed();
+  const place = after === undefined ? -1 : items.findIndex((item) => item.id === after);
+  const rest = after !== undefined && place === -1 ? [] : items.slice(place + 1);
+  const data = rest.slice(0, limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data.at(0)?.id ?? '',
+    last_id: data.at(-1)?.id ?? '',
+    has_more: rest.length > data.length,
+  };
+}
+
+const deleteExpired: Statement = {
+  name: 'delete_expired_text_responses',
+  text: `DELETE FROM text_responses
+          WHERE id IN (SELECT id FROM text_responses WHERE expires_at <= $1
+                        ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+          RETURNING id`,
+};
+
+/**
+ * Removes what nobody finds any more: one batch, because each row may hold megabytes.
+ *
+ * @param now milliseconds since 1970.
+ * @returns how many.
+ */
+export async function deleteExpiredResponses(
+  database: Queryable,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number> {
+  return (await database.query(deleteExpired, [new Date(now), limit])).length;
+}

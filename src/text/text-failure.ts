@@ -1,0 +1,53 @@
+/**
+ * What can go wrong with a call of a text model beyond the request itself. Before the first byte it becomes a status,
+ * after it an event that ends the stream (contract §9: "a stream never just stops").
+ */
+
+/**
+ * - `upstream_unavailable`: it could not be reached, refused to work, or is left alone at the moment;
+ * - `upstream_rate_limited`: it asks for patience;
+ * - `upstream_timeout`: it fell silent, or took longer than a call may;
+ * - `upstream_invalid`: what it sent is no answer of the protocol, or broke off in the middle;
+ * - `upstream_refused`: it refuses this very request (4xx); its words stay here;
+ * - `interrupted`: this process stops.
+ */
+export type TextFailureReason =
+  | 'upstream_unavailable'
+  | 'upstream_rate_limited'
+  | 'upstream_timeout'
+  | 'upstream_invalid'
+  | 'upstream_refused'
+  | 'interrupted';
+
+/** The call ends without an answer, or in the middle of one. Its message is for the log, and never for the client. */
+export class TextFailure extends Error {
+  override readonly name = 'TextFailure';
+  readonly reason: TextFailureReason;
+  /** When it may be worth trying again, where the upstream says so; whole seconds. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    reason: TextFailureReason,
+    message: string,
+    { retryAfterSeconds, cause }: { readonly retryAfterSeconds?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The request is not one that can be answered; the message names the parameter and is for the client (400). */
+export class InvalidTextRequest extends Error {
+  override readonly name = 'InvalidTextRequest';
+  /** As OpenAI spells it: `messages.0.content`, `tools[1].function.name` … dotted here as everywhere in this API. */
+  readonly param: string | undefined;
+  /** OpenAI's word for what is wrong, e.g. `unsupported_parameter`, `invalid_value`, `context_length_exceeded`. */
+  readonly code: string;
+
+  constructor(param: string | undefined, message: string, code = 'invalid_value') {
+    super(message);
+    this.param = param;
+    this.code = code;
+  }
+}

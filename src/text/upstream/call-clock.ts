@@ -1,0 +1,72 @@
+/**
+ * How long a call may take at an upstream: until it begins, between two pieces, and altogether (textLimitsOf). One timer
+ * for a call, however many pieces there are: a piece only notes the time.
+ */
+
+/** `first`: it did not begin; `idle`: it fell silent; `total`: it took too long. */
+export type TimeLimit = 'first' | 'idle' | 'total';
+
+export interface ClockLimits {
+  /** From the clock's start; Infinity where a whole answer comes at once. */
+  readonly firstMs: number;
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+export class CallClock {
+  readonly #limits: ClockLimits;
+  readonly #onLimit: (limit: TimeLimit) => void;
+  readonly #startedAt = performance.now();
+  readonly #totalAt: number;
+  #hasBegun = false;
+  #waitingSince: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param callStartedAt by `performance.now()`: another upstream may have used up a part of the time. */
+  constructor(limits: ClockLimits, callStartedAt: number, onLimit: (limit: TimeLimit) => void) {
+    this.#limits = limits;
+    this.#onLimit = onLimit;
+    this.#totalAt = callStartedAt + limits.totalMs;
+    this.#arm();
+  }
+
+  /** The answer has begun: from now on silence counts, while somebody waits. */
+  begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    clearTimeout(this.#timer);
+    this.#arm();
+  }
+
+  /** From now on it is the upstream that is waited for; also after each sign of life. */
+  wait(): void {
+    this.#waitingSince = performance.now();
+  }
+
+  /** It is not the upstream that is waited for. */
+  rest(): void {
+    this.#waitingSince = undefined;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    const now = performance.now();
+    const due = Math.min(this.#totalAt, this.#phaseEnd(now));
+    this.#timer = setTimeout(() => this.#check(), Math.max(1, Math.ceil(due - now)));
+  }
+
+  #phaseEnd(now: number): number {
+    if (!this.#hasBegun) return this.#startedAt + this.#limits.firstMs;
+    return (this.#waitingSince ?? now) + this.#limits.idleMs;
+  }
+
+  #check(): void {
+    const now = performance.now();
+    if (now >= this.#totalAt) return this.#onLimit('total');
+    if (now >= this.#phaseEnd(now)) return this.#onLimit(this.#hasBegun ? 'idle' : 'first');
+    this.#arm();
+  }
+}

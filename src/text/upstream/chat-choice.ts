@@ -1,0 +1,148 @@
+/**
+ * What an upstream's chat answers consist of, read as they come: chunks of a stream, or the choices of a whole
+ * completion. Servers differ; what can be understood is, and what is of the wrong type is no answer of the protocol.
+ */
+import type { FinishReason, TokenLogprob, TokenUsage } from '../events.ts';
+import { invalidAnswer } from './upstream-failure.ts';
+import { chatUsage } from './usage.ts';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** What one choice says, in a chunk or altogether. Texts are empty where there is none. */
+export interface ChoicePart {
+  readonly index: number;
+  readonly text: string;
+  readonly refusal: string;
+  readonly reasoning: string;
+  /** As they came; tool-calls.ts knows what they mean. */
+  readonly toolCalls: readonly Members[];
+  /** As it came: an object, or undefined. */
+  readonly logprobs: Members | undefined;
+  readonly finish: FinishReason | undefined;
+  /** Its own members, and those of its delta or message. */
+  readonly choice: Members;
+  readonly said: Members;
+  /** It is not as OpenAI's document has it: a client gets it encoded anew. */
+  readonly isIrregular: boolean;
+}
+
+export interface ChatPiece {
+  readonly parts: readonly ChoicePart[];
+  readonly usage: TokenUsage | undefined;
+}
+
+/**
+ * @param said where a choice keeps what it says: `delta` in a stream, `message` in a completion.
+ * @throws {UpstreamFailure} `upstream_invalid`.
+ */
+export function readChatPiece(json: unknown, said: 'delta' | 'message'): ChatPiece {
+  if (!isObject(json)) throw invalidAnswer('an answer that is no object');
+  refuseError(json['error']);
+  const usage = chatUsage(json['usage']);
+  const choices = json['choices'];
+  if (choices == null && json['usage'] != null) return { parts: [], usage };
+  if (!Array.isArray(choices)) throw invalidAnswer('an answer without choices');
+  return { parts: choices.map((choice, place) => readChoice(choice, place, said)), usage };
+}
+
+/** @throws {UpstreamFailure} there is an error in place of an answer. Its code is told, and its words are not. */
+export function refuseError(error: unknown): void {
+  if (error == null || error === '') return;
+  throw invalidAnswer('an error in place of an answer', { code: isObject(error) ? codeOf(error) : undefined });
+}
+
+/** OpenAI's word for an error; never a text. */
+export function codeOf(error: Members): string | undefined {
+  for (const value of [error['code'], error['type']]) {
+    if (typeof value === 'number' || (typeof value === 'string' && /^[\w.-]{1,64}$/.test(value))) return String(value);
+  }
+  return undefined;
+}
+
+function readChoice(choice: unknown, place: number, said: 'delta' | 'message'): ChoicePart {
+  if (!isObject(choice)) throw invalidAnswer('a choice that is no object');
+  refuseError(choice['error']);
+  const index = choice['index'] ?? place;
+  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0) {
+    throw invalidAnswer('a choice whose index is no number');
+  }
+  const message = choice[said] ?? {};
+  if (!isObject(message)) throw invalidAnswer(`a ${said} that is no object`);
+  const wireFinish = choice['finish_reason'];
+  const finish = finishOf(wireFinish);
+  const older = textOf(message, 'reasoning');
+  const reasoning = textOf(message, 'reasoning_content');
+  const toolCalls = message['tool_calls'] ?? [];
+  if (!Array.isArray(toolCalls) || !toolCalls.every(isObject)) throw invalidAnswer('tool calls that are no objects');
+  return {
+    index,
+    text: textOf(message, 'content'),
+    refusal: textOf(message, 'refusal'),
+    reasoning: reasoning === '' ? older : reasoning,
+    toolCalls,
+    logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : undefined,
+    finish,
+    choice,
+    said: message,
+    isIrregular:
+      choice['index'] === undefined ||
+      choice[said] == null ||
+      wireFinish === undefined ||
+      (finish ?? null) !== wireFinish ||
+      older !== '',
+  };
+}
+
+function textOf(message: Members, name: string): string {
+  const value = message[name] ?? '';
+  if (typeof value !== 'string') throw invalidAnswer(`a ${name} that is no text`);
+  return value;
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  // What other servers call the same.
+  max_tokens: 'length',
+  model_length: 'length',
+  function_call: 'tool_calls',
+  tool_use: 'tool_calls',
+  safety: 'content_filter',
+};
+
+/** With these a server says that it gave up. */
+const FAILURES = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled']);
+
+/** @returns undefined: the choice goes on. */
+function finishOf(value: unknown): FinishReason | undefined {
+  if (value == null || value === '') return undefined;
+  if (typeof value !== 'string') throw invalidAnswer('a finish_reason that is no word');
+  const word = value.toLowerCase();
+  if (FAILURES.has(word)) throw invalidAnswer('an answer that was given up');
+  // `eos`, `end_turn`, `stop_sequence` …: it has come to its end.
+  return Object.hasOwn(FINISH_REASONS, word) ? FINISH_REASONS[word] : 'stop';
+}
+
+/** Logprobs of a choice's text, as events carry them. @throws {UpstreamFailure} */
+export function readLogprobs(logprobs: Members | undefined): readonly TokenLogprob[] | undefined {
+  const content = logprobs?.['content'];
+  if (content == null) return undefined;
+  if (!Array.isArray(content)) throw invalidAnswer('logprobs that are no list');
+  return content.map((entry) => {
+    const alternatives: unknown = isObject(entry) ? (entry['top_logprobs'] ?? []) : undefined;
+    if (!Array.isArray(alternatives)) throw invalidAnswer('logprobs that are no list');
+    return { ...tokenOf(entry), alternatives: alternatives.map(tokenOf) };
+  });
+}
+
+function tokenOf(entry: unknown): Omit<TokenLogprob, 'alternatives'> {
+  const { token, logprob, bytes } = isObject(entry) ? entry : {};
+  if (typeof token !== 'string' || typeof logprob !== 'number') throw invalidAnswer('a logprob without a token');
+  return { token, logprob, bytes: Array.isArray(bytes) ? bytes.map(Number) : null };
+}
+
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

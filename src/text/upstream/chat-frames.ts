@@ -1,0 +1,168 @@
+/**
+ * A chat stream on its way from an upstream to a client of the same interface. Each chunk is read once, for what is
+ * billed and for how it ends; its choices are then taken over as they were written, behind a head of our own. So nothing
+ * else of an upstream reaches a client: no name of a model, a provider or a server, and no price.
+ *
+ * What clients trip over is encoded anew: calls without index or id, ends that OpenAI has no word for, and thoughts in
+ * `reasoning`, which stand in `reasoning_content` here, whoever answers.
+ */
+import { wireUsage } from '../chat/encode-answer.ts';
+import { frameOf } from '../encoder.ts';
+import type { TextCall } from '../source.ts';
+import type { ChoicePart, Members } from './chat-choice.ts';
+import { ChatStream } from './chat-stream.ts';
+import type { Chunk } from './chat-stream.ts';
+import { templateOf } from './chunk-template.ts';
+import type { ChunkTemplate } from './chunk-template.ts';
+import { findMember } from './json-member.ts';
+import type { Span } from './json-member.ts';
+import type { StreamReader } from './stream-reader.ts';
+import type { CallPiece } from './tool-calls.ts';
+import { invalidAnswer } from './upstream-failure.ts';
+
+/** A stream may change its form now and then; one that changes with every chunk is read chunk by chunk. */
+const MAX_MISSES = 8;
+
+export class ChatFrames implements StreamReader<string> {
+  readonly #call: TextCall;
+  readonly #stream: ChatStream;
+  readonly #includesUsage: boolean;
+  readonly #meta: Members;
+  readonly #head: string;
+  readonly #tail: string;
+  #template: ChunkTemplate | undefined;
+  /** How often a chunk was remembered since it last was of use. */
+  #misses = 0;
+  #isOver = false;
+
+  constructor(call: TextCall) {
+    const options = call.body['stream_options'] as { readonly include_usage?: unknown } | null | undefined;
+    this.#call = call;
+    this.#stream = new ChatStream(call.request.choices);
+    this.#includesUsage = options?.include_usage === true;
+    this.#meta = {
+      id: call.id,
+      object: 'chat.completion.chunk',
+      created: call.createdAt,
+      model: call.model.name,
+    };
+    this.#head = `data: ${JSON.stringify(this.#meta).slice(0, -1)},"choices":`;
+    this.#tail = this.#includesUsage ? ',"usage":null}\n\n' : '}\n\n';
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  read(name: string | undefined, data: string, emit: (frame: string) => void): void {
+    if (this.#isOver) return;
+    const like = name === undefined ? this.#template?.match(data) : undefined;
+    if (like !== undefined) {
+      this.#misses = 0;
+      if (like.field === 'content') this.#call.tally.said(like.text);
+      else this.#call.tally.thought(like.text);
+      return emit(like.frame);
+    }
+    const chunk = this.#stream.read(name, data);
+    if (chunk === 'done') return this.#finish(emit);
+    if (chunk === undefined) return;
+    if (chunk.usage !== undefined) this.#call.tally.report(chunk.usage);
+    if (chunk.parts.length > 0) emit(this.#frame(chunk, data));
+  }
+
+  end(emit: (frame: string) => void): void {
+    if (this.#isOver) return;
+    if (!this.#stream.isComplete) throw invalidAnswer('a stream that broke off');
+    this.#finish(emit);
+  }
+
+  #frame(chunk: Chunk, data: string): string {
+    const repaired: unknown[] = [];
+    let isIrregular = false;
+    for (const part of chunk.parts) {
+      const toolCalls = this.#note(part);
+      isIrregular ||= part.isIrregular || toolCalls !== undefined;
+      repaired.push(isIrregular ? repair(part, toolCalls) : part.choice);
+    }
+    if (isIrregular) return this.#around(JSON.stringify(repaired));
+    const span = findMember(data, 'choices');
+    if (span === undefined) return this.#around(JSON.stringify(chunk.json['choices']));
+    this.#remember(chunk, data, span);
+    const written = data.slice(span.from, span.to);
+    return this.#around(written.includes('\n') ? JSON.stringify(chunk.json['choices']) : written);
+  }
+
+  /** For the next chunk, which is most often like this one. Where it never is, this is of no use. */
+  #remember(chunk: Chunk, data: string, choices: Span): void {
+    const [part] = chunk.parts;
+    const isAlone = part !== undefined && this.#call.request.choices === 1 && chunk.parts.length === 1;
+    const isTextAlone = isAlone && chunk.usage === undefined && this.#misses < MAX_MISSES;
+    this.#template = isTextAlone ? templateOf(part, data, choices, this.#head, this.#tail) : undefined;
+    if (this.#template !== undefined) this.#misses += 1;
+  }
+
+  #around(choices: string): string {
+    return `${this.#head}${choices}${this.#tail}`;
+  }
+
+  /** @returns the calls put in order, where they are not as they came. */
+  #note(part: ChoicePart): readonly unknown[] | undefined {
+    const { tally } = this.#call;
+    const progress = this.#stream.choice(part.index);
+    if (part.text !== '') tally.said(part.text);
+    if (part.refusal !== '') tally.said(part.refusal);
+    if (part.reasoning !== '') tally.thought(part.reasoning);
+    if (part.finish !== undefined) progress.isFinished = true;
+    if (part.toolCalls.length === 0) return undefined;
+    let isIrregular = false;
+    const ordered = part.toolCalls.map((delta) => {
+      const piece = progress.calls.place(delta);
+      tally.said(`${piece.name ?? ''}${piece.text}`);
+      const hasItsForm =
+        delta['index'] === piece.index && (piece.isFirst ? beginsRightly(delta, piece) : goesOnRightly(delta));
+      if (!hasItsForm) isIrregular = true;
+      return {
+        index: piece.index,
+        ...(piece.isFirst ? { id: piece.id, type: 'function' } : {}),
+        function: { ...(piece.name === undefined ? {} : { name: piece.name }), arguments: piece.text },
+      };
+    });
+    return isIrregular ? ordered : undefined;
+  }
+
+  /** Clients wait for an end of each choice, and for the usage where they have asked for it. */
+  #finish(emit: (frame: string) => void): void {
+    const unfinished = this.#stream.unfinished();
+    this.#isOver = true;
+    for (const [index, { calls }] of unfinished) {
+      const choice = { index, delta: {}, finish_reason: calls.count > 0 ? 'tool_calls' : 'stop' };
+      emit(this.#around(JSON.stringify([choice])));
+    }
+    if (!this.#includesUsage) return;
+    emit(frameOf({ ...this.#meta, choices: [], usage: wireUsage(this.#call.tally.usage()) }));
+  }
+}
+
+function beginsRightly(delta: Members, { id }: CallPiece): boolean {
+  return delta['id'] === id && delta['type'] === 'function' && typeof argumentsOf(delta) !== 'object';
+}
+
+/** Clients that put pieces together add up what is said again. */
+function goesOnRightly(delta: Members): boolean {
+  const called = delta['function'] as Members | undefined;
+  return (delta['id'] ?? '') === '' && (called?.['name'] ?? '') === '' && typeof argumentsOf(delta) !== 'object';
+}
+
+function argumentsOf(delta: Members): unknown {
+  return (delta['function'] as Members | undefined)?.['arguments'];
+}
+
+function repair(part: ChoicePart, toolCalls: readonly unknown[] | undefined): Members {
+  const { reasoning: _, ...said } = part.said;
+  const delta = {
+    ...said,
+    ...(part.reasoning === '' ? {} : { reasoning_content: part.reasoning }),
+    ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+  };
+  return { ...part.choice, index: part.index, delta, finish_reason: part.finish ?? null };
+}

@@ -1,0 +1,99 @@
+/**
+ * The quick way for the chunks that a stream mostly consists of: each is like the one before it, but for the text that
+ * it brings. A chunk that was understood is remembered as what stands before and behind its text; one that begins and
+ * ends with the very same characters, and has one JSON string between them, means the same with another text. Neither
+ * its parsing nor the encoding of the frame has to be done again.
+ */
+import type { ChoicePart } from './chat-choice.ts';
+import { findMember } from './json-member.ts';
+import type { Span } from './json-member.ts';
+
+/** Where a chunk may have its text. */
+const FIELDS = ['content', 'reasoning_content'] as const;
+type Field = (typeof FIELDS)[number];
+
+/** A character that a JSON string has in an escaped form only, or with which it ends. */
+// oxlint-disable-next-line no-control-regex -- those are what may not stand in it
+const NOT_PLAIN = /["\\\u0000-\u001F]/;
+
+export interface TextChunk {
+  readonly field: Field;
+  readonly text: string;
+  readonly frame: string;
+}
+
+export class ChunkTemplate {
+  readonly #field: Field;
+  readonly #before: string;
+  readonly #behind: string;
+  readonly #frameBefore: string;
+  readonly #frameBehind: string;
+
+  /**
+   * @param data a chunk's text. @param string where its text stands in it, quotes included.
+   * @param choices where its choices stand in it. @param head what a frame has before its choices. @param tail and behind.
+   */
+  constructor(field: Field, data: string, string: Span, choices: Span, head: string, tail: string) {
+    this.#field = field;
+    this.#before = data.slice(0, string.from + 1);
+    this.#behind = data.slice(string.to - 1);
+    this.#frameBefore = head + data.slice(choices.from, string.from + 1);
+    this.#frameBehind = data.slice(string.to - 1, choices.to) + tail;
+  }
+
+  /** @returns undefined: the chunk is another one, or is not understood here. */
+  match(data: string): TextChunk | undefined {
+    const end = data.length - this.#behind.length;
+    if (end < this.#before.length || !data.startsWith(this.#before) || !data.endsWith(this.#behind)) return undefined;
+    const raw = data.slice(this.#before.length, end);
+    const text = NOT_PLAIN.test(raw) ? decode(raw) : raw;
+    if (text === undefined) return undefined;
+    return { field: this.#field, text, frame: this.#frameBefore + raw + this.#frameBehind };
+  }
+}
+
+function decode(raw: string): string | undefined {
+  // A line end may stand between the members of an object, and not in a frame.
+  if (raw.includes('\n')) return undefined;
+  try {
+    const text: unknown = JSON.parse(`"${raw}"`);
+    return typeof text === 'string' ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Remembers a chunk.
+ *
+ * @param part its only one. @param data its text. @param choices where they stand in it.
+ * @returns undefined: there is more in it than a text.
+ */
+export function templateOf(
+  part: ChoicePart,
+  data: string,
+  choices: Span,
+  head: string,
+  tail: string,
+): ChunkTemplate | undefined {
+  if (part.isIrregular || part.finish !== undefined || part.refusal !== '' || part.toolCalls.length > 0)
+    return undefined;
+  const [field, ...more] = FIELDS.filter((name) => typeof part.said[name] === 'string');
+  if (field === undefined || more.length > 0) return undefined;
+  if (part.logprobs !== undefined) return undefined;
+  const string = spanIn(data, choices, field);
+  if (string === undefined || data.slice(choices.from, choices.to).includes('\n')) return undefined;
+  return new ChunkTemplate(field, data, string, choices, head, tail);
+}
+
+/** Of `"choices":[{…,"delta":{…,"content":"…"}}]` the string. */
+function spanIn(data: string, choices: Span, field: Field): Span | undefined {
+  const choiceAt = data.indexOf('{', choices.from);
+  const delta = memberAt(data, choiceAt, choices.to, 'delta');
+  return delta === undefined ? undefined : memberAt(data, delta.from, delta.to, field);
+}
+
+function memberAt(data: string, from: number, to: number, name: string): Span | undefined {
+  const span = findMember(data.slice(from, to), name);
+  return span === undefined ? undefined : { from: from + span.from, to: from + span.to };
+}

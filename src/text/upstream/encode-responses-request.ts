@@ -1,0 +1,25 @@
+/**
+ * The body of a response as an upstream is sent it: the client's own, which says everything itself
+ * (responses/self-contained.ts), with the upstream's model. Nothing is kept there, and `metadata` stays here.
+ */
+import type { TextUpstream } from '../../catalogue/text-definition.ts';
+import type { TextCall } from '../source.ts';
+import type { Members } from './chat-choice.ts';
+import { capOf, withOperators, worthSending } from './sent-parameters.ts';
+
+const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'stream_options',
+  'store',
+  'metadata',
+  'service_tier',
+  'background',
+  'previous_response_id',
+  'max_output_tokens',
+]);
+
+export function encodeResponsesRequest(call: TextCall, upstream: TextUpstream): Members {
+  const body = { ...worthSending(call.body, call, NOT_TAKEN_OVER), max_output_tokens: capOf(call) };
+  return withOperators(body, upstream, { model: upstream.model, stream: call.isStreamed, store: false });
+}

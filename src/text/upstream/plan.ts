@@ -1,0 +1,109 @@
+/**
+ * How a call is put to an upstream: by which of its interfaces, with which body, and what is made of the answer. A client
+ * of chat completions is answered by the same interface; one of responses too, where the upstream has it, and else by
+ * chat completions, always streamed, so that there is one decoder and silence is noticed.
+ */
+import type { TextUpstream } from '../../catalogue/text-definition.ts';
+import type { TextEvent } from '../events.ts';
+import type { OpenedAnswer, TextCall, TextSurface } from '../source.ts';
+import { chatBody } from './chat-body.ts';
+import { ChatFrames } from './chat-frames.ts';
+import { ChatEvents } from './decode-chat-stream.ts';
+import { encodeChatRequest } from './encode-chat-request.ts';
+import { encodeResponsesRequest } from './encode-responses-request.ts';
+import { responsesBody } from './responses-body.ts';
+import { ResponsesFrames } from './responses-frames.ts';
+import type { StreamReader } from './stream-reader.ts';
+
+interface Sent {
+  readonly interfaceUsed: TextSurface;
+  /** Below the base address. */
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** An answer that comes in pieces. */
+export interface StreamPlan<T> extends Sent {
+  readonly kind: 'stream';
+  readonly reader: StreamReader<T>;
+  sizeOf(piece: T): number;
+  /** What the caller gets once the first piece is there. */
+  opened(pieces: AsyncIterable<T>): OpenedAnswer;
+}
+
+/** An answer that comes as a whole. */
+export interface WholePlan extends Sent {
+  readonly kind: 'whole';
+  /** @throws {TextFailure} it is none. */
+  read(json: unknown): OpenedAnswer;
+}
+
+export type Plan = StreamPlan<unknown> | WholePlan;
+
+/** @param now milliseconds since 1970. */
+export function planOf(call: TextCall, upstream: TextUpstream, now: () => number): Plan {
+  if (call.surface === 'chat') return chatPlan(call, upstream);
+  return upstream.apis?.includes('responses') === true
+    ? responsesPlan(call, upstream, now)
+    : translatedPlan(call, upstream);
+}
+
+function chatPlan(call: TextCall, upstream: TextUpstream): StreamPlan<string> | WholePlan {
+  const sent = {
+    interfaceUsed: 'chat',
+    path: '/chat/completions',
+    body: encodeChatRequest(call, upstream, call.isStreamed),
+  } as const;
+  if (!call.isStreamed)
+    return { ...sent, kind: 'whole', read: (json) => ({ kind: 'body', body: chatBody(json, call) }) };
+  return {
+    ...sent,
+    kind: 'stream',
+    reader: new ChatFrames(call),
+    sizeOf: (frame) => frame.length,
+    opened: (frames) => ({ kind: 'frames', frames }),
+  };
+}
+
+function responsesPlan(call: TextCall, upstream: TextUpstream, now: () => number): StreamPlan<string> | WholePlan {
+  const sent = {
+    interfaceUsed: 'responses',
+    path: '/responses',
+    body: encodeResponsesRequest(call, upstream),
+  } as const;
+  if (!call.isStreamed) {
+    return { ...sent, kind: 'whole', read: (json) => ({ kind: 'body', body: responsesBody(json, call, now) }) };
+  }
+  const reader = new ResponsesFrames(call, now);
+  return {
+    ...sent,
+    kind: 'stream',
+    reader,
+    sizeOf: (frame) => frame.length,
+    opened: (frames) => ({
+      kind: 'frames',
+      frames,
+      whole: () => reader.whole(),
+      fail: (problem) => reader.fail(problem),
+    }),
+  };
+}
+
+function translatedPlan(call: TextCall, upstream: TextUpstream): StreamPlan<TextEvent> {
+  return {
+    interfaceUsed: 'chat',
+    path: '/chat/completions',
+    body: encodeChatRequest(call, upstream, true),
+    kind: 'stream',
+    reader: new ChatEvents(call.request.choices),
+    sizeOf: sizeOfEvent,
+    opened: (events) => ({ kind: 'events', events }),
+  };
+}
+
+/** An event is an object beside its text. */
+const EVENT_SIZE = 100;
+
+function sizeOfEvent(event: TextEvent): number {
+  return EVENT_SIZE + ('text' in event ? event.text.length : 0);
+}

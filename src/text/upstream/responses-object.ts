@@ -1,0 +1,95 @@
+/**
+ * A response object of an upstream as ours: what was said and how it ended is taken over, what it repeats of the request
+ * is what the client asked for, and its name, its model and its usage are ours.
+ */
+import type { TextProblem } from '../encoder.ts';
+import { responseError } from '../responses/failure.ts';
+import { responseObject } from '../responses/response-object.ts';
+import type { ResponseState } from '../responses/response-object.ts';
+import type { TextCall } from '../source.ts';
+import { isObject, refuseError } from './chat-choice.ts';
+import type { Members } from './chat-choice.ts';
+import { invalidAnswer } from './upstream-failure.ts';
+import { responsesUsage } from './usage.ts';
+
+export type OwnStatus = 'in_progress' | 'completed' | 'incomplete';
+
+/**
+ * Takes in an upstream's response, and its usage where it tells it.
+ *
+ * @param call with its `echo`. @param now milliseconds since 1970.
+ * @throws {UpstreamFailure} `upstream_invalid`: it is none, or has failed.
+ */
+export function ownResponse(json: unknown, call: TextCall, status: OwnStatus, now: () => number): Members {
+  if (!isObject(json)) throw invalidAnswer('a response that is no object');
+  refuseError(json['error']);
+  const output = json['output'] ?? [];
+  if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response whose output is no list');
+  const usage = responsesUsage(json['usage']);
+  if (usage !== undefined) call.tally.report(usage);
+  return objectOf(call, output, {
+    status,
+    completedAt: status === 'completed' ? completedAt(json['completed_at'], now) : null,
+    incompleteReason: status === 'incomplete' ? incompleteReason(json['incomplete_details']) : null,
+    error: null,
+    usage: status === 'in_progress' ? null : call.tally.usage(),
+  });
+}
+
+/**
+ * A response that broke off.
+ *
+ * @param call with its `echo`. @param output what was said until then.
+ */
+export function failedResponse(call: TextCall, output: readonly Members[], problem: TextProblem): Members {
+  return objectOf(call, output, {
+    status: 'failed',
+    completedAt: null,
+    incompleteReason: null,
+    error: responseError(problem),
+    usage: null,
+  });
+}
+
+function objectOf(call: TextCall, output: readonly Members[], state: Omit<ResponseState, 'output'>): Members {
+  const { id, createdAt, model, echo } = call;
+  if (echo === undefined) throw new Error('a call of responses brings what its answer repeats');
+  const head = { id, createdAt, model: model.name, echo };
+  // As the upstream has it: its items may be of kinds that are not made here.
+  return responseObject(head, { ...state, output: output as unknown as ResponseState['output'] });
+}
+
+function completedAt(value: unknown, now: () => number): number {
+  return typeof value === 'number' && Number.isInteger(value) ? value : Math.floor(now() / 1000);
+}
+
+function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filter' {
+  const isFiltered = isObject(details) && details['reason'] === 'content_filter';
+  return isFiltered ? 'content_filter' : 'max_output_tokens';
+}
+
+/** Counts what the items of an output say, for upstreams that report no usage. */
+export function tallyOutput(output: readonly Members[], { tally }: TextCall): void {
+  for (const item of output) {
+    const isThought = item['type'] === 'reasoning';
+    for (const value of textsIn(item)) {
+      if (isThought) tally.thought(value);
+      else tally.said(value);
+    }
+  }
+}
+
+function* textsIn(item: Members): Generator<string> {
+  for (const name of ['name', 'arguments']) {
+    const value = item[name];
+    if (item['type'] === 'function_call' && typeof value === 'string') yield value;
+  }
+  for (const name of ['content', 'summary']) {
+    const parts = item[name];
+    if (!Array.isArray(parts)) continue;
+    for (const part of parts.filter(isObject)) {
+      const value = part['text'] ?? part['refusal'];
+      if (typeof value === 'string') yield value;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/** What the bodies for both interfaces of an upstream have in common: the cap, and the operator's own parameters. */
+import type { TextFeature, TextUpstream } from '../../catalogue/text-definition.ts';
+import type { TextCall } from '../source.ts';
+import type { Members } from './chat-choice.ts';
+
+/** By so much of the input our count of it may be off: another model's tokens are not OpenAI's. */
+const COUNT_ERROR = 0.1;
+
+/**
+ * How many tokens the upstream is told to give at most. Always told, because this is what money is held for, and never
+ * more than there is room for: servers refuse a cap that the context cannot hold.
+ */
+export function capOf({ model, request, tally }: TextCall): number {
+  const { inputTokens } = tally.usage();
+  const room = Math.floor(model.contextTokens - inputTokens * (1 + COUNT_ERROR));
+  return Math.max(1, Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room));
+}
+
+/** What a parameter asks for; of a model without it, asking for the default was all that was let in (features.ts). */
+const FEATURES: Readonly<Record<string, TextFeature>> = {
+  n: 'n',
+  stop: 'stop',
+  seed: 'seed',
+  temperature: 'temperature',
+  top_p: 'top_p',
+  frequency_penalty: 'frequency_penalty',
+  presence_penalty: 'presence_penalty',
+  logit_bias: 'logit_bias',
+  logprobs: 'logprobs',
+  top_logprobs: 'logprobs',
+  tools: 'tools',
+  tool_choice: 'tools',
+  parallel_tool_calls: 'parallel_tool_calls',
+  reasoning: 'reasoning',
+  reasoning_effort: 'reasoning',
+  verbosity: 'verbosity',
+};
+const ABOUT_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
+
+/**
+ * What is worth sending of a body. Null is how many clients say "not given", and more than some servers understand; what
+ * asks a model for nothing that it lacks is refused by servers that have never heard of it.
+ *
+ * @param left what is not sent in any case.
+ */
+export function worthSending(
+  body: Members,
+  { model, request }: TextCall,
+  left: ReadonlySet<string>,
+): Record<string, unknown> {
+  const sent: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null || left.has(name)) continue;
+    const feature = Object.hasOwn(FEATURES, name) ? FEATURES[name] : undefined;
+    if (feature !== undefined && !model.features.includes(feature)) continue;
+    if (request.tools.length === 0 && ABOUT_TOOLS.has(name)) continue;
+    sent[name] = value;
+  }
+  return sent;
+}
+
+/** The operator's word is the last; null takes a parameter away. What the call itself depends on stays. */
+export function withOperators(
+  body: Record<string, unknown>,
+  { parameters = {} }: TextUpstream,
+  essential: Members,
+): Record<string, unknown> {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null) delete body[name];
+    else body[name] = value;
+  }
+  return { ...body, ...essential };
+}

@@ -1,0 +1,93 @@
+/**
+ * Answers calls by an OpenAI-compatible server: Ollama, vLLM, llama.cpp, OpenRouter, OpenAI (issue "Upstreams"). One
+ * upstream, one call; who is asked, and who is asked next, is the router's (text-router.ts).
+ */
+import { textLimitsOf } from '../../catalogue/text-definition.ts';
+import type { TextUpstream } from '../../catalogue/text-definition.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { SecretSource } from '../../upstreams/secrets.ts';
+import type { OpenedAnswer, TextCall } from '../source.ts';
+import { attempt } from './attempt.ts';
+import { createTextExchanges } from './exchange.ts';
+import { planOf } from './plan.ts';
+import { textTargetOf, textUpstreamName } from './target.ts';
+import { UpstreamFailure } from './upstream-failure.ts';
+
+/** A `TextSource` that may be told when its call began: others may have been asked before. */
+export interface UpstreamTextSource {
+  /**
+   * As `TextSource.open`.
+   *
+   * @param startedAt by `performance.now()`; default: now.
+   * @throws {UpstreamFailure} @throws {InvalidTextRequest} nothing was said.
+   */
+  open(call: TextCall, signal: AbortSignal, startedAt?: number): Promise<OpenedAnswer>;
+}
+
+/** Sources for upstreams of protocol `openai`. */
+export interface UpstreamTextSources {
+  of(upstream: TextUpstream): UpstreamTextSource;
+  /** Ends their connections, and with them whatever is still under way. */
+  close(): Promise<void>;
+}
+
+/** @param now milliseconds since 1970. */
+export function createUpstreamTextSources({
+  secrets,
+  logger,
+  now = Date.now,
+}: {
+  readonly secrets: SecretSource;
+  readonly logger: Logger;
+  readonly now?: () => number;
+}): UpstreamTextSources {
+  const exchanges = createTextExchanges();
+  const complaints = new Set<string>();
+
+  /** Once for each: a model that is asked often would fill the log. */
+  const complain = (upstream: TextUpstream, problem: string): void => {
+    const name = textUpstreamName(upstream);
+    if (complaints.has(`${name} ${problem}`)) return;
+    complaints.add(`${name} ${problem}`);
+    logger.error({ upstream: name }, problem);
+  };
+
+  const of = (upstream: TextUpstream): UpstreamTextSource => ({
+    async open(call, signal, startedAt = performance.now()) {
+      const target = textTargetOf(upstream, secrets);
+      if (typeof target === 'string') {
+        complain(upstream, target);
+        throw new UpstreamFailure('upstream_unavailable', target);
+      }
+      const send = (onFreshConnection: boolean): Promise<OpenedAnswer> => {
+        const plan = planOf(call, upstream, now);
+        const accept = plan.kind === 'stream' ? 'text/event-stream' : 'application/json';
+        const request = {
+          origin: target.origin,
+          path: `${target.basePath}${plan.path}${target.search}`,
+          headers: { ...target.headers, accept },
+          body: JSON.stringify(plan.body),
+          onFreshConnection,
+        };
+        return attempt({
+          exchange: exchanges.start,
+          request,
+          call,
+          plan,
+          limits: textLimitsOf(call.model),
+          startedAt,
+          signal,
+        });
+      };
+      try {
+        return await send(false);
+      } catch (error) {
+        const wasLost = error instanceof UpstreamFailure && error.facts.isConnectionLost === true;
+        if (!wasLost || signal.aborted) throw error;
+        return send(true);
+      }
+    },
+  });
+
+  return { of, close: () => exchanges.close() };
+}

@@ -1,0 +1,132 @@
+/**
+ * Which of a model's upstreams answers a call. They are asked in the order of the model's file, those that asked to be
+ * left alone not at all, and those that keep failing after the others. Another is asked only while nothing was said:
+ * opening an answer is what may be tried again (source.ts).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TextUpstream } from '../../catalogue/text-definition.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { UpstreamGate } from '../../upstreams/gate.ts';
+import type { SecretSource } from '../../upstreams/secrets.ts';
+import type { OpenedAnswer, TextCall, TextSource } from '../source.ts';
+import { InvalidTextRequest, TextFailure } from '../text-failure.ts';
+import { createUpstreamHealth } from './health.ts';
+import { createUpstreamTextSources } from './source.ts';
+import type { UpstreamTextSource } from './source.ts';
+import { textUpstreamName } from './target.ts';
+import { UpstreamFailure } from './upstream-failure.ts';
+
+/** What could not be reached, or said 5xx, is asked once more, after this long: a server that restarts takes a moment. */
+const AGAIN_AFTER_MS = 250;
+
+export interface TextRouterOptions {
+  /** Answers for upstreams of protocol `embedded`. */
+  readonly embedded: TextSource;
+  /** The credentials of the others. */
+  readonly secrets: SecretSource;
+  readonly gate: Pick<UpstreamGate, 'pausedMs' | 'report'>;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export interface TextRouter extends TextSource {
+  /** Ends the connections to upstreams, and with them whatever is still under way. */
+  close(): Promise<void>;
+}
+
+interface Candidate {
+  readonly name: string;
+  /** Our own, which never asks to be left alone. */
+  readonly isOurs: boolean;
+  readonly source: UpstreamTextSource;
+}
+
+export function createTextRouter({ embedded, secrets, gate, logger, now = Date.now }: TextRouterOptions): TextRouter {
+  const upstreamSources = createUpstreamTextSources({ secrets, logger, now });
+  const health = createUpstreamHealth({ gate, now });
+
+  const candidatesOf = (upstreams: readonly TextUpstream[]): readonly Candidate[] => {
+    const sound: Candidate[] = [];
+    const failing: Candidate[] = [];
+    for (const upstream of upstreams) {
+      const name = textUpstreamName(upstream);
+      const isOurs = upstream.protocol === 'embedded';
+      const source = isOurs ? embedded : upstreamSources.of(upstream);
+      (upstreams.length > 1 && health.isFailing(name) ? failing : sound).push({ name, isOurs, source });
+    }
+    return [...sound, ...failing];
+  };
+
+  /** Takes in what an upstream did not do. @throws whatever nobody else is to be asked after. */
+  const note = (error: unknown, { name }: Candidate, { id, model }: TextCall): TextFailure => {
+    if (error instanceof InvalidTextRequest) health.answered(name);
+    if (!(error instanceof TextFailure)) throw error;
+    const { reason, message } = error;
+    const { pauseMs, isFinal, status, code } = error instanceof UpstreamFailure ? error.facts : {};
+    if (reason === 'interrupted') throw error;
+    if (reason === 'upstream_refused' || reason === 'upstream_rate_limited') health.answered(name);
+    else health.failed(name);
+    if (pauseMs !== undefined) health.paused(name, pauseMs);
+    logger.warn({ call: id, model: model.name, upstream: name, reason, status, code }, message);
+    if (isFinal === true || reason === 'upstream_refused') throw error;
+    return error;
+  };
+
+  return {
+    close: () => upstreamSources.close(),
+
+    async open(call, signal) {
+      const startedAt = performance.now();
+      const failures: TextFailure[] = [];
+      let candidates = candidatesOf(call.model.upstreams);
+      for (let round = 0; round < 2 && candidates.length > 0; round++) {
+        if (round > 0) await wait(signal);
+        const again: Candidate[] = [];
+        for (const candidate of candidates) {
+          const opened = await tryOne(candidate);
+          if (!(opened instanceof TextFailure)) return opened;
+          failures.push(opened);
+          if (opened instanceof UpstreamFailure && opened.facts.isTransient === true) again.push(candidate);
+        }
+        candidates = again;
+      }
+      throw mostTelling(failures);
+
+      async function tryOne(candidate: Candidate): Promise<OpenedAnswer | TextFailure> {
+        const pausedMs = candidate.isOurs ? 0 : health.pausedMs(candidate.name);
+        if (pausedMs > 0) {
+          return new UpstreamFailure('upstream_rate_limited', 'the upstream asked to be left alone', {
+            pauseMs: pausedMs,
+          });
+        }
+        try {
+          const opened = await candidate.source.open(call, signal, startedAt);
+          health.answered(candidate.name);
+          return opened;
+        } catch (error) {
+          return note(error, candidate, call);
+        }
+      }
+    },
+  };
+}
+
+/** @throws {TextFailure} the call was given up. */
+async function wait(signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(AGAIN_AFTER_MS * (0.5 + Math.random()), undefined, { signal });
+  } catch {
+    throw signal.reason instanceof TextFailure
+      ? signal.reason
+      : new UpstreamFailure('interrupted', 'the call was given up', { isFinal: true });
+  }
+}
+
+/** Where one of them only wants patience, that is what the client can act on; else what became of the last one. */
+function mostTelling(failures: readonly TextFailure[]): TextFailure {
+  const patient = failures
+    .filter(({ reason }) => reason === 'upstream_rate_limited')
+    .sort((a, b) => (a.retryAfterSeconds ?? Infinity) - (b.retryAfterSeconds ?? Infinity));
+  return patient[0] ?? failures.at(-1) ?? new UpstreamFailure('upstream_unavailable', 'the model has no upstream');
+}

@@ -1,0 +1,36 @@
+/**
+ * A call that failed at one upstream, with what the router has to know of it beside the reason: whether somebody else,
+ * or the same one, may be asked.
+ */
+import { TextFailure } from '../text-failure.ts';
+import type { TextFailureReason } from '../text-failure.ts';
+
+export interface UpstreamFailureFacts {
+  /** For how long the upstream asks to be left alone. */
+  readonly pauseMs?: number | undefined;
+  /** It may have passed in a moment: the connection was refused, or the status was a 5xx. */
+  readonly isTransient?: boolean;
+  /** The connection ended after the request was written and before an answer began: it may have been a dead one. */
+  readonly isConnectionLost?: boolean;
+  /** Nobody else is to be asked: the call's time is over, or it was given up. */
+  readonly isFinal?: boolean;
+  /** The status, where there was one. */
+  readonly status?: number | undefined;
+  /** A code of Node, of undici or of the upstream's error: letters, digits and signs, never a text. */
+  readonly code?: string | undefined;
+}
+
+export class UpstreamFailure extends TextFailure {
+  readonly facts: UpstreamFailureFacts;
+
+  constructor(reason: TextFailureReason, message: string, facts: UpstreamFailureFacts = {}) {
+    const { pauseMs } = facts;
+    super(reason, message, pauseMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(pauseMs / 1000)) });
+    this.facts = facts;
+  }
+}
+
+/** What an upstream sent is no answer of the protocol. */
+export function invalidAnswer(what: string, facts: UpstreamFailureFacts = {}): UpstreamFailure {
+  return new UpstreamFailure('upstream_invalid', what, facts);
+}

@@ -1,0 +1,128 @@
+/** The proof of the ledger finds each way in which the money of a text call could go wrong. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { NewTextCall } from '../../src/text/money/text-call.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import { newTextCall, openTextProcess, settlementOf } from '../text/money/text-processes.ts';
+import { rulesBrokenBy, strayEntry, violationsAfter } from './broken-books.ts';
+
+const HELD = 'held = holds - captures - releases = what open tasks and text calls hold';
+const LAST = 'the last entry tells what the account has';
+const ONE_HOLD = 'one hold per text call';
+const NO_HOLD = 'nothing is held for a call that never was';
+const ONE_SETTLEMENT = 'one settlement per text call, of what was held';
+const STREAMS = 'text streams are the calls that are not settled';
+const CAPS = 'spend caps count what was held and not released';
+
+let room: TaskRoom;
+let accountId: string;
+let capId: string;
+let open: NewTextCall;
+let settled: NewTextCall;
+let undone: NewTextCall;
+
+before(async () => {
+  room = await openTaskRoom();
+  const owner = await room.newCaller();
+  ({ accountId } = owner);
+  const spendCaps = { dayMicroUsd: 50_000n };
+  ({ id: capId } = await createKey(room.database, accountId, { name: 'capped', scopes: SCOPES, spendCaps }));
+  const caller = { ...owner, keyId: capId, spendCapIds: [capId] };
+  const process = await openTextProcess(room);
+  [open, settled, undone] = [newTextCall(caller), newTextCall(caller), newTextCall(caller)];
+  await process.ledger.hold(open);
+  await process.ledger.hold(settled);
+  process.ledger.settle(settlementOf(settled, 100n));
+  process.wire.state = 'cut';
+  await assert.rejects(process.ledger.hold(undone));
+  process.wire.state = 'good';
+  await process.close();
+});
+after(() => room.close());
+
+const brokenBy = (...changes: string[]): Promise<readonly string[]> => rulesBrokenBy(room, changes);
+
+describe('the proof of text calls', () => {
+  it('finds nothing where all is well', async () => {
+    assert.deepEqual(await verifyLedger(room.database), []);
+    const rows = await room.rows<{ calls: number }>('SELECT count(*)::integer AS calls FROM text_calls');
+    assert.deepEqual(rows, [{ calls: 3 }]);
+  });
+
+  it('finds a call that holds another amount than its account does', async () => {
+    const change = `UPDATE text_calls SET held_micro_usd = 999 WHERE id = '${open.id}'`;
+
+    assert.deepEqual(await brokenBy(change), [HELD, ONE_HOLD].toSorted());
+  });
+
+  it('finds a call without a hold, or with one of another amount or account', async () => {
+    for (const change of [
+      `DELETE FROM ledger_entries WHERE kind = 'hold' AND reference = '${open.id}'`,
+      `UPDATE ledger_entries SET amount_micro_usd = 1 WHERE kind = 'hold' AND reference = '${open.id}'`,
+      `UPDATE ledger_entries SET account_id = 'acc_other' WHERE kind = 'hold' AND reference = '${open.id}'`,
+    ]) {
+      assert.ok((await brokenBy(change)).includes(ONE_HOLD), change);
+    }
+  });
+
+  it('finds a call that is over and not settled in the books, or the other way round', async () => {
+    const gone = `DELETE FROM ledger_entries WHERE kind IN ('capture', 'release') AND reference = '${settled.id}'`;
+    const [violation] = (await violationsAfter(room, [gone])).filter(({ rule }) => rule === ONE_SETTLEMENT);
+    assert.equal(violation?.subject, settled.id);
+    assert.equal(
+      violation.detail,
+      'held 1000, settled nothing, captured  in the ledger and 100 in the call, settled: t',
+    );
+
+    assert.ok((await brokenBy(strayEntry('release', open.id, 1_000n, accountId))).includes(ONE_SETTLEMENT));
+  });
+
+  it('finds a settlement of another amount than was held, or captured otherwise than the call says', async () => {
+    for (const change of [
+      `UPDATE ledger_entries SET amount_micro_usd = amount_micro_usd + 1
+        WHERE kind = 'release' AND reference = '${settled.id}'`,
+      `UPDATE text_calls SET captured_micro_usd = captured_micro_usd - 1 WHERE id = '${settled.id}'`,
+    ]) {
+      assert.ok((await brokenBy(change)).includes(ONE_SETTLEMENT), change);
+    }
+  });
+
+  it('finds a stream that no call occupies, and one that is not counted', async () => {
+    for (const sign of ['+', '-']) {
+      const change = `UPDATE account_counters SET text_streams = text_streams ${sign} 1 WHERE account_id = '${accountId}'`;
+      assert.deepEqual(await brokenBy(change), [STREAMS]);
+    }
+  });
+
+  it('finds money held for a call that never was', async () => {
+    const entry = strayEntry('hold', undone.id, 0n, accountId);
+
+    assert.ok((await brokenBy(entry)).includes(NO_HOLD));
+  });
+
+  it('finds a cap that counts a call otherwise than it was held and released', async () => {
+    const periods = await room.rows<{ spent: bigint }>(
+      'SELECT spent_micro_usd AS spent FROM spend_periods WHERE cap_id = $1',
+      capId,
+    );
+    assert.deepEqual(periods, [{ spent: 1_100n }, { spent: 1_100n }]);
+    for (const change of [
+      `UPDATE spend_periods SET spent_micro_usd = spent_micro_usd + 1`,
+      `UPDATE text_calls SET spend_cap_ids = NULL WHERE id = '${open.id}'`,
+    ]) {
+      assert.deepEqual(await brokenBy(change), [CAPS], change);
+    }
+  });
+
+  it('finds an account whose money moved without an entry', async () => {
+    const change = `UPDATE account_counters SET held_micro_usd = held_micro_usd - 1 WHERE account_id = '${accountId}'`;
+
+    const broken = await brokenBy(change);
+
+    assert.ok(broken.includes(HELD) && broken.includes(LAST));
+  });
+});

@@ -1,0 +1,386 @@
+/** Text calls over HTTP: streamed and not, what is told of limits and errors, and what becomes of the money. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { textDefinition } from '../catalogue/definitions.ts';
+import { until } from '../support/until.ts';
+import { raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { chatBody } from './route-requests.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const SLOW = textDefinition({
+  name: 'acme/slow',
+  upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
+});
+const PLAIN = textDefinition({ name: 'acme/plain', features: [], maxOutputTokens: 100, contextTokens: 1_000 });
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp({ models: [SLOW, PLAIN] });
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+function post(path: string, body: unknown, key = account.client.key): Promise<RawAnswer> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  return raw(served.url, 'POST', path, headers, Buffer.from(JSON.stringify(body)));
+}
+
+interface CallRow {
+  readonly id: string;
+  readonly held: bigint;
+  readonly captured: bigint | null;
+  readonly output: number | null;
+  readonly isEstimated: boolean;
+}
+
+async function callsOf({ id }: ServedAccount): Promise<readonly CallRow[]> {
+  return served.room.rows<CallRow>(
+    `SELECT id, held_micro_usd AS held, captured_micro_usd AS captured, output_tokens AS output,
+            is_estimated AS "isEstimated"
+       FROM text_calls WHERE account_id = $1 AND process_id IS NOT NULL ORDER BY created_at`,
+    id,
+  );
+}
+
+/** The calls of an account, once all of them are settled. */
+async function settledCalls(of: ServedAccount, count: number): Promise<readonly CallRow[]> {
+  let calls: readonly CallRow[] = [];
+  await until(`${count} calls are settled`, async () => {
+    calls = await callsOf(of);
+    return calls.length === count && calls.every(({ captured }) => captured !== null);
+  });
+  return calls;
+}
+
+const dataOf = (text: string): readonly string[] =>
+  text
+    .split('\n\n')
+    .filter((event) => event.includes('data: '))
+    .map((event) => event.replace(/^[^]*data: /, ''));
+
+describe('a chat call', () => {
+  it('is answered, charged by its usage, and settled once', async () => {
+    const own = await served.newAccount();
+    const answer = await post('/v1/chat/completions', chatBody(), own.client.key);
+    assert.equal(answer.status, 200, answer.text);
+    const { id, usage } = JSON.parse(answer.text) as {
+      id: string;
+      usage: { prompt_tokens: number; completion_tokens: number };
+    };
+    const [call] = await settledCalls(own, 1);
+    assert.equal(call?.id, id);
+    // A micro-dollar for a token of the prompt, four for one of the answer.
+    assert.equal(call.captured, BigInt(usage.prompt_tokens + 4 * usage.completion_tokens));
+    assert.equal(call.isEstimated, false);
+    assert.ok(call.held > call.captured);
+    assert.deepEqual(await verifyLedger(served.room.database), []);
+  });
+
+  it('is capped, thoughts and answer together: a low cap leaves the answer empty', async () => {
+    const question = { messages: [{ role: 'user', content: 'What is 17 * 3?' }], reasoning_effort: 'high' };
+    for (const cap of ['max_tokens', 'max_completion_tokens']) {
+      const answer = await post('/v1/chat/completions', chatBody({ ...question, [cap]: 3 }));
+      const { choices, usage } = JSON.parse(answer.text) as {
+        choices: [{ message: { content: string; reasoning_content: string }; finish_reason: string }];
+        usage: { completion_tokens: number; completion_tokens_details: { reasoning_tokens: number } };
+      };
+      assert.deepEqual([choices[0].message.content, choices[0].finish_reason], ['', 'length']);
+      assert.ok(choices[0].message.reasoning_content.length > 0);
+      assert.deepEqual([usage.completion_tokens, usage.completion_tokens_details.reasoning_tokens], [3, 3]);
+    }
+  });
+
+  it('does not think where reasoning is turned off', async () => {
+    const thoughts = async (changes: object): Promise<string | undefined> => {
+      const answer = await post('/v1/chat/completions', chatBody({ ...changes }));
+      assert.equal(answer.status, 200, answer.text);
+      const { choices } = JSON.parse(answer.text) as { choices: [{ message: { reasoning_content?: string } }] };
+      return choices[0].message.reasoning_content;
+    };
+    assert.ok(await thoughts({ reasoning: { enabled: true } }));
+    assert.equal(await thoughts({ reasoning: { enabled: false } }), undefined);
+    assert.equal(await thoughts({ reasoning_effort: 'none' }), undefined);
+  });
+
+  it('may have 10 MB and no more', async () => {
+    const content = 'word '.repeat(2_000_001);
+    const refused = await post('/v1/chat/completions', chatBody({ messages: [{ role: 'user', content }] }));
+    assert.equal(refused.status, 413);
+    assert.equal((JSON.parse(refused.text) as { error: { code: string } }).error.code, 'payload_too_large');
+
+    // Read and understood: what is wrong with it is that the model takes less.
+    const long = chatBody({ messages: [{ role: 'user', content: 'word '.repeat(1_990_000) }] });
+    const tooLong = await post('/v1/chat/completions', long);
+    assert.equal((JSON.parse(tooLong.text) as { error: { code: string } }).error.code, 'context_length_exceeded');
+    assert.equal((await post('/v1/responses', { model: 'acme/text', input: content })).status, 413);
+  });
+
+  it('is the same streamed: one event a write, and [DONE] at the end', async () => {
+    const whole = JSON.parse((await post('/v1/chat/completions', chatBody({ temperature: 0 }))).text) as {
+      choices: [{ message: { content: string } }];
+    };
+    const answer = await post('/v1/chat/completions', chatBody({ temperature: 0, stream: true }));
+    assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
+    assert.equal(answer.headers['cache-control'], 'no-cache, no-transform');
+    assert.equal(answer.headers['x-accel-buffering'], 'no');
+    const data = dataOf(answer.text);
+    assert.equal(data.at(-1), '[DONE]');
+    const words = data.slice(0, -1).map((each) => {
+      const chunk = JSON.parse(each) as { choices: [{ delta: { content?: string } }] };
+      return chunk.choices[0].delta.content ?? '';
+    });
+    assert.equal(words.join(''), whole.choices[0].message.content);
+  });
+
+  it('has every event in a write of its own, and none in two, as has a response', async () => {
+    const own = await served.newAccount();
+    const asked = { model: 'acme/text', stream: true };
+    for (const [path, body] of [
+      ['/v1/chat/completions', chatBody(asked)],
+      ['/v1/responses', { ...asked, input: 'Say hello.' }],
+    ] as const) {
+      const writes = await writesOf(path, body, own.client.key);
+      assert.ok(writes.length > 3, String(writes.length));
+      for (const write of writes) assert.match(write, /^(?:event: [\w.]+\n)?data: [^\n\r]+\n\n$/);
+      assert.equal(writes.at(-1), 'data: [DONE]\n\n');
+    }
+  });
+
+  it('tells what the account may still do, in the words of OpenAI and in ours', async () => {
+    const own = await served.newAccount({ textRequestsPerMinute: 10, textTokensPerMinute: 1_000 });
+    const { headers } = await post('/v1/chat/completions', chatBody(), own.client.key);
+    assert.equal(headers['x-ratelimit-limit'], '10');
+    assert.equal(headers['x-ratelimit-limit-requests'], '10');
+    assert.equal(headers['x-ratelimit-remaining-requests'], '9');
+    assert.match(String(headers['x-ratelimit-reset-requests']), /^\d+s$/);
+    assert.equal(headers['x-ratelimit-limit-tokens'], '1000');
+    assert.ok(Number(headers['x-ratelimit-remaining-tokens']) < 1_000);
+    assert.match(String(headers['x-ratelimit-reset-tokens']), /^\d+s$/);
+  });
+
+  it('waits its turn where the account has had its tokens', async () => {
+    const own = await served.newAccount({ textTokensPerMinute: 50 });
+    const long = chatBody({ messages: [{ role: 'user', content: 'word '.repeat(60) }] });
+    assert.equal((await post('/v1/chat/completions', long, own.client.key)).status, 200);
+    const refused = await post('/v1/chat/completions', chatBody(), own.client.key);
+    assert.equal(refused.status, 429, refused.text);
+    assert.ok(Number(refused.headers['retry-after']) >= 1);
+    assert.equal((JSON.parse(refused.text) as { error: { code: string } }).error.code, 'rate_limit_exceeded');
+  });
+
+  it('is told what is wrong so that both kinds of client read it, and costs nothing', async () => {
+    const own = await served.newAccount();
+    const cases = [
+      [chatBody({ n: 0 }), 400, 'INVALID_REQUEST', 'n', 'invalid_value'],
+      [chatBody({ model: 'acme/none' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
+      [chatBody({ model: 'acme/pictures' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
+      [chatBody({ nonsense: 1 }), 400, 'INVALID_REQUEST', 'nonsense', 'unknown_parameter'],
+      [
+        chatBody({ model: 'acme/plain', temperature: 1 }),
+        400,
+        'INVALID_REQUEST',
+        'temperature',
+        'unsupported_parameter',
+      ],
+      [chatBody({ model: 'acme/plain', seed: 1 }), 400, 'INVALID_REQUEST', 'seed', 'unsupported_parameter'],
+      [
+        chatBody({ model: 'acme/plain', max_tokens: 101 }),
+        400,
+        'INVALID_REQUEST',
+        'max_completion_tokens',
+        'invalid_value',
+      ],
+      [
+        chatBody({ model: 'acme/plain', messages: [{ role: 'user', content: 'word '.repeat(2_000) }] }),
+        400,
+        'INVALID_REQUEST',
+        'messages',
+        'context_length_exceeded',
+      ],
+    ] as const;
+    for (const [body, status, errorCode, param, code] of cases) {
+      const answer = await post('/v1/chat/completions', body, own.client.key);
+      const { error, ...ours } = JSON.parse(answer.text) as { error: Record<string, unknown>; message: string };
+      assert.deepEqual(ours, { code: status, message: ours.message, data: null, error_code: errorCode });
+      assert.deepEqual(error, { message: ours.message, type: 'invalid_request_error', param, code });
+    }
+    const poor = await served.newAccount({ microUsd: 1n });
+    const unpaid = await post('/v1/chat/completions', chatBody(), poor.client.key);
+    assert.equal(unpaid.status, 402);
+    assert.equal((JSON.parse(unpaid.text) as { error: { type: string } }).error.type, 'insufficient_quota');
+    const unknown = await post('/v1/chat/completions', chatBody(), 'nonsense');
+    assert.equal(unknown.status, 401);
+    assert.deepEqual((JSON.parse(unknown.text) as { error: unknown }).error, {
+      message: 'the API key is missing or not valid; send Authorization: Bearer <API key>',
+      type: 'authentication_error',
+      param: null,
+      code: 'permission_denied',
+    });
+    assert.deepEqual(await callsOf(own), []);
+    assert.deepEqual(await callsOf(poor), []);
+  });
+
+  it('of a client that goes away is stopped, and what was seen is billed', async () => {
+    const own = await served.newAccount();
+    const body = chatBody({
+      model: 'acme/slow',
+      stream: true,
+      messages: [{ role: 'user', content: 'Write a long essay about the sea.' }],
+    });
+    const response = await open('/v1/chat/completions', body, own.client.key);
+    await readEvents(response, 4);
+    response.destroy();
+
+    const [call] = await settledCalls(own, 1);
+    assert.ok(call?.output !== null && call?.output !== undefined);
+    assert.ok(call.output >= 1 && call.output < 400, String(call.output));
+    assert.equal(call.isEstimated, true);
+    assert.deepEqual(await verifyLedger(served.room.database), []);
+  });
+
+  it('is refused where as many are under way as the account may have at once', async () => {
+    const own = await served.newAccount({ textStreamsCap: 1 });
+    const slow = chatBody({ model: 'acme/slow', stream: true, messages: [{ role: 'user', content: 'An essay.' }] });
+    const first = await open('/v1/chat/completions', slow, own.client.key);
+    await readEvents(first, 1);
+    const second = await post('/v1/chat/completions', chatBody(), own.client.key);
+    assert.equal(second.status, 429, second.text);
+    first.destroy();
+    await settledCalls(own, 1);
+    assert.equal((await post('/v1/chat/completions', chatBody(), own.client.key)).status, 200);
+  });
+});
+
+describe('a response', () => {
+  it('is streamed as numbered events, kept, continued, listed and deleted', async () => {
+    const own = await served.newAccount();
+    const { key } = own.client;
+    const streamed = await post(
+      '/v1/responses',
+      { model: 'acme/text', input: 'My name is Ada. Remember it.', stream: true },
+      key,
+    );
+    const data = dataOf(streamed.text);
+    assert.equal(data.at(-1), '[DONE]');
+    const events = data.slice(0, -1).map((each) => JSON.parse(each) as { type: string; sequence_number: number });
+    assert.deepEqual(
+      events.map((event) => event.sequence_number),
+      events.map((_, place) => place),
+    );
+    const last = events.at(-1) as unknown as { type: string; response: { id: string; status: string } };
+    assert.deepEqual([last.type, last.response.status], ['response.completed', 'completed']);
+
+    const { id } = last.response;
+    const continued = await post(
+      '/v1/responses',
+      { model: 'acme/text', input: 'What is my name? Reply with just the name.', previous_response_id: id },
+      key,
+    );
+    assert.equal(continued.status, 200, continued.text);
+    assert.match(continued.text, /Ada/);
+
+    const headers = { Authorization: `Bearer ${key}` };
+    assert.deepEqual(JSON.parse((await raw(served.url, 'GET', `/v1/responses/${id}`, headers)).text), last.response);
+    const listed = await raw(served.url, 'GET', `/v1/responses/${id}/input_items`, headers);
+    assert.match(listed.text, /Remember it/);
+    const stranger = { Authorization: `Bearer ${account.client.key}` };
+    assert.equal((await raw(served.url, 'GET', `/v1/responses/${id}`, stranger)).status, 404);
+    assert.equal((await raw(served.url, 'DELETE', `/v1/responses/${id}`, stranger)).status, 404);
+    const deleted = await raw(served.url, 'DELETE', `/v1/responses/${id}`, headers);
+    assert.deepEqual(JSON.parse(deleted.text), { id, object: 'response', deleted: true });
+    assert.equal((await raw(served.url, 'GET', `/v1/responses/${id}`, headers)).status, 404);
+    const gone = await post('/v1/responses', { model: 'acme/text', input: 'And?', previous_response_id: id }, key);
+    assert.equal((JSON.parse(gone.text) as { error: { param: string } }).error.param, 'previous_response_id');
+    assert.equal((await settledCalls(own, 2)).length, 2);
+  });
+
+  it('is capped as well, whatever the cap is spent on', async () => {
+    const body = { model: 'acme/text', input: 'What is 17 * 3?', reasoning: { effort: 'high' }, max_output_tokens: 16 };
+    const answer = JSON.parse((await post('/v1/responses', body)).text) as {
+      status: string;
+      incomplete_details: unknown;
+      output: { type: string }[];
+      usage: { output_tokens: number; output_tokens_details: { reasoning_tokens: number } };
+    };
+    assert.deepEqual([answer.status, answer.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }]);
+    assert.deepEqual(
+      answer.output.map(({ type }) => type),
+      ['reasoning'],
+    );
+    assert.deepEqual([answer.usage.output_tokens, answer.usage.output_tokens_details.reasoning_tokens], [16, 16]);
+  });
+
+  it('is not kept where the request says so, and not made in the background', async () => {
+    const kept = await post('/v1/responses', { model: 'acme/text', input: 'hello', store: false });
+    const { id } = JSON.parse(kept.text) as { id: string };
+    const headers = { Authorization: `Bearer ${account.client.key}` };
+    assert.equal((await raw(served.url, 'GET', `/v1/responses/${id}`, headers)).status, 404);
+
+    const refused = await post('/v1/responses', { model: 'acme/text', input: 'hello', background: true });
+    assert.equal(refused.status, 400);
+    assert.equal((JSON.parse(refused.text) as { error: { param: string } }).error.param, 'background');
+  });
+});
+
+/** Sends a request and hands out its answer as it begins. */
+function open(path: string, body: unknown, key: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const sent = request(`${served.url}${path}`, { method: 'POST', headers }, resolve);
+    sent.once('error', reject);
+    sent.end(JSON.stringify(body));
+  });
+}
+
+/** What the server has written of an answer's body, write by write: each is a chunk of HTTP's own. */
+async function writesOf(path: string, body: unknown, key: string): Promise<readonly string[]> {
+  const { hostname, port } = new URL(served.url);
+  const sent = JSON.stringify(body);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${hostname}`,
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(sent)}`,
+      'Connection: close',
+      '',
+      sent,
+    ].join('\r\n'),
+  );
+  const pieces: Buffer[] = [];
+  for await (const piece of socket) pieces.push(piece as Buffer);
+  const answer = Buffer.concat(pieces);
+  const writes: string[] = [];
+  let at = answer.indexOf('\r\n\r\n') + 4;
+  assert.match(answer.subarray(0, at).toString(), /\r\ntransfer-encoding: chunked\r\n/i);
+  for (;;) {
+    const begin = answer.indexOf('\r\n', at) + 2;
+    const size = Number.parseInt(answer.subarray(at, begin).toString(), 16);
+    if (size === 0) return writes;
+    assert.ok(size > 0);
+    writes.push(answer.subarray(begin, begin + size).toString());
+    at = begin + size + 2;
+  }
+}
+
+/** Reads until so many events are there; the rest stays unread. */
+async function readEvents(response: IncomingMessage, count: number): Promise<void> {
+  let text = '';
+  response.on('error', () => {});
+  await new Promise<void>((resolve, reject) => {
+    response.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.split('\n\n').length > count) resolve();
+    });
+    response.once('close', () => reject(new Error(`the stream ended early: ${text}`)));
+  });
+}

@@ -1,0 +1,90 @@
+/** How a text answer is sent: with comments where there is silence (contract §4, §9). */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, get } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, it, mock } from 'node:test';
+import type { ParameterizedContext } from 'koa';
+import type { RequestState } from '../../src/http/middleware.ts';
+import { sendTextStream } from '../../src/http/text-stream.ts';
+import { until } from '../support/until.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  mock.restoreAll();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** An interval on a clock of the test's: Node's own for tests does not know `refresh`. */
+class Interval {
+  readonly #run: () => void;
+  readonly #period: number;
+  #elapsed = 0;
+
+  constructor(run: () => void, period: number) {
+    this.#run = run;
+    this.#period = period;
+  }
+
+  refresh(): this {
+    this.#elapsed = 0;
+    return this;
+  }
+
+  pass(milliseconds: number): void {
+    for (this.#elapsed += milliseconds; this.#elapsed >= this.#period; this.#elapsed -= this.#period) this.#run();
+  }
+}
+
+/** Sends these frames, and hands the answer out as it begins. */
+async function sent(frames: AsyncIterable<string>): Promise<{ answer: IncomingMessage; text: () => string }> {
+  server = createServer((_, res) => {
+    void sendTextStream({ res } as unknown as ParameterizedContext<RequestState>, frames);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const [answer] = (await once(get({ port, host: '127.0.0.1', agent: false }), 'response')) as [IncomingMessage];
+  let text = '';
+  answer.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  return { answer, text: () => text };
+}
+
+describe('a text answer on its way', () => {
+  it('has a comment after 15 s of silence, and not before', async () => {
+    const intervals: Interval[] = [];
+    mock.method(globalThis, 'setInterval', (run: () => void, period: number) => {
+      const interval = new Interval(run, period);
+      intervals.push(interval);
+      return interval;
+    });
+    const releases: (() => void)[] = [];
+    const silence = (): Promise<void> => new Promise((resolve) => releases.push(resolve));
+    const { answer, text } = await sent(
+      (async function* () {
+        for (const word of ['one', 'two', 'three']) {
+          yield `data: ${word}\n\n`;
+          await silence();
+        }
+        yield 'data: [DONE]\n\n';
+      })(),
+    );
+    /** Lets some time pass after an event, and then the next one come. */
+    const after = async (word: string, milliseconds: number, count: number): Promise<void> => {
+      await until(`${word} is there`, () => text().endsWith(`data: ${word}\n\n`) && releases.length === count);
+      assert.equal(intervals.length, 1);
+      intervals[0]?.pass(milliseconds);
+      releases[count - 1]?.();
+    };
+    // Each event breaks the silence.
+    await after('one', 14_000, 1);
+    await after('two', 14_000, 2);
+    await after('three', 15_000, 3);
+    await once(answer, 'end');
+
+    assert.equal(text(), 'data: one\n\ndata: two\n\ndata: three\n\n: keep-alive\n\ndata: [DONE]\n\n');
+  });
+});

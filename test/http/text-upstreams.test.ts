@@ -1,0 +1,431 @@
+/**
+ * Text calls that an upstream answers, over HTTP through the whole service: in whatever order its events come, whatever
+ * it does wrong, what the client is told of it, and what becomes of the money (issue "All orders of events", "Upstreams").
+ */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import type { TextUpstream } from '../../src/catalogue/text-definition.ts';
+import { countTextTokens, loadTokenizer } from '../../src/text/tokens.ts';
+import { textDefinition } from '../catalogue/definitions.ts';
+import { until } from '../support/until.ts';
+import { HELLO, USAGE } from '../text/upstream/scripted-answers.ts';
+import type { Json } from '../text/upstream/scripted-answers.ts';
+import { startTestUpstream } from '../text/upstream/test-upstream.ts';
+import type { Behaviour, TestUpstream } from '../text/upstream/test-upstream.ts';
+import { choiceOf, openaiUpstream, saidIn } from '../text/upstream/upstream-bench.ts';
+import { raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const CREDENTIAL = 'sk-very-secret-credential';
+const WORDS = Array.from({ length: 12 }, (_, place) => ` word${place}`);
+
+let first: TestUpstream;
+let second: TestUpstream;
+let served: ServedApp;
+/** Made anew for each test: what it pays and what it is told of is its own. */
+let account: ServedAccount;
+before(async () => {
+  await loadTokenizer();
+  [first, second] = await Promise.all([startTestUpstream(), startTestUpstream()]);
+  const behind = (name: string, ...upstreams: readonly TextUpstream[]) =>
+    textDefinition({ name, upstreams: [...upstreams] });
+  const one = (id: string, changes: Partial<TextUpstream> = {}) =>
+    openaiUpstream(first.baseUrl, { id, secret: 'vendor', ...changes });
+  served = await serveApp({
+    environment: { UPSTREAM_VENDOR_KEY: CREDENTIAL },
+    models: [
+      behind('acme/chat', one('chat')),
+      behind('acme/native', one('native', { apis: ['chat.completions', 'responses'] })),
+      behind('acme/patient', one('patient')),
+      behind('acme/hurried', one('hurried')),
+      behind('acme/two', one('two-first'), openaiUpstream(second.baseUrl, { id: 'two-second' })),
+    ],
+  });
+});
+after(async () => {
+  await served.close();
+  await Promise.all([first.close(), second.close()]);
+});
+beforeEach(async () => {
+  first.script({});
+  second.script({});
+  account = await served.newAccount();
+});
+
+const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
+
+/** The body of a call at either endpoint. */
+function bodyOf(path: string, model: string, changes: Json = {}): Json {
+  const said = path === CHAT ? { messages: [{ role: 'user', content: 'Hello?' }] } : { input: 'Hello?' };
+  return { model, ...said, ...changes };
+}
+
+function headersOf(): Record<string, string> {
+  return { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
+}
+
+async function post(path: string, body: Json): Promise<RawAnswer> {
+  const answer = await raw(served.url, 'POST', path, headersOf(), Buffer.from(JSON.stringify(body)));
+  for (const secret of [CREDENTIAL, 'vendor', 'secret', 'internal', first.host, second.host]) {
+    assert.ok(!answer.text.includes(secret), `${secret}: ${answer.text}`);
+  }
+  return answer;
+}
+
+/** The data of each event of a stream that ends as it should, `[DONE]` taken off. */
+async function streamed(path: string, model: string, changes: Json = {}): Promise<Json[]> {
+  const answer = await post(path, bodyOf(path, model, { stream: true, ...changes }));
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(answer.text, /\n\ndata: \[DONE\]\n\n$/);
+  return dataOf(answer.text).slice(0, -1);
+}
+
+async function whole(path: string, model: string, changes: Json = {}): Promise<Json> {
+  const answer = await post(path, bodyOf(path, model, changes));
+  assert.equal(answer.status, 200, answer.text);
+  return JSON.parse(answer.text) as Json;
+}
+
+function dataOf(text: string): Json[] {
+  return text
+    .split('\n\n')
+    .filter((event) => event.includes('data: '))
+    .map((event) => event.replace(/^[^]*data: /, ''))
+    .map((data) => (data === '[DONE]' ? {} : (JSON.parse(data) as Json)));
+}
+
+/** What stands in a member of an event; empty where there is none. */
+function memberOf(event: Json | undefined, name: string): Json {
+  return (event?.[name] ?? {}) as Json;
+}
+
+/** Sends a request that is streamed, and hands out its answer as it begins. */
+function open(body: Json): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${served.url}${CHAT}`, { method: 'POST', headers: headersOf() }, resolve);
+    sent.once('error', reject);
+    sent.end(JSON.stringify(body));
+  });
+}
+
+/** Reads until so many events are there, and leaves the rest unread. */
+async function readEvents(response: IncomingMessage, count: number): Promise<Json[]> {
+  let text = '';
+  response.on('error', () => {});
+  await new Promise<void>((resolve, reject) => {
+    response.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.split('\n\n').length > count) resolve();
+    });
+    response.once('close', () => reject(new Error(`the stream ended early: ${text}`)));
+  });
+  return dataOf(text.split('\n\n').slice(0, count).join('\n\n'));
+}
+
+interface CallRow {
+  readonly captured: bigint | null;
+  readonly input: number;
+  readonly output: number | null;
+  readonly isEstimated: boolean;
+}
+
+/** The calls of the account once all of them are settled; the books are right then. */
+async function settledCalls(count: number): Promise<readonly CallRow[]> {
+  let calls: readonly CallRow[] = [];
+  await until(`${count} calls are settled`, async () => {
+    calls = await served.room.rows<CallRow>(
+      `SELECT captured_micro_usd AS captured, input_tokens AS input, output_tokens AS output,
+              is_estimated AS "isEstimated"
+         FROM text_calls WHERE account_id = $1 AND process_id IS NOT NULL ORDER BY created_at`,
+      account.id,
+    );
+    return calls.length === count && calls.every(({ captured }) => captured !== null);
+  });
+  assert.deepEqual(await verifyLedger(served.room.database), []);
+  return calls;
+}
+
+/** What is taken of the account for these tokens, by the prices of the models here: 1 and 4 micro-USD. */
+function priceOf(input: number, output: number): bigint {
+  return BigInt(input + 4 * output);
+}
+
+const REPORTED: CallRow = {
+  // Those that were read from the upstream's cache cost a tenth; rounded up once.
+  captured: BigInt(Math.ceil(USAGE.input - USAGE.cached + USAGE.cached / 10)) + BigInt(4 * USAGE.output),
+  input: USAGE.input,
+  output: USAGE.output,
+  isEstimated: false,
+};
+
+describe('the events of an upstream, in their order', { timeout: 240_000 }, () => {
+  it('begin with the role alone, which the client has before anything is said', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    first.script({ pace: (place) => (place === 1 ? released : Promise.resolve()) });
+
+    const response = await open(bodyOf(CHAT, 'acme/chat', { stream: true }));
+    const [chunk] = await readEvents(response, 1);
+    assert.deepEqual(choiceOf(chunk)['delta'], { role: 'assistant', content: '' });
+    assert.equal(choiceOf(chunk)['finish_reason'], null);
+    release();
+    await settledCalls(1);
+    response.destroy();
+
+    for (const path of [CHAT, RESPONSES]) {
+      const events = await streamed(path, 'acme/chat');
+      assert.equal(path === CHAT ? saidIn(events) : textOf(events), 'Hello, wörld 🌍!');
+    }
+  });
+
+  it('may bring no text at all, with the length as its end', async () => {
+    first.script({ reply: { reasoning: ['Hm', '…'], finish: 'length', usage: USAGE } });
+    const chunks = await streamed(CHAT, 'acme/chat');
+    assert.equal(saidIn(chunks), '');
+    assert.equal(saidIn(chunks, 'reasoning_content'), 'Hm…');
+    assert.equal(choiceOf(chunks.at(-1))['finish_reason'], 'length');
+
+    const events = await streamed(RESPONSES, 'acme/chat');
+    const ended = memberOf(events.at(-1), 'response');
+    assert.deepEqual([events.at(-1)?.['type'], ended['status']], ['response.incomplete', 'incomplete']);
+    assert.deepEqual(ended['incomplete_details'], { reason: 'max_output_tokens' });
+    assert.equal(textOf(events), '');
+
+    first.script({ reply: { text: [''], reasoning: ['Hm…'], finish: 'length', usage: USAGE } });
+    const choice = choiceOf(await whole(CHAT, 'acme/chat'));
+    assert.equal(choice['finish_reason'], 'length');
+    assert.equal((choice['message'] as Json)['content'], '');
+    assert.deepEqual(await settledCalls(3), [REPORTED, REPORTED, REPORTED]);
+  });
+
+  it('may go from thoughts to text, from text to a call, and from call to call', async () => {
+    const toolCalls = ['one', 'two'].map((name) => ({ id: `call_${name}`, name, pieces: ['{"a":', '1}'] }));
+    first.script({ reply: { reasoning: ['Hm.'], text: ['Let', ' me.'], toolCalls, usage: USAGE } });
+
+    const kinds = (await streamed(CHAT, 'acme/chat'))
+      .flatMap((chunk) => Object.keys((choiceOf(chunk)['delta'] ?? {}) as Json))
+      .filter((kind) => kind !== 'role');
+    assert.deepEqual(
+      kinds.filter((kind, place) => place > 0 && kind !== kinds[place - 1]),
+      ['reasoning_content', 'content', 'tool_calls'],
+    );
+
+    const events = await streamed(RESPONSES, 'acme/chat');
+    const items = events
+      .filter(({ type }) => /^response\.output_item\.(added|done)$/.test(String(type)))
+      .map(({ type, item }) => [String(type).split('.').at(-1), (item as Json)['name'] ?? (item as Json)['type']]);
+    assert.deepEqual(
+      items,
+      ['reasoning', 'message', 'one', 'two'].flatMap((item) => [
+        ['added', item],
+        ['done', item],
+      ]),
+    );
+    assert.deepEqual(await settledCalls(2), [REPORTED, REPORTED]);
+  });
+});
+
+/** What the events of a response say. */
+function textOf(events: readonly Json[]): string {
+  return events
+    .filter(({ type }) => type === 'response.output_text.delta')
+    .map(({ delta }) => String(delta))
+    .join('');
+}
+
+describe('an upstream that breaks off', { timeout: 240_000 }, () => {
+  /** After ten events: in the middle of what is said, on either interface. */
+  const BROKEN: readonly Behaviour[] = [{ errorAfter: 10 }, { breaksAfter: 10 }, { endsAfter: 10 }];
+  const FREE = { captured: 0n, input: 0, output: 0, isEstimated: false };
+
+  it('after ten chunks is told in an error event, then [DONE]; nothing is charged', async () => {
+    for (const behaviour of BROKEN) {
+      first.script({ reply: { text: WORDS, usage: USAGE }, ...behaviour });
+      const chunks = await streamed(CHAT, 'acme/chat');
+
+      assert.equal(chunks.length, 11, JSON.stringify(behaviour));
+      assert.equal(saidIn(chunks.slice(0, -1)), WORDS.slice(0, 9).join(''));
+      const { error, ...ours } = chunks.at(-1) ?? {};
+      const message = 'the model did not answer as it should; retry later';
+      assert.deepEqual(ours, { code: 503, message, data: null, error_code: 'SERVICE_UNAVAILABLE' });
+      assert.deepEqual(error, { message, type: 'server_error', param: null, code: 'upstream_invalid' });
+    }
+    assert.deepEqual(await settledCalls(3), [FREE, FREE, FREE]);
+  });
+
+  for (const [model, how] of [
+    ['acme/native', 'that is passed on'],
+    ['acme/chat', 'that is made of chat completions'],
+  ] as const) {
+    it(`in a response ${how} is told as its failure, numbered on, with what was said; nothing is charged`, async () => {
+      const ids: string[] = [];
+      for (const behaviour of BROKEN) {
+        first.script({ reply: { text: WORDS, usage: USAGE }, ...behaviour });
+        const events = await streamed(RESPONSES, model);
+
+        assert.deepEqual(
+          events.map((event) => event['sequence_number']),
+          events.map((_, place) => place),
+        );
+        const [error, failed] = events.slice(-2);
+        assert.equal(events.filter(({ type }) => type === 'error').length, 1);
+        assert.deepEqual([error?.['type'], failed?.['type']], ['error', 'response.failed']);
+        assert.equal(memberOf(error, 'error')['code'], 'upstream_invalid');
+        const { status, output, id } = memberOf(failed, 'response');
+        assert.equal(status, 'failed');
+        assert.equal(id, memberOf(events[0], 'response')['id']);
+        const [item, ...others] = output as { content: { text: string }[]; status: string }[];
+        assert.deepEqual(others, []);
+        assert.deepEqual([item?.status, item?.content[0]?.text], ['incomplete', textOf(events)]);
+        assert.ok(textOf(events).length > 0);
+        ids.push(String(id));
+      }
+      assert.deepEqual(await settledCalls(3), [FREE, FREE, FREE]);
+      // None of them was ever over, and so none is kept.
+      for (const id of ids) {
+        assert.equal((await raw(served.url, 'GET', `${RESPONSES}/${id}`, headersOf())).status, 404);
+      }
+    });
+  }
+
+  it('before it was over is a 503 to whoever has it unstreamed; nothing is charged', async () => {
+    first.script({ breaksAfter: 1 });
+    for (const path of [CHAT, RESPONSES]) {
+      const answer = await post(path, bodyOf(path, 'acme/chat'));
+      assert.equal(answer.status, 503, answer.text);
+      assert.ok(Number(answer.headers['retry-after']) >= 1);
+      assert.equal((JSON.parse(answer.text) as { error_code: string }).error_code, 'SERVICE_UNAVAILABLE');
+    }
+    assert.deepEqual(await settledCalls(2), [FREE, FREE]);
+  });
+});
+
+describe('a client that goes away', { timeout: 240_000 }, () => {
+  it('after three chunks ends the upstream’s work, and what was seen is billed as it was counted', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const place = first.requests.length;
+    first.script({ reply: { text: WORDS, usage: USAGE }, pace: (at) => (at < 3 ? Promise.resolve() : released) });
+
+    const response = await open(bodyOf(CHAT, 'acme/chat', { stream: true }));
+    const chunks = await readEvents(response, 3);
+    assert.equal(saidIn(chunks), ' word0 word1');
+    response.destroy();
+    await first.gone(place);
+    release();
+
+    const [call] = await settledCalls(1);
+    const output = countTextTokens(' word0 word1');
+    assert.ok(call !== undefined && call.input > 0);
+    assert.deepEqual(call, { captured: priceOf(call.input, output), input: call.input, output, isEstimated: true });
+  });
+});
+
+describe('where the first upstream does not answer', { timeout: 240_000 }, () => {
+  const refusals: readonly Behaviour[] = [
+    { status: 500, body: { error: { message: 'secret words' } } },
+    { status: 401, body: {} },
+    { status: 429, body: {} },
+    { events: [{ error: { message: 'secret words' } }] },
+  ];
+
+  it('the second does, as long as nothing was said', async () => {
+    for (const [count, behaviour] of refusals.entries()) {
+      first.script(behaviour);
+      const asked = [first.requests.length, second.requests.length];
+      const chunks = await streamed(CHAT, 'acme/two');
+      assert.equal(saidIn(chunks), 'Hello, wörld 🌍!', String(count));
+      assert.deepEqual(
+        [first.requests.length, second.requests.length].map((each, place) => each - (asked[place] ?? 0)),
+        [1, 1],
+      );
+    }
+    assert.deepEqual(
+      await settledCalls(refusals.length),
+      refusals.map(() => REPORTED),
+    );
+  });
+
+  it('and the second neither, the client is told, and pays nothing', async () => {
+    first.script({ status: 401, body: {} });
+    second.script({ status: 403, body: {} });
+    const answer = await post(CHAT, bodyOf(CHAT, 'acme/two', { stream: true }));
+    assert.equal(answer.status, 503, answer.text);
+    assert.equal((JSON.parse(answer.text) as { error: Json }).error['code'], 'upstream_unavailable');
+    const [call] = await settledCalls(1);
+    assert.equal(call?.captured, 0n);
+  });
+
+  it('once something was said, nobody else is asked', async () => {
+    first.script({ breaksAfter: 2 });
+    const asked = second.requests.length;
+    const chunks = await streamed(CHAT, 'acme/two');
+    assert.equal(memberOf(chunks.at(-1), 'error')['code'], 'upstream_invalid');
+    assert.equal(second.requests.length, asked);
+    await settledCalls(1);
+  });
+});
+
+describe('an upstream that asks for patience', { timeout: 240_000 }, () => {
+  it('is left alone for as long, and the client is told for how long', async () => {
+    first.script({ status: 429, headers: { 'retry-after': '400' }, body: {} }, {});
+    const asked = first.requests.length;
+    for (let times = 0; times < 3; times++) {
+      const answer = await post(CHAT, bodyOf(CHAT, 'acme/patient'));
+      assert.equal(answer.status, 503, answer.text);
+      assert.equal((JSON.parse(answer.text) as { error: Json }).error['code'], 'upstream_rate_limited');
+      const seconds = Number(answer.headers['retry-after']);
+      assert.ok(seconds >= 1 && seconds <= 400, String(seconds));
+    }
+    assert.equal(first.requests.length, asked + 1);
+    for (const { captured } of await settledCalls(3)) assert.equal(captured, 0n);
+  });
+
+  it('is asked again after that', async () => {
+    first.script({ status: 429, headers: { 'retry-after': '1' }, body: {} }, {});
+    assert.equal((await post(CHAT, bodyOf(CHAT, 'acme/hurried'))).status, 503);
+    await until(
+      'the upstream is asked again',
+      async () => (await post(CHAT, bodyOf(CHAT, 'acme/hurried'))).status === 200,
+    );
+  });
+});
+
+describe('usage that an upstream does not report', { timeout: 240_000 }, () => {
+  it('is counted, told to the client, and marked as estimated', async () => {
+    first.script({ withoutUsage: true });
+    const output = countTextTokens((HELLO.text ?? []).join(''));
+    const chunks = await streamed(CHAT, 'acme/chat', { stream_options: { include_usage: true } });
+    const completion = await whole(CHAT, 'acme/chat');
+    for (const said of [chunks.at(-1), completion]) {
+      assert.equal(memberOf(said, 'usage')['completion_tokens'], output);
+    }
+    for (const model of ['acme/chat', 'acme/native']) {
+      const events = await streamed(RESPONSES, model);
+      const { usage } = memberOf(events.at(-1), 'response') as { usage: Json };
+      assert.equal(usage['output_tokens'], output);
+    }
+
+    for (const call of await settledCalls(4)) {
+      assert.ok(call.input > 0);
+      assert.deepEqual(call, { captured: priceOf(call.input, output), input: call.input, output, isEstimated: true });
+    }
+  });
+
+  it('is taken over where it does', async () => {
+    await streamed(CHAT, 'acme/chat');
+    await whole(CHAT, 'acme/chat');
+    await streamed(RESPONSES, 'acme/native');
+    await whole(RESPONSES, 'acme/native');
+    assert.deepEqual(
+      await settledCalls(4),
+      Array.from({ length: 4 }, () => REPORTED),
+    );
+  });
+});

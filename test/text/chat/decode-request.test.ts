@@ -1,0 +1,260 @@
+/** From the body of a chat request to the one form: what is taken, what it comes to, and what is refused by its name. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkChatBody, decodeChatRequest } from '../../../src/text/chat/decode-request.ts';
+import type { TextRequest } from '../../../src/text/request.ts';
+import { InvalidTextRequest } from '../../../src/text/text-failure.ts';
+
+const HELLO = [{ role: 'user', content: 'hello' }];
+const TOOL = { type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } };
+const SCHEMA = { type: 'object', properties: {}, additionalProperties: false };
+const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+
+function decode(changes: Readonly<Record<string, unknown>> = {}, extraParameters: readonly string[] = []): TextRequest {
+  const body = checkChatBody({ model: 'acme/text', messages: HELLO, ...changes });
+  return decodeChatRequest(body, { extraParameters: [...extraParameters] });
+}
+
+function refusal(changes: Readonly<Record<string, unknown>>): readonly [param: string | undefined, code: string] {
+  try {
+    decode(changes);
+  } catch (error) {
+    assert.ok(error instanceof InvalidTextRequest, String(error));
+    assert.ok(error.param === undefined || error.message.includes(error.param.split('.')[0] ?? ''), error.message);
+    return [error.param, error.code];
+  }
+  return assert.fail(`taken: ${JSON.stringify(changes)}`);
+}
+
+describe('a chat request', () => {
+  it('that says nothing but its messages leaves everything to the model', () => {
+    assert.deepEqual(decode(), {
+      model: 'acme/text',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
+      maxOutputTokens: undefined,
+      stop: [],
+      choices: 1,
+      temperature: undefined,
+      topP: undefined,
+      frequencyPenalty: undefined,
+      presencePenalty: undefined,
+      logitBias: undefined,
+      seed: undefined,
+      topLogprobs: undefined,
+      format: { type: 'text' },
+      tools: [],
+      toolChoice: 'none',
+      parallelToolCalls: true,
+      reasoningEffort: undefined,
+      verbosity: undefined,
+    });
+  });
+
+  it('may say null wherever it may say nothing', () => {
+    const names =
+      `stream stream_options max_completion_tokens max_tokens n stop temperature top_p frequency_penalty presence_penalty logit_bias seed logprobs top_logprobs tools response_format tool_choice parallel_tool_calls reasoning_effort reasoning verbosity user safety_identifier prompt_cache_key metadata modalities service_tier store audio prediction web_search_options functions function_call`.split(
+        ' ',
+      );
+    assert.deepEqual(decode(Object.fromEntries(names.map((name) => [name, null]))), decode());
+  });
+
+  it('carries every parameter over', () => {
+    const request = decode({
+      max_completion_tokens: 50,
+      n: 2,
+      stop: ['a', 'b'],
+      temperature: 0.5,
+      top_p: 0.9,
+      frequency_penalty: 1,
+      presence_penalty: -1,
+      logit_bias: { '50256': -100 },
+      seed: -3,
+      logprobs: true,
+      top_logprobs: 4,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: SCHEMA, strict: true } },
+      tools: [TOOL],
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+      parallel_tool_calls: false,
+      reasoning_effort: 'high',
+      verbosity: 'low',
+    });
+    assert.deepEqual(
+      { ...request, messages: undefined },
+      {
+        model: 'acme/text',
+        messages: undefined,
+        maxOutputTokens: 50,
+        stop: ['a', 'b'],
+        choices: 2,
+        temperature: 0.5,
+        topP: 0.9,
+        frequencyPenalty: 1,
+        presencePenalty: -1,
+        logitBias: { '50256': -100 },
+        seed: -3,
+        topLogprobs: 4,
+        format: { type: 'json_schema', name: 'x', schema: SCHEMA, strict: true },
+        tools: [{ name: 'get_weather', parameters: { type: 'object' } }],
+        toolChoice: { name: 'get_weather' },
+        parallelToolCalls: false,
+        reasoningEffort: 'high',
+        verbosity: 'low',
+      },
+    );
+    assert.deepEqual(decode({ stop: 'end' }).stop, ['end']);
+    assert.equal(decode({ max_tokens: 7 }).maxOutputTokens, 7);
+    assert.equal(decode({ max_tokens: 7, max_completion_tokens: 7 }).maxOutputTokens, 7);
+    assert.equal(decode({ logprobs: true }).topLogprobs, 0);
+    assert.equal(decode({ tools: [TOOL] }).toolChoice, 'auto');
+    assert.deepEqual(decode({ response_format: { type: 'json_object' } }).format, { type: 'json_object' });
+  });
+
+  it('names reasoning in three ways that come to one', () => {
+    assert.equal(decode({ reasoning: { enabled: false } }).reasoningEffort, 'none');
+    assert.equal(decode({ reasoning: { enabled: true } }).reasoningEffort, 'medium');
+    assert.equal(decode({ reasoning: { effort: 'low' } }).reasoningEffort, 'low');
+    assert.equal(
+      decode({ reasoning: { enabled: true, effort: 'low' }, reasoning_effort: 'low' }).reasoningEffort,
+      'low',
+    );
+    assert.equal(decode({ reasoning: { enabled: false }, reasoning_effort: 'none' }).reasoningEffort, 'none');
+    assert.equal(decode({ reasoning: {} }).reasoningEffort, undefined);
+
+    assert.equal(refusal({ reasoning: { enabled: false, effort: 'high' } })[0], 'reasoning.enabled');
+    assert.equal(refusal({ reasoning: { enabled: false }, reasoning_effort: 'low' })[0], 'reasoning.enabled');
+    assert.equal(refusal({ reasoning: { effort: 'low' }, reasoning_effort: 'high' })[0], 'reasoning.effort');
+    assert.equal(refusal({ reasoning: { enabled: true, effort: 'none' } })[0], 'reasoning.enabled');
+  });
+
+  it('takes what its model takes beyond the usual, and nothing else', () => {
+    assert.doesNotThrow(() => decode({ top_k: 40 }, ['top_k']));
+    assert.deepEqual(refusal({ top_k: 40 }), ['top_k', 'unknown_parameter']);
+    for (const name of ['audio', 'functions', 'function_call', 'prediction', 'web_search_options']) {
+      assert.deepEqual(refusal({ [name]: {} }), [name, 'unsupported_parameter']);
+    }
+  });
+
+  it('is refused by the name of what is wrong', () => {
+    const cases: readonly (readonly [Readonly<Record<string, unknown>>, string | undefined])[] = [
+      [{ model: undefined }, 'model'],
+      [{ model: 7 }, 'model'],
+      [{ messages: undefined }, 'messages'],
+      [{ messages: [] }, 'messages'],
+      [{ messages: 'hello' }, 'messages'],
+      [{ messages: [{ role: 'wizard', content: 'x' }] }, 'messages.0.role'],
+      [{ messages: [{ content: 'x' }] }, 'messages.0.role'],
+      [{ messages: [{ role: 'user' }] }, 'messages.0.content'],
+      [{ messages: [{ role: 'user', content: null }] }, 'messages.0.content'],
+      [{ messages: [{ role: 'assistant', content: null }] }, 'messages.0.content'],
+      [{ messages: [{ role: 'user', content: 'x', colour: 'red' }] }, 'messages.0.colour'],
+      [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, 'messages.0.content.0.text'],
+      [{ messages: [{ role: 'user', content: [{ text: 'x' }] }] }, 'messages.0.content.0.type'],
+      [
+        { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+        'messages.0.content.0.type',
+      ],
+      [{ messages: [{ role: 'user', content: [{ type: 'file', file: {} }] }] }, 'messages.0.content.0.type'],
+      [{ messages: [{ role: 'system', content: [{ type: 'image_url' }] }] }, 'messages.0.content.0.type'],
+      [
+        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] }] },
+        'messages.0.content.0.image_url.url',
+      ],
+      [
+        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x/y' } }] }] },
+        'messages.0.content.0.image_url.url',
+      ],
+      [
+        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PNG, detail: 'most' } }] }] },
+        'messages.0.content.0.image_url.detail',
+      ],
+      [{ messages: [{ role: 'user', content: 'x', tool_calls: [] }] }, 'messages.0.tool_calls'],
+      [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages.0.tool_call_id'],
+      [{ messages: [{ role: 'tool', content: 'x', tool_call_id: 'none' }] }, 'messages.0.tool_call_id'],
+      [{ n: 0 }, 'n'],
+      [{ n: 1.5 }, 'n'],
+      [{ n: 1_000 }, 'n'],
+      [{ stop: [] as string[], n: '2' }, 'n'],
+      [{ stop: '' }, 'stop'],
+      [{ stop: Array.from({ length: 17 }, () => 'x') }, 'stop'],
+      [{ temperature: 2.1 }, 'temperature'],
+      [{ top_p: -1 }, 'top_p'],
+      [{ max_tokens: 0 }, 'max_tokens'],
+      [{ max_tokens: 5, max_completion_tokens: 6 }, 'max_tokens'],
+      [{ logit_bias: { a: 101 } }, 'logit_bias.a'],
+      [{ top_logprobs: 3 }, 'top_logprobs'],
+      [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
+      [{ response_format: { type: 'xml' } }, 'response_format.type'],
+      [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema.name'],
+      [{ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }, 'response_format.json_schema.schema'],
+      [
+        { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema: {} } } },
+        'response_format.json_schema.name',
+      ],
+      [{ tools: [{ type: 'retrieval' }] }, 'tools.0.type'],
+      [{ tools: [{ type: 'function' }] }, 'tools.0.function'],
+      [{ tools: [TOOL, TOOL] }, 'tools.1'],
+      [{ tools: [{ type: 'function', function: { name: 'no blanks' } }] }, 'tools.0.function.name'],
+      [{ tool_choice: 'required' }, 'tool_choice'],
+      [{ tools: [TOOL], tool_choice: 'sometimes' }, 'tool_choice'],
+      [{ tools: [TOOL], tool_choice: { type: 'function' } }, 'tool_choice'],
+      [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice.function.name'],
+      [{ reasoning_effort: 'enormous' }, 'reasoning_effort'],
+      [{ reasoning: { depth: 3 } }, 'reasoning.depth'],
+      [{ stream: 'yes' }, 'stream'],
+      [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage'],
+      [{ store: true }, 'store'],
+      [{ service_tier: 'flex' }, 'service_tier'],
+      [{ modalities: ['text', 'audio'] }, 'modalities.1'],
+      [{ metadata: { a: 1 } }, 'metadata.a'],
+    ];
+    for (const [changes, param] of cases) assert.equal(refusal(changes)[0], param, JSON.stringify(changes));
+  });
+
+  it('keeps a conversation with calls, their results, refusals and thoughts', () => {
+    const { messages } = decode({
+      messages: [
+        { role: 'developer', content: 'Be brief.', name: 'boss' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'See?' },
+            { type: 'image_url', image_url: { url: PNG, detail: 'low' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          reasoning_content: 'hm',
+          tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":' } }],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: '12 °C' }] },
+        { role: 'assistant', content: 'It is cold.', refusal: 'no more', annotations: [] },
+      ],
+    });
+    assert.deepEqual(messages, [
+      { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }], name: 'boss' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'See?' },
+          { type: 'image', url: PNG, detail: 'low' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [],
+        toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":' }],
+        reasoning: 'hm',
+      },
+      { role: 'tool', toolCallId: 'call_1', content: [{ type: 'text', text: '12 °C' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'It is cold.' },
+          { type: 'refusal', refusal: 'no more' },
+        ],
+        toolCalls: [],
+      },
+    ]);
+  });
+});

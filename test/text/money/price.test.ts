@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { TextPricing } from '../../../src/catalogue/text-definition.ts';
+import { actualCost, plausibleUsage, worstCaseCost } from '../../../src/text/money/price.ts';
+import type { TokenUsage } from '../../../src/text/events.ts';
+
+/** USD for a million: so many micro-USD for each token. */
+const plain: TextPricing = { unit: 'token', inputUsd: '3', outputUsd: '15' };
+const full: TextPricing = { ...plain, cachedInputUsd: '0.3', reasoningUsd: '20' };
+
+const usage = (changes: Partial<TokenUsage> = {}): TokenUsage => ({
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  ...changes,
+});
+
+describe('what is held for a text call', () => {
+  it('is its input and all the output that it may come to', () => {
+    assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 1 }), 450n);
+    assert.equal(worstCaseCost(plain, { inputTokens: 0, maxOutputTokens: 1, choices: 1 }), 15n);
+    assert.equal(worstCaseCost(plain, { inputTokens: 1, maxOutputTokens: 0, choices: 1 }), 3n);
+  });
+
+  it('has the output of every choice, and the input once', () => {
+    assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 4 }), 900n);
+  });
+
+  it('goes by the dearer of answer and reasoning, and never by the cache', () => {
+    const bounds = { inputTokens: 100, maxOutputTokens: 10, choices: 1 };
+
+    assert.equal(worstCaseCost(full, bounds), 500n);
+    assert.equal(worstCaseCost({ ...full, reasoningUsd: '1' }, bounds), 450n);
+    assert.equal(worstCaseCost({ ...full, cachedInputUsd: '0' }, bounds), 500n);
+  });
+
+  it('is rounded up once, to the micro', () => {
+    const cheap: TextPricing = { unit: 'token', inputUsd: '0.15', outputUsd: '0.6' };
+
+    assert.equal(worstCaseCost(cheap, { inputTokens: 1, maxOutputTokens: 0, choices: 1 }), 1n);
+    // 0.45 and 0.6: one micro and a part of another, not one for each.
+    assert.equal(worstCaseCost(cheap, { inputTokens: 3, maxOutputTokens: 1, choices: 1 }), 2n);
+    assert.equal(worstCaseCost(cheap, { inputTokens: 4, maxOutputTokens: 4, choices: 1 }), 3n);
+    const smallest: TextPricing = { unit: 'token', inputUsd: '0.000000000001', outputUsd: '0' };
+    assert.equal(worstCaseCost(smallest, { inputTokens: 1, maxOutputTokens: 9, choices: 1 }), 1n);
+  });
+
+  it('is nothing for a model that costs nothing', () => {
+    const free: TextPricing = { unit: 'token', inputUsd: '0', outputUsd: '0.000' };
+
+    assert.equal(worstCaseCost(free, { inputTokens: 1_000_000, maxOutputTokens: 1_000_000, choices: 128 }), 0n);
+  });
+
+  it('is exact where floating point is not', () => {
+    const most: TextPricing = { unit: 'token', inputUsd: '999999999.999999999999', outputUsd: '0.1' };
+
+    assert.equal(
+      worstCaseCost(most, { inputTokens: 100_000_000, maxOutputTokens: 3, choices: 1 }),
+      // 99999999999999999.9999 and 0.3
+      100_000_000_000_000_001n,
+    );
+  });
+});
+
+describe('what is captured for a text call', () => {
+  it('is each kind of token at its own price', () => {
+    const used = usage({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 30, reasoningTokens: 20 });
+
+    // 60 × 3, 40 × 0.3, 10 × 15, 20 × 20
+    assert.equal(actualCost(full, used), 180n + 12n + 150n + 400n);
+  });
+
+  it('takes what has no price of its own for what it is a part of', () => {
+    const used = usage({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 30, reasoningTokens: 20 });
+
+    assert.equal(actualCost(plain, used), 300n + 450n);
+  });
+
+  it('is rounded up once, over all kinds', () => {
+    const cheap: TextPricing = { unit: 'token', inputUsd: '0.5', cachedInputUsd: '0.05', outputUsd: '0.5' };
+
+    assert.equal(actualCost(cheap, usage({ inputTokens: 1, outputTokens: 1 })), 1n);
+    assert.equal(actualCost(cheap, usage({ inputTokens: 2, cachedInputTokens: 1, outputTokens: 1 })), 2n);
+    assert.equal(actualCost(cheap, usage()), 0n);
+  });
+
+  it('is the input alone where nothing was said, which is what a dead process leaves', () => {
+    assert.equal(actualCost(full, usage({ inputTokens: 7 })), 21n);
+  });
+
+  it('is at most what was held, for whatever keeps to what was counted and allowed', () => {
+    const price = fc.tuple(fc.nat({ max: 5_000 }), fc.nat({ max: 999_999 })).map(([whole, part]) => `${whole}.${part}`);
+    const pricing = fc.record({
+      inputUsd: price,
+      outputUsd: price,
+      reasoningUsd: price,
+      discount: fc.nat({ max: 100 }),
+    });
+    const counts = fc.record({
+      input: fc.nat({ max: 2_000_000 }),
+      most: fc.nat({ max: 200_000 }),
+      choices: fc.integer({ min: 1, max: 8 }),
+      shares: fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
+      said: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(pricing, counts, ({ discount, ...usd }, { input, most, choices, shares, said }) => {
+        const whole: TextPricing = { unit: 'token', ...usd };
+        // A cache costs at most what the input costs.
+        const priced = discount > 50 ? { ...whole, cachedInputUsd: '0.000001' } : whole;
+        const outputTokens = Math.floor(most * choices * said);
+        const used = usage({
+          inputTokens: input,
+          cachedInputTokens: Math.floor(input * shares[0]),
+          outputTokens,
+          reasoningTokens: Math.floor(outputTokens * shares[1]),
+        });
+        fc.pre(discount <= 50 || Number(usd.inputUsd) > 0.000001);
+
+        const held = worstCaseCost(priced, { inputTokens: input, maxOutputTokens: most, choices });
+
+        assert.ok(actualCost(priced, used) <= held);
+        assert.ok(actualCost(priced, usage({ inputTokens: input })) <= held);
+      }),
+    );
+  });
+});
+
+describe('what an upstream says of its tokens', () => {
+  it('is taken as it is where it can be', () => {
+    const used = usage({ inputTokens: 100, cachedInputTokens: 100, outputTokens: 30, reasoningTokens: 30 });
+
+    assert.deepEqual(plausibleUsage(used), used);
+    assert.deepEqual(plausibleUsage(usage()), usage());
+  });
+
+  it('is brought to what can be where it is nonsense', () => {
+    const nonsense: readonly (readonly [Partial<TokenUsage>, Partial<TokenUsage>])[] = [
+      [{ inputTokens: -5, outputTokens: -1 }, {}],
+      [{ inputTokens: 1.2 }, { inputTokens: 2 }],
+      [{ inputTokens: Number.NaN, outputTokens: Number.NaN }, {}],
+      [
+        { inputTokens: 3, cachedInputTokens: 9 },
+        { inputTokens: 3, cachedInputTokens: 3 },
+      ],
+      [
+        { outputTokens: 3, reasoningTokens: 9 },
+        { outputTokens: 3, reasoningTokens: 3 },
+      ],
+      [{ reasoningTokens: 9 }, {}],
+      [{ outputTokens: Number.POSITIVE_INFINITY }, { outputTokens: 2_147_483_647 }],
+      [{ inputTokens: 1e300 }, { inputTokens: 2_147_483_647 }],
+      [{ inputTokens: Number.NEGATIVE_INFINITY }, {}],
+      [{ inputTokens: 3, cachedInputTokens: -2 }, { inputTokens: 3 }],
+      // From JSON anything may come.
+      [{ inputTokens: null, outputTokens: '7', reasoningTokens: undefined } as unknown as TokenUsage, {}],
+    ];
+    for (const [said, taken] of nonsense) assert.deepEqual(plausibleUsage(usage(said)), usage(taken));
+  });
+
+  it('never makes a price that is negative or fails', () => {
+    const count = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(Number.NaN, -0, 1e308));
+    const any = fc.record({
+      inputTokens: count,
+      cachedInputTokens: count,
+      outputTokens: count,
+      reasoningTokens: count,
+    });
+    fc.assert(
+      fc.property(any, (used) => {
+        const taken = plausibleUsage(used);
+
+        assert.ok(actualCost(full, used) >= 0n);
+        assert.equal(actualCost(full, used), actualCost(full, taken));
+        for (const value of Object.values(taken)) assert.ok(Number.isInteger(value) && value >= 0);
+      }),
+    );
+  });
+});

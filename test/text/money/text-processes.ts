@@ -1,0 +1,148 @@
+/**
+ * Api processes as the money of text calls knows them, several in one test: each has its lease and its books on the same
+ * database, and can be killed or paused.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../../src/accounts/authenticate.ts';
+import { DatabaseUnavailableError } from '../../../src/database/database.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { silentLogger } from '../../../src/telemetry/log.ts';
+import { takeProcessLease } from '../../../src/text/money/process-lease.ts';
+import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
+import type { NewTextCall, TextSettlement } from '../../../src/text/money/text-call.ts';
+import { createTextLedger } from '../../../src/text/money/text-ledger.ts';
+import type { TextLedger } from '../../../src/text/money/text-ledger.ts';
+import type { TaskRoom } from '../../tasks/task-room.ts';
+
+/** What stands between a process and its database. */
+export interface Wire {
+  readonly database: Database;
+  /**
+   * `cut`: nothing gets through. `deaf`: everything is done, and no answer comes back.
+   */
+  state: 'good' | 'cut' | 'deaf';
+}
+
+export function wireTo(database: Database): Wire {
+  const lost = (): DatabaseUnavailableError => new DatabaseUnavailableError('the database is not available');
+  const pass = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (wire.state === 'cut') throw lost();
+    const result = await work();
+    if (wire.state !== 'good') throw lost();
+    return result;
+  };
+  const wire: Wire = {
+    state: 'good',
+    database: {
+      query: (statement, values) => pass(() => database.query(statement, values)),
+      transaction: (work) => pass(() => database.transaction(work)),
+      check: () => pass(() => database.check()),
+      close: () => Promise.resolve(),
+    },
+  };
+  return wire;
+}
+
+export interface TextProcess {
+  readonly processId: string;
+  readonly ledger: TextLedger;
+  readonly wire: Wire;
+  renew(): Promise<void>;
+  /** Its lease has run out: it is dead, or was paused for longer. */
+  lapse(): Promise<void>;
+  /** Nothing of it is heard again, and its lease has run out. */
+  kill(): Promise<void>;
+  /** Sweeps as a process does that has been there for long. */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
+  const wire = wireTo(room.database);
+  const lease = await takeProcessLease({ database: wire.database, logger: silentLogger() });
+  const { processId } = lease;
+  const ledger = createTextLedger({
+    database: wire.database,
+    processId,
+    renewLease: () => lease.renew(),
+    logger: silentLogger(),
+  });
+  const lapse = async (): Promise<void> => {
+    await room.rows(`UPDATE text_processes SET leased_until = now() - interval '1 s' WHERE id = $1`, processId);
+  };
+  return {
+    processId,
+    ledger,
+    wire,
+    renew: () => lease.renew(),
+    lapse,
+    async kill() {
+      wire.state = 'cut';
+      await lapse();
+    },
+    async sweep() {
+      await lease.renew();
+      await room.rows(`UPDATE text_processes SET unbroken_since = now() - interval '1 h' WHERE id = $1`, processId);
+      return sweepTextCalls(wire.database, processId);
+    },
+    async close() {
+      await ledger.close();
+      await lease.close();
+    },
+  };
+}
+
+export function newTextCall(caller: Caller, changes: Partial<NewTextCall> = {}): NewTextCall {
+  return {
+    id: `chatcmpl-${randomBytes(12).toString('hex')}`,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    model: 'acme/words',
+    heldMicroUsd: 1_000n,
+    floorMicroUsd: 30n,
+    inputTokens: 10,
+    isStored: false,
+    spendCapIds: caller.spendCapIds,
+    ...changes,
+  };
+}
+
+export function settlementOf(
+  { id, accountId, inputTokens }: NewTextCall,
+  capturedMicroUsd: bigint,
+  changes: Partial<TextSettlement['usage']> = {},
+): TextSettlement {
+  const usage = { inputTokens, cachedInputTokens: 2, outputTokens: 5, reasoningTokens: 1, isEstimated: false };
+  return { id, accountId, capturedMicroUsd, usage: { ...usage, ...changes } };
+}
+
+/** A call as it stands in the books. */
+export interface TextCallRow {
+  readonly id: string;
+  readonly process_id: string | null;
+  readonly held_micro_usd: bigint;
+  readonly captured_micro_usd: bigint | null;
+  readonly settled_at: Date | null;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly reasoning_tokens: number | null;
+  readonly is_stored: boolean;
+  readonly is_estimated: boolean;
+}
+
+export async function readTextCall(room: TaskRoom, id: string): Promise<TextCallRow | undefined> {
+  const [row] = await room.rows<TextCallRow>('SELECT * FROM text_calls WHERE id = $1', id);
+  return row;
+}
+
+/** The ledger's entries of a call: kind, amount, and what was available and held after it. */
+export function entriesOf(room: TaskRoom, id: string): Promise<readonly (readonly [string, bigint, bigint, bigint])[]> {
+  return room
+    .rows<{ kind: string; amount: bigint; available: bigint; held: bigint }>(
+      `SELECT kind, amount_micro_usd AS amount, available_after_micro_usd AS available, held_after_micro_usd AS held
+         FROM ledger_entries WHERE reference = $1 ORDER BY id`,
+      id,
+    )
+    .then((rows) => rows.map(({ kind, amount, available, held }) => [kind, amount, available, held] as const));
+}

@@ -1,0 +1,120 @@
+/** Whatever order events come in, a response's stream can be read by the strictest client and its object says the same. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { FinishReason, TextEvent } from '../../../src/text/events.ts';
+import { PROBLEM, answerOf, args, call, finish, readStrictly, reasoning, refusal, text } from './answers.ts';
+import type { StreamAnswer } from './answers.ts';
+import { responseProblem } from './response-schema.ts';
+
+const word = fc.oneof(
+  fc.constantFrom('', 'Hi', ' there', '\u0000', '\ud83d', '\ude00', '\n\ndata: x\n\n', '"'),
+  fc.string({ unit: 'binary', maxLength: 6 }),
+);
+const piece = fc.oneof(fc.constantFrom('{', '}', '{}', '{"a":1}', '"', '\\', '[', ']', ' ', '1', ''), word);
+const index = fc.nat({ max: 2 });
+
+const said: fc.Arbitrary<TextEvent> = fc.oneof(
+  { weight: 3, arbitrary: word.map((value) => text(value)) },
+  { weight: 2, arbitrary: word.map(reasoning) },
+  { weight: 1, arbitrary: word.map(refusal) },
+  { weight: 3, arbitrary: fc.tuple(index, fc.constantFrom('f', 'g')).map(([place, name]) => call(place, name)) },
+  { weight: 5, arbitrary: fc.tuple(index, piece).map(([place, value]) => args(place, value)) },
+  { weight: 1, arbitrary: fc.constant<TextEvent>({ type: 'text', choice: 1, text: 'of another answer' }) },
+);
+const reason = fc.constantFrom<FinishReason[]>('stop', 'length', 'tool_calls', 'content_filter');
+const parameters = fc.constantFrom<Readonly<Record<string, unknown>>[]>(
+  {},
+  { reasoning: { summary: 'auto' } },
+  { include: ['reasoning.encrypted_content'] },
+);
+
+/** What events of a kind say, in their order. */
+function saidBy(events: readonly TextEvent[], type: 'text' | 'reasoning' | 'refusal'): string {
+  return events.map((event) => (event.type === type && event.choice === 0 ? event.text : '')).join('');
+}
+
+interface ToldPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly refusal?: string;
+}
+
+/** What an answer's object says in parts of a kind, in their order. */
+function told(answer: StreamAnswer, type: 'output_text' | 'summary_text' | 'refusal'): string {
+  let whole = '';
+  for (const { content = [], summary = [] } of answer.output) {
+    for (const part of [...(content as ToldPart[]), ...(summary as ToldPart[])]) {
+      if (part.type === type) whole += part.text ?? part.refusal ?? '';
+    }
+  }
+  return whole;
+}
+
+describe('a response of any events', () => {
+  it('has items that never overlap, numbers that rise, and an object that says what the stream said', () => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 40 }), reason, parameters, (events, why, asked) => {
+        const { events: stream, answer } = answerOf([...events, finish(why)], asked);
+
+        const { done, open } = readStrictly(stream);
+        assert.equal(open, undefined);
+        assert.deepEqual(done, answer.output);
+        assert.deepEqual(stream.at(-1)?.['response'], JSON.parse(JSON.stringify(answer)));
+        assert.equal(responseProblem(answer), undefined);
+        assert.equal(told(answer, 'output_text'), saidBy(events, 'text'));
+        assert.equal(told(answer, 'refusal'), saidBy(events, 'refusal'));
+        assert.equal(told(answer, 'summary_text'), saidBy(events, 'reasoning'));
+        const begun = events.filter(({ type }) => type === 'tool_call');
+        assert.equal(answer.output.filter(({ type }) => type === 'function_call').length, begun.length);
+        const ids = answer.output.map(({ id }) => id);
+        assert.equal(new Set(ids).size, ids.length);
+        const cut = answer.output.filter((item) => item['status'] !== 'completed');
+        assert.ok(cut.length <= (answer.status === 'incomplete' ? 1 : 0));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('keeps every argument of calls that are dictated all at once', () => {
+    const object = fc.object({ maxDepth: 2, maxKeys: 4 }).map((value) => JSON.stringify({ value }));
+    const pieces = fc.array(fc.tuple(index, fc.nat({ max: 8 })), { maxLength: 60 });
+    fc.assert(
+      fc.property(fc.tuple(object, object, object), pieces, (wanted, cuts) => {
+        const left = [...wanted];
+        const events = [call(0, 'f'), call(1, 'f'), call(2, 'f')];
+        for (const [place, length] of cuts) {
+          events.push(args(place, (left[place] ?? '').slice(0, length)));
+          left[place] = (left[place] ?? '').slice(length);
+        }
+        left.forEach((rest, place) => events.push(args(place, rest)));
+
+        const { events: stream, answer } = answerOf([...events, finish('tool_calls')]);
+
+        readStrictly(stream);
+        assert.deepEqual(
+          answer.output.map((item) => item['arguments']),
+          wanted,
+        );
+      }),
+    );
+  });
+
+  it('can break off anywhere, and then says so', () => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 40 }), parameters, (events, asked) => {
+        const { events: stream, answer } = answerOf(events, asked, { problem: PROBLEM });
+
+        const { done, open } = readStrictly(stream);
+        assert.deepEqual(done, answer.output.slice(0, done.length));
+        assert.equal(answer.output.length, done.length + (open === undefined ? 0 : 1));
+        assert.equal(answer.status, 'failed');
+        assert.equal(responseProblem(answer), undefined);
+        assert.deepEqual(
+          stream.slice(-2).map(({ type }) => type),
+          ['error', 'response.failed'],
+        );
+      }),
+    );
+  });
+});

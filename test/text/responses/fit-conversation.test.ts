@@ -1,0 +1,59 @@
+/** `truncation: "auto"`: what is left out where a model cannot take a whole conversation (contract §9). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Message, TextRequest } from '../../../src/text/request.ts';
+import { fitConversation } from '../../../src/text/responses/fit-conversation.ts';
+import { countInputTokens } from '../../../src/text/tokens.ts';
+import { decode } from './answers.ts';
+
+/** Some hundred tokens. */
+const LONG = 'word '.repeat(100);
+
+function turn(name: string): readonly object[] {
+  return [
+    { role: 'user', content: `${name} ${LONG}` },
+    { type: 'function_call', call_id: name, name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: name, output: LONG },
+    { role: 'assistant', content: LONG },
+  ];
+}
+
+function requestOf(turns: readonly string[]): TextRequest {
+  const input = [{ role: 'developer', content: 'Be kind.' }, ...turns.flatMap(turn)];
+  return decode({ model: 'm', instructions: 'Be brief.', input }).request;
+}
+
+/** The first word of what users say. */
+function askedIn({ messages }: TextRequest): readonly string[] {
+  const firstWord = ({ content: [part] }: Message): string =>
+    part?.type === 'text' ? (part.text.split(' ')[0] ?? '') : '';
+  return messages.filter(({ role }) => role === 'user').map(firstWord);
+}
+
+describe('a conversation that has to fit', () => {
+  it('stays as it is where it does', async () => {
+    const request = requestOf(['one', 'two']);
+
+    assert.equal(await fitConversation(request, await countInputTokens(request)), request);
+  });
+
+  const TURN = ['user', 'assistant', 'tool', 'assistant'];
+
+  it('loses its oldest turns, whole, and nothing that the system says', async () => {
+    const request = requestOf(['one', 'two', 'three', 'four']);
+    const room = await countInputTokens(requestOf(['one', 'two']));
+
+    const fitted = await fitConversation(request, room + 20);
+
+    assert.deepEqual(askedIn(fitted), ['three', 'four']);
+    assert.ok((await countInputTokens(fitted)) <= room + 20);
+    assert.deepEqual(
+      fitted.messages.map(({ role }) => role),
+      ['system', 'developer', ...TURN, ...TURN],
+    );
+  });
+
+  it('keeps its last turn, even one that is too long', async () => {
+    assert.deepEqual(askedIn(await fitConversation(requestOf(['one', 'two']), 5)), ['two']);
+  });
+});

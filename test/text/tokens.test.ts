@@ -1,0 +1,92 @@
+/** Counting tokens: right for what is usual, and quick for what is meant to be slow. */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { TextRequest } from '../../src/text/request.ts';
+import { Tally } from '../../src/text/tally.ts';
+import { countInputTokens, countTextTokens, loadTokenizer } from '../../src/text/tokens.ts';
+
+before(() => loadTokenizer());
+
+const request = (changes: Partial<TextRequest> = {}) =>
+  ({ messages: [], tools: [], format: { type: 'text' }, ...changes }) satisfies Partial<TextRequest>;
+
+describe('the number of tokens', () => {
+  it('of a text is what the tokenizer says', () => {
+    assert.equal(countTextTokens(''), 0);
+    assert.equal(countTextTokens('hello world'), 2);
+    assert.equal(countTextTokens('<|endoftext|>') > 1, true);
+  });
+
+  it('of words of any length is found in time that grows with their length', () => {
+    // Taken as one word, this is minutes of work.
+    const tokens = countTextTokens('ab'.repeat(200_000));
+    assert.ok(tokens > 10_000 && tokens <= 400_000, String(tokens));
+    assert.ok(countTextTokens('漢字'.repeat(50_000)) > 50_000);
+    assert.ok(countTextTokens(' '.repeat(200_000)) > 0);
+  });
+
+  it('is not counted further than it matters', async () => {
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(2_000_000) }] }] as const;
+    const tokens = await countInputTokens(request({ messages }), 10_000);
+    assert.ok(tokens > 10_000 && tokens < 20_000, String(tokens));
+  });
+
+  it('of a request counts everything that is sent', async () => {
+    const user = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] }) as const;
+    const empty = await countInputTokens(request());
+    const one = await countInputTokens(request({ messages: [user('hello world')] }));
+    assert.equal(one, empty + 3 + 2);
+
+    const larger: readonly Partial<TextRequest>[] = [
+      { messages: [user('hello world'), user('hello world')] },
+      { messages: [{ ...user('hello world'), name: 'Ada' }] },
+      { messages: [user('hello world')], tools: [{ name: 'f', parameters: { type: 'object' } }] },
+      {
+        messages: [user('hello world')],
+        format: { type: 'json_schema', name: 'x', schema: { type: 'object' }, strict: true },
+      },
+      {
+        messages: [
+          { role: 'user', content: [...user('hello world').content, { type: 'image', url: 'https://x/y.png' }] },
+        ],
+      },
+      {
+        messages: [
+          user('hello world'),
+          { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }], reasoning: 'hm' },
+        ],
+      },
+    ];
+    for (const changes of larger) assert.ok((await countInputTokens(request(changes))) > one, JSON.stringify(changes));
+  });
+});
+
+describe('a tally', () => {
+  it('counts what was said until the source tells its own count', () => {
+    const tally = new Tally(11);
+    tally.said('hello ');
+    tally.said('world');
+    tally.thought('hm');
+    assert.deepEqual(tally.usage(), {
+      inputTokens: 11,
+      cachedInputTokens: 0,
+      outputTokens: 3,
+      reasoningTokens: 1,
+      isEstimated: true,
+    });
+    tally.report({ inputTokens: 12, cachedInputTokens: 4, outputTokens: 5, reasoningTokens: 2 });
+    assert.deepEqual(tally.usage(), {
+      inputTokens: 12,
+      cachedInputTokens: 4,
+      outputTokens: 5,
+      reasoningTokens: 2,
+      isEstimated: false,
+    });
+  });
+
+  it('keeps little of a long answer', () => {
+    const tally = new Tally(0);
+    for (let piece = 0; piece < 20_000; piece++) tally.said(' word');
+    assert.equal(tally.usage().outputTokens, 20_000);
+  });
+});

@@ -1,0 +1,211 @@
+/** How long calls of upstreams may take, who may end them, and what is kept and held meanwhile. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
+import { TextFailure } from '../../../src/text/text-failure.ts';
+import { until } from '../../support/until.ts';
+import type { Json } from './scripted-answers.ts';
+import { startTestUpstream } from './test-upstream.ts';
+import type { Behaviour, TestUpstream } from './test-upstream.ts';
+import {
+  bodyOf,
+  chatCall,
+  collect,
+  dataOf,
+  failureOf,
+  framesOf,
+  open,
+  openBench,
+  openaiUpstream,
+  textModel,
+} from './upstream-bench.ts';
+import type { Bench } from './upstream-bench.ts';
+
+/** What waits until it is opened. */
+function gate(): { readonly passed: Promise<void>; open(): void } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { passed, open: () => open() };
+}
+
+describe('a call of an upstream', { timeout: 240_000 }, () => {
+  let upstream: TestUpstream;
+  let bench: Bench;
+  let model: TextModelDefinition;
+  before(async () => {
+    upstream = await startTestUpstream();
+  });
+  after(() => upstream.close());
+  beforeEach(() => {
+    bench = openBench();
+    model = textModel([openaiUpstream(upstream.baseUrl)]);
+    upstream.script({});
+  });
+  afterEach(() => bench.router.close());
+
+  const timesOut = async (behaviour: Behaviour, changes: Json = {}): Promise<void> => {
+    upstream.script(behaviour);
+    const call = await chatCall(model, changes);
+    const error = await failureOf(call.isStreamed ? framesOf(bench.router, call) : bodyOf(bench.router, call));
+    assert.ok(error instanceof TextFailure && error.reason === 'upstream_timeout', String(error));
+  };
+
+  describe('that is slow', () => {
+    it('to begin is given up, and nobody is asked twice for it', async () => {
+      model = { ...model, limits: { firstByteSeconds: 1 } };
+      for (const silentAfter of ['request', 'head', 0] as const) {
+        const count = upstream.requests.length;
+        await timesOut({ silentAfter }, { stream: true });
+        assert.equal(upstream.requests.length, count + 1);
+        await upstream.gone(count);
+      }
+    });
+
+    it('altogether is given up', async () => {
+      model = { ...model, limits: { totalSeconds: 1 } };
+      await timesOut({ silentAfter: 'request' });
+      let isOver = false;
+      const endless = Array.from({ length: 100_000 }, () => ({ choices: [{ index: 0, delta: { content: 'x' } }] }));
+      const pace = (): Promise<void> => (isOver ? new Promise(() => undefined) : new Promise((r) => setTimeout(r, 20)));
+      await timesOut({ events: endless, pace }, { stream: true });
+      isOver = true;
+    });
+
+    it('in the middle of a whole answer is given up', async () => {
+      model = { ...model, limits: { idleSeconds: 1 } };
+      await timesOut({ silentAfter: 'head' });
+    });
+
+    it('altogether leaves no time to ask another', async () => {
+      const other = await startTestUpstream();
+      const upstreams = [openaiUpstream(upstream.baseUrl), openaiUpstream(other.baseUrl)];
+      model = textModel(upstreams, { limits: { totalSeconds: 1 } });
+      await timesOut({ silentAfter: 'request' });
+      assert.equal(other.requests.length, 0);
+      assert.equal(bench.log.length, 1);
+      await other.close();
+    });
+
+    it('is not so for a reader that is', async () => {
+      model = { ...model, limits: { idleSeconds: 1 } };
+      const holds = [gate(), gate()] as const;
+      upstream.script({ pace: (place) => holds[place - 2]?.passed ?? Promise.resolve() });
+      const opened = await open(bench.router, await chatCall(model, { stream: true }));
+      assert.equal(opened.kind, 'frames');
+      const pieces = opened.frames[Symbol.asyncIterator]();
+      await pieces.next();
+      await pieces.next();
+      const third = pieces.next();
+      holds[0].open();
+      await third;
+      // Longer than the limit, which this lets pass while nobody waits for the upstream.
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      holds[1].open();
+      assert.equal((await collect({ [Symbol.asyncIterator]: () => pieces })).length, 3);
+    });
+  });
+
+  describe('whose client goes away', () => {
+    it('before it has begun is told at once', async () => {
+      for (const behaviour of [{ silentAfter: 'request' }, { silentAfter: 'head' }] satisfies Behaviour[]) {
+        const count = upstream.requests.length;
+        upstream.script(behaviour);
+        const gone = new AbortController();
+        const opening = failureOf(open(bench.router, await chatCall(model, { stream: true }), gone.signal));
+        await until('the request is there', () => upstream.requests.length > count);
+        gone.abort();
+        const error = await opening;
+        assert.ok(error instanceof TextFailure && error.reason === 'interrupted', String(error));
+        await upstream.gone(count);
+      }
+      // Whoever gives a call up is not the upstream's fault.
+      assert.deepEqual(bench.log, []);
+    });
+
+    it('in the middle is told at once, and what was said until then is counted', async () => {
+      for (const goes of ['abort', 'return'] as const) {
+        const count = upstream.requests.length;
+        upstream.script({
+          reply: { text: Array.from({ length: 50 }, (_, place) => ` word${place}`) },
+          silentAfter: 10,
+        });
+        const gone = new AbortController();
+        const call = await chatCall(model, { stream: true });
+        const opened = await open(bench.router, call, gone.signal);
+        assert.equal(opened.kind, 'frames');
+        const pieces = opened.frames[Symbol.asyncIterator]();
+        for (let times = 0; times < 3; times++) await pieces.next();
+        if (goes === 'return') await pieces.return?.();
+        else {
+          gone.abort();
+          const error = await failureOf(pieces.next());
+          assert.ok(error instanceof TextFailure && error.reason === 'interrupted', String(error));
+        }
+        await upstream.gone(count);
+        const { outputTokens, isEstimated } = call.tally.usage();
+        assert.ok(isEstimated && outputTokens > 2, String(outputTokens));
+      }
+    });
+
+    it('is told the reason of whoever ends the call for another', async () => {
+      upstream.script({ silentAfter: 3 });
+      const stopping = new AbortController();
+      const opened = await open(bench.router, await chatCall(model, { stream: true }), stopping.signal);
+      assert.equal(opened.kind, 'frames');
+      const pieces = opened.frames[Symbol.asyncIterator]();
+      for (let times = 0; times < 3; times++) await pieces.next();
+      const waiting = failureOf(pieces.next());
+      const reason = new TextFailure('interrupted', 'this process stops');
+      stopping.abort(reason);
+      assert.equal(await waiting, reason);
+    });
+
+    it('before it was asked is not asked', async () => {
+      const count = upstream.requests.length;
+      await failureOf(open(bench.router, await chatCall(model), AbortSignal.abort()));
+      assert.equal(upstream.requests.length, count);
+    });
+  });
+
+  it('is not read ahead of a slow reader', async () => {
+    const piece = { choices: [{ index: 0, delta: { content: 'x'.repeat(10_000) }, finish_reason: null }] };
+    const count = upstream.requests.length;
+    const pieces = 6_000;
+    upstream.script({
+      events: [
+        ...Array.from({ length: pieces }, () => piece),
+        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+        '[DONE]',
+      ],
+    });
+    const opened = await open(bench.router, await chatCall(model, { stream: true }));
+    assert.equal(opened.kind, 'frames');
+    const request = upstream.requests[count];
+    const seen: number[] = [];
+    await until('the upstream stands still', () => {
+      seen.push(request?.written ?? 0);
+      const last = seen.slice(-10);
+      return last.length === 10 && last[0] !== 0 && last.every((written) => written === last[0]);
+    });
+    const ahead = seen.at(-1) ?? 0;
+    // What sockets hold is some megabytes; the answer is sixty.
+    assert.ok(ahead < 30_000_000, `${ahead} bytes were read ahead`);
+
+    const frames = await collect(opened.frames);
+    assert.equal(frames.length, pieces + 1);
+    assert.equal(dataOf(frames.at(-1) ?? '')['id'], 'chatcmpl-ours-1');
+  });
+
+  it('has a kept connection used again', async () => {
+    const count = upstream.requests.length;
+    const calls = 20;
+    for (let times = 0; times < calls; times++) {
+      const stream = times % 2 === 0;
+      const call = await chatCall(model, { stream });
+      await (stream ? framesOf(bench.router, call) : bodyOf(bench.router, call));
+    }
+    const ports = new Set(upstream.requests.slice(count).map(({ clientPort }) => clientPort));
+    // Now and then one is not back yet when the next call is there.
+    assert.ok(ports.size < calls / 2, `${ports.size} connections for ${calls} calls`);
+  });
+});

@@ -1,0 +1,293 @@
+/** Which upstream answers: order, fallback before the first byte, pauses, and those that keep failing. */
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { TextModelDefinition, TextUpstream } from '../../../src/catalogue/text-definition.ts';
+import { silentLogger } from '../../../src/telemetry/log.ts';
+import type { TextEvent } from '../../../src/text/events.ts';
+import type { TextSource } from '../../../src/text/source.ts';
+import { InvalidTextRequest, TextFailure } from '../../../src/text/text-failure.ts';
+import { createTextRouter } from '../../../src/text/upstream/text-router.ts';
+import type { TextRouter } from '../../../src/text/upstream/text-router.ts';
+import { createUpstreamGate } from '../../../src/upstreams/gate.ts';
+import { createSecretSource } from '../../../src/upstreams/secrets.ts';
+import { openTaskRoom } from '../../tasks/task-room.ts';
+import type { TaskRoom } from '../../tasks/task-room.ts';
+import { until } from '../../support/until.ts';
+import { startTestUpstream } from './test-upstream.ts';
+import type { Behaviour, TestUpstream } from './test-upstream.ts';
+import {
+  SECRET,
+  chatCall,
+  collect,
+  failureOf,
+  framesOf,
+  open,
+  openBench,
+  openaiUpstream,
+  textModel,
+} from './upstream-bench.ts';
+import type { Bench } from './upstream-bench.ts';
+
+describe('the upstreams of a text model', { timeout: 180_000 }, () => {
+  let first: TestUpstream;
+  let second: TestUpstream;
+  let bench: Bench;
+  let model: TextModelDefinition;
+  before(async () => {
+    [first, second] = await Promise.all([startTestUpstream(), startTestUpstream()]);
+  });
+  after(() => Promise.all([first.close(), second.close()]));
+  let counts: { first: number; second: number };
+  beforeEach(() => {
+    bench = openBench();
+    model = textModel([
+      openaiUpstream(first.baseUrl, { id: 'first' }),
+      openaiUpstream(second.baseUrl, { id: 'second', secret: 'vendor' }),
+    ]);
+    first.script({});
+    second.script({});
+    counts = { first: first.requests.length, second: second.requests.length };
+  });
+  afterEach(() => bench.router.close());
+
+  /** How many requests each has had in this test. */
+  const asked = (): readonly [number, number] => [
+    first.requests.length - counts.first,
+    second.requests.length - counts.second,
+  ];
+  const call = async (): Promise<string[]> => framesOf(bench.router, await chatCall(model, { stream: true }));
+  const failure = async (): Promise<TextFailure> => {
+    const error = await failureOf(call());
+    assert.ok(error instanceof TextFailure, String(error));
+    return error;
+  };
+
+  it('are asked in their order, and the database is not, but for a look once a second', async () => {
+    for (let times = 0; times < 5; times++) await call();
+    assert.deepEqual(asked(), [5, 0]);
+    assert.deepEqual(bench.gate.asked, ['text:first']);
+    assert.deepEqual(bench.gate.reports, []);
+
+    bench.clock.nowMs += 1_001;
+    await call();
+    assert.deepEqual(bench.gate.asked, ['text:first', 'text:first']);
+    assert.deepEqual(bench.log, []);
+  });
+
+  it('are asked one after the other while nothing was said', async () => {
+    for (const behaviour of [
+      { status: 500, body: {} },
+      { status: 429, body: {} },
+      { status: 401, body: {} },
+      { body: '<html>' },
+      { events: [{ error: { message: 'secret words' } }] },
+      { breaksAfter: 'request' },
+    ] satisfies Behaviour[]) {
+      first.script(behaviour);
+      const frames = await call();
+      assert.equal(frames.length, 6, JSON.stringify(behaviour));
+    }
+    const [line] = bench.log;
+    assert.equal(line?.['upstream'], 'text:first');
+    assert.equal(line?.['status'], 500);
+    const log = JSON.stringify(bench.log);
+    for (const secret of ['secret words', 'Hello', SECRET]) assert.ok(!log.includes(secret), log);
+  });
+
+  it('are not asked on where one refuses the request itself', async () => {
+    first.script({
+      status: 404,
+      body: { error: { message: 'no such model', code: 'model_not_found', param: 'model' } },
+    });
+    assert.equal((await failure()).reason, 'upstream_refused');
+    first.script({ status: 400, body: { error: { code: 'context_length_exceeded' } } });
+    assert.ok((await failureOf(call())) instanceof InvalidTextRequest);
+    assert.deepEqual(asked(), [2, 0]);
+  });
+
+  it('are not asked on once something was said', async () => {
+    first.script({ breaksAfter: 1 });
+    assert.equal((await failure()).reason, 'upstream_invalid');
+    assert.deepEqual(asked(), [1, 0]);
+  });
+
+  it('are asked once more where the trouble may have passed', async () => {
+    first.script({ status: 503, body: {} }, {});
+    second.script({ status: 401, body: {} });
+    assert.equal((await call()).length, 6);
+    assert.deepEqual(asked(), [2, 1]);
+
+    first.script({ status: 503, body: {} });
+    assert.equal((await failure()).reason, 'upstream_unavailable');
+    assert.deepEqual(asked(), [4, 2]);
+  });
+
+  it('may be given up between two tries', async () => {
+    first.script({ status: 503, body: {} });
+    second.script({ status: 401, body: {} });
+    const gone = new AbortController();
+    const opening = failureOf(open(bench.router, await chatCall(model), gone.signal));
+    // A turn after the second refusal, and so long before the next try.
+    while (bench.log.length < 2) await nextTurn();
+    gone.abort();
+    const error = await opening;
+    assert.ok(error instanceof TextFailure && error.reason === 'interrupted', String(error));
+    assert.deepEqual(asked(), [1, 1]);
+  });
+
+  describe('that ask to be left alone', () => {
+    const patience: Behaviour = { status: 429, headers: { 'retry-after': '30' }, body: {} };
+
+    it('are, and others are told', async () => {
+      first.script(patience);
+      await call();
+      await call();
+      assert.deepEqual(asked(), [1, 2]);
+      assert.deepEqual(bench.gate.reports, [{ name: 'text:first', health: { pauseMs: 30_000 } }]);
+
+      first.script({});
+      bench.clock.nowMs += 30_001;
+      await call();
+      assert.deepEqual(asked(), [2, 2]);
+    });
+
+    it('are told of once, however many calls are told so at once', async () => {
+      first.script(patience);
+      await Promise.all(Array.from({ length: 10 }, call));
+      assert.equal(bench.gate.reports.length, 1);
+    });
+
+    it('leave a call that nobody answers with the time to wait', async () => {
+      first.script(patience);
+      second.script({ status: 429, headers: { 'retry-after-ms': '7500', 'retry-after': '9' }, body: {} });
+      for (const expected of [8, 8]) {
+        const error = await failure();
+        assert.deepEqual([error.reason, error.retryAfterSeconds], ['upstream_rate_limited', expected]);
+      }
+      assert.deepEqual(asked(), [1, 1]);
+      bench.clock.nowMs += 5_000;
+      assert.equal((await failure()).retryAfterSeconds, 3);
+    });
+
+    it('without saying for how long are asked again by the next call', async () => {
+      first.script({ status: 429, body: {} });
+      second.script({ status: 429, body: {} });
+      const error = await failure();
+      assert.deepEqual([error.reason, error.retryAfterSeconds], ['upstream_rate_limited', undefined]);
+      await failure();
+      assert.deepEqual(asked(), [2, 2]);
+      assert.deepEqual(bench.gate.reports, []);
+    });
+
+    it('are left alone where another process was told so', async () => {
+      bench.gate.paused.set('text:first', 10_000);
+      // The first call does not wait for what it asks.
+      await call();
+      await call();
+      assert.deepEqual(asked(), [1, 1]);
+      assert.deepEqual(bench.gate.reports, []);
+    });
+
+    it('may do so with 503 too', async () => {
+      first.script({ status: 503, headers: { 'retry-after': '5' }, body: {} });
+      await call();
+      await call();
+      assert.deepEqual(asked(), [1, 2]);
+    });
+  });
+
+  it('that keep failing are asked after the others, until one call in a while finds them well', async () => {
+    first.script({ status: 500, body: {} });
+    for (let times = 0; times < 6; times++) await call();
+    assert.deepEqual(asked(), [5, 6]);
+
+    first.script({});
+    bench.clock.nowMs += 30_001;
+    await Promise.all([call(), call()]);
+    assert.deepEqual(asked(), [6, 7]);
+    await call();
+    assert.deepEqual(asked(), [7, 7]);
+  });
+
+  it('that keep failing are asked all the same, where there are no others', async () => {
+    model = textModel([openaiUpstream(first.baseUrl)]);
+    first.script({ status: 500, body: {} });
+    for (let times = 0; times < 6; times++) await failure();
+    first.script({});
+    assert.equal((await call()).length, 6);
+  });
+
+  it('may be the embedded model', async () => {
+    const said: TextEvent = { type: 'text', choice: 0, text: 'Hello.' };
+    const embedded: TextSource = {
+      open: () =>
+        Promise.resolve({
+          kind: 'events',
+          events: (async function* () {
+            yield await Promise.resolve(said);
+          })(),
+        }),
+    };
+    await bench.router.close();
+    bench = openBench({}, embedded);
+    const ours: TextUpstream = { protocol: 'embedded', model: 'conformance' };
+    first.script({ status: 500, body: {} });
+    model = textModel([openaiUpstream(first.baseUrl), ours]);
+    const opened = await open(bench.router, await chatCall(model));
+    assert.equal(opened.kind, 'events');
+    assert.deepEqual(await collect(opened.events), [said]);
+    assert.deepEqual(new Set(bench.gate.asked), new Set([`text:${first.host}/vendor-x/secret-model-9b`]));
+  });
+
+  describe('between processes', () => {
+    let room: TaskRoom;
+    before(async () => {
+      room = await openTaskRoom();
+    });
+    after(() => room.close());
+
+    it('a pause goes through the database, and a good call does not', async () => {
+      const { database } = room;
+      let nowMs = 1_000_000;
+      const now = (): number => nowMs;
+      const routerOf = (): TextRouter =>
+        createTextRouter({
+          embedded: { open: () => Promise.reject(new Error('there is none')) },
+          secrets: createSecretSource({ vendor: SECRET }),
+          gate: createUpstreamGate({ database, logger: silentLogger(), now }),
+          logger: silentLogger(),
+          now,
+        });
+      const [one, other] = [routerOf(), routerOf()];
+      const ask = async (router: TextRouter): Promise<void> => {
+        await framesOf(router, await chatCall(model, { stream: true }));
+      };
+      try {
+        first.script({ status: 429, headers: { 'retry-after': '60' }, body: {} });
+        await ask(one);
+        await until('the pause is written', async () => {
+          const rows = await room.rows(
+            `SELECT 1 FROM upstream_states WHERE upstream = 'text:first' AND paused_until > now()`,
+          );
+          return rows.length === 1;
+        });
+        first.script({});
+        await until('the other process knows', async () => {
+          const [before] = asked();
+          nowMs += 1_001;
+          await ask(other);
+          return asked()[0] === before;
+        });
+
+        room.forgetStatements();
+        const [before] = asked();
+        for (let times = 0; times < 20; times++) await ask(other);
+        assert.equal(asked()[0], before);
+        assert.deepEqual(room.statements, []);
+      } finally {
+        await Promise.all([one.close(), other.close()]);
+      }
+    });
+  });
+});

