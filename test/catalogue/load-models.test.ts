@@ -76,7 +76,10 @@ describe("an operator's model file", () => {
       ['[]', /^invalid model file: type: got array, want object$/],
       [changed({ nmae: 'x' }), /^additional properties not allowed: nmae$/],
       [changed({ pricing: undefined }), /^invalid model file: missing property: pricing$/],
-      [changed({ modality: 'text' }), /^invalid model file: modality: enum: got "sculpture", want one of "image", /],
+      [
+        changed({ modality: 'sculpture' }),
+        /^invalid model file: modality: enum: got "sculpture", want one of "image", /,
+      ],
       [changed({ name: 'has blanks' }), /^invalid model file: name: pattern: got "has blanks"/],
       [changed({ name: 'a@b' }), /^invalid model file: name: pattern: got "a@b"/],
       [
