@@ -182,7 +182,7 @@ export function problemOf(
     return {
       status: 429,
       errorCode: 'RATE_LIMITED',
-      message: 'too many requests; slow down, and retry after the time in Retry-After',
+      message: `too many ${error.what}; slow down, and retry after the time in Retry-After`,
       headers: { 'Retry-After': String(error.retryAfterSeconds) },
     };
   }

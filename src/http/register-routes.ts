@@ -20,6 +20,7 @@ import { SMALL_BODY_BYTES, hasNoBody, readJson } from './json-body.ts';
 import type { RequestState } from './middleware.ts';
 import { requireOperator } from './operator.ts';
 import { readQuery } from './query.ts';
+import { tellTextLimits, textBudget } from './text-limits.ts';
 import type { Route, RouteRequest } from './route.ts';
 
 /**
@@ -101,6 +102,7 @@ function server(http: HttpContext, route: Route): Serve {
     ctx.set('X-RateLimit-Limit', String(limit));
     ctx.set('X-RateLimit-Remaining', String(remaining));
     ctx.set('X-RateLimit-Reset', String(resetAt));
+    if (route.budget === 'text' && ctx.state.caller !== undefined) tellTextLimits(http, ctx, ctx.state.caller);
   }
 
   function requireAccess(caller: Caller): void {
@@ -159,11 +161,6 @@ function authorizationOf(ctx: Served): string | undefined {
 function budgetOf(route: Route, caller: Caller): Budget {
   if (route.budget === 'text') return textBudget(caller);
   return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
-}
-
-/** The account's text calls (contract §9). */
-export function textBudget(caller: Caller): Budget {
-  return { id: `text:${caller.accountId}`, perMinute: caller.textRequestsPerMinute };
 }
 
 /** The account's creating requests (contract §7). */

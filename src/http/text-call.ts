@@ -7,8 +7,8 @@ import { DEPRECATION_HEADERS } from './deprecation.ts';
 import { problemOf } from './errors.ts';
 import { INTERNAL } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
-import { textBudget } from './register-routes.ts';
 import { textProblemOf } from './text-problem.ts';
+import { tellTextLimits } from './text-limits.ts';
 import { sendTextStream } from './text-stream.ts';
 
 /** What every text answer tells of the account's limits, as OpenAI's does. */
@@ -47,15 +47,5 @@ export async function answerTextCall(
     throw error;
   } finally {
     ctx.res.off('close', onClose);
-  }
-}
-
-function tellTextLimits(http: HttpContext, ctx: ParameterizedContext<RequestState>, caller: Caller): void {
-  const budgets = { requests: textBudget(caller), tokens: http.textAnswers.tokenBudget(caller) };
-  for (const [kind, budget] of Object.entries(budgets)) {
-    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
-    ctx.set(`x-ratelimit-limit-${kind}`, String(limit));
-    ctx.set(`x-ratelimit-remaining-${kind}`, String(remaining));
-    ctx.set(`x-ratelimit-reset-${kind}`, `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
   }
 }

@@ -41,9 +41,12 @@ export interface RateLimiter {
 export class RateLimitedError extends Error {
   override readonly name = 'RateLimitedError';
   readonly retryAfterSeconds: number;
+  /** What there were too many of. */
+  readonly what: 'requests' | 'tokens';
 
-  constructor(retryAfterSeconds: number) {
-    super('too many requests');
+  constructor(retryAfterSeconds: number, what: 'requests' | 'tokens' = 'requests') {
+    super(`too many ${what}`);
     this.retryAfterSeconds = retryAfterSeconds;
+    this.what = what;
   }
 }

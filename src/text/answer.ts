@@ -102,7 +102,7 @@ export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: 
   const takeTokens = async (caller: Caller, inputTokens: number): Promise<void> => {
     const budget = tokenBudget(caller);
     const waitSeconds = await rateLimiter.take(budget, Math.min(inputTokens, budget.perMinute));
-    if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+    if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'tokens');
   };
 
   const hold = async (caller: Caller, ask: TextAsk, inputTokens: number): Promise<bigint> => {

@@ -172,7 +172,10 @@ describe('a chat call', () => {
     const refused = await post('/v1/chat/completions', chatBody(), own.client.key);
     assert.equal(refused.status, 429, refused.text);
     assert.ok(Number(refused.headers['retry-after']) >= 1);
-    assert.equal((JSON.parse(refused.text) as { error: { code: string } }).error.code, 'rate_limit_exceeded');
+    const { message, error } = JSON.parse(refused.text) as { message: string; error: { code: string } };
+    assert.equal(error.code, 'rate_limit_exceeded');
+    assert.match(message, /^too many tokens/);
+    assert.equal(refused.headers['x-ratelimit-remaining-tokens'], '0');
   });
 
   it('is told what is wrong so that both kinds of client read it, and costs nothing', async () => {
@@ -190,13 +193,7 @@ describe('a chat call', () => {
         'unsupported_parameter',
       ],
       [chatBody({ model: 'acme/plain', seed: 1 }), 400, 'INVALID_REQUEST', 'seed', 'unsupported_parameter'],
-      [
-        chatBody({ model: 'acme/plain', max_tokens: 101 }),
-        400,
-        'INVALID_REQUEST',
-        'max_completion_tokens',
-        'invalid_value',
-      ],
+      [chatBody({ model: 'acme/plain', max_tokens: 101 }), 400, 'INVALID_REQUEST', 'max_tokens', 'invalid_value'],
       [
         chatBody({ model: 'acme/plain', messages: [{ role: 'user', content: 'word '.repeat(2_000) }] }),
         400,

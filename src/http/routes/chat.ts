@@ -75,7 +75,8 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         return answerTextCall(http, request, {
           id,
           surface: 'chat',
-          parameters: CHAT_PARAMETERS,
+          // Named as it was sent.
+          parameters: body['max_tokens'] == null ? CHAT_PARAMETERS : { ...CHAT_PARAMETERS, cap: 'max_tokens' },
           model,
           request: decoded,
           body,

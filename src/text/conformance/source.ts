@@ -16,6 +16,10 @@ import { PromptMemory } from './prompt-memory.ts';
 import type { ReadPrompt } from './prompt-memory.ts';
 import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from './tokens.ts';
 
+/** Of one call, all its choices together: this model runs beside everything else that its process does. */
+const MOST_TOKENS = 32_768;
+/** The same of the log probabilities that are told, alternatives included: each is some 200 B in memory. */
+const MOST_LOGPROBS = 100_000;
 /** Below this only the most probable word is drawn. */
 const GREEDY_TOP_P = 0.01;
 
@@ -48,10 +52,16 @@ export function createEmbeddedTextSource(): TextSource {
   };
 }
 
-/** What was asked for, as far as the model gives it and its context has room for it. */
+/**
+ * What was asked for, as far as the model gives it, its context has room for it, and all choices together stay within
+ * what one call may occupy.
+ */
 function capOf({ request, model }: TextCall, { inputTokens }: ReadPrompt): number {
+  const { choices, topLogprobs, maxOutputTokens = model.maxOutputTokens } = request;
   const room = Math.max(model.contextTokens - inputTokens, 1);
-  return Math.min(request.maxOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens, room);
+  const told = topLogprobs === undefined ? 0 : 1 + topLogprobs;
+  const together = Math.min(MOST_TOKENS, told === 0 ? Infinity : MOST_LOGPROBS / told);
+  return Math.min(maxOutputTokens, model.maxOutputTokens, room, Math.max(Math.floor(together / choices), 1));
 }
 
 /**

@@ -8,12 +8,15 @@ const COUNT_ERROR = 0.1;
 
 /**
  * How many tokens the upstream is told to give at most. Always told, because this is what money is held for, and never
- * more than there is room for: servers refuse a cap that the context cannot hold.
+ * more than there is room for. Servers refuse a cap that the context cannot hold: where the client names none, some of
+ * the room is left for what we may have miscounted, and never more than half of it.
  */
 export function capOf({ model, request, tally }: TextCall): number {
   const { inputTokens } = tally.usage();
-  const room = Math.floor(model.contextTokens - inputTokens * (1 + COUNT_ERROR));
-  return Math.max(1, Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room));
+  const room = Math.max(1, model.contextTokens - inputTokens);
+  if (request.maxOutputTokens !== undefined) return Math.min(request.maxOutputTokens, room);
+  const sure = Math.floor(Math.max(room - inputTokens * COUNT_ERROR, room / 2));
+  return Math.max(1, Math.min(model.maxOutputTokens, sure));
 }
 
 /** What a parameter asks for; of a model without it, asking for the default was all that was let in (features.ts). */

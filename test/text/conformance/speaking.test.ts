@@ -75,6 +75,14 @@ describe('the cap', () => {
     assert.deepEqual([usage.outputTokens, usage.reasoningTokens], [20, 20]);
   });
 
+  it('is shared by many choices, so that one call occupies no more than its part of the process', async () => {
+    const { answers, usage } = await ask('Write a long essay about the sea.', { choices: 128, topLogprobs: 20 });
+
+    assert.equal(answers.length, 128);
+    assert.ok(answers.every(({ finish }) => finish === 'length'));
+    assert.ok(usage.outputTokens * 21 <= 100_000, String(usage.outputTokens));
+  });
+
   it('is the model’s own where none is asked for', async () => {
     const { answer, usage } = await ask(`Count from 1 to 999999`);
     assert.equal(usage.outputTokens, MODEL.maxOutputTokens);

@@ -176,9 +176,24 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
 
   it('never asks for more than the context has room for', async () => {
     model = textModel([openaiUpstream(upstream.baseUrl)], { contextTokens: 500, maxOutputTokens: 500 });
-    await streamed({ max_tokens: 499 });
+    const call = await chatCall(model, { stream: true, max_tokens: 499 });
+    const room = 500 - call.tally.usage().inputTokens;
+    await framesOf(bench.router, call);
+    assert.ok(room < 499);
+    assert.equal(upstream.requests.at(-1)?.body['max_tokens'], room);
+  });
 
-    assert.equal(upstream.requests.at(-1)?.body['max_tokens'], 494);
+  it('leaves some room for a miscount where the client names no cap, and at least half of it for the answer', async () => {
+    const sent = async (contextTokens: number): Promise<number> => {
+      model = textModel([openaiUpstream(upstream.baseUrl)], { contextTokens, maxOutputTokens: contextTokens });
+      await streamed({});
+      return Number(upstream.requests.at(-1)?.body['max_tokens']);
+    };
+    assert.ok((await sent(10_000)) > 9_900);
+    for (const contextTokens of [100, 20, 8]) {
+      const cap = await sent(contextTokens);
+      assert.ok(cap >= 1 && cap < contextTokens, `${cap} of ${contextTokens}`);
+    }
   });
 
   it('keeps OpenRouter’s spelling of reasoning where the definition asks for it', async () => {
