@@ -17,6 +17,8 @@ export interface LedgerEntry {
   readonly amountMicroUsd: bigint;
   readonly keyId: string | null;
   readonly model: string | null;
+  /** The tokens of a text call were counted here, and not reported by whoever answered. */
+  readonly isEstimated: boolean;
   readonly availableAfterMicroUsd: bigint;
   readonly heldAfterMicroUsd: bigint;
 }
@@ -40,8 +42,12 @@ export class UnknownLedgerEntryError extends Error {
   override readonly name = 'UnknownLedgerEntryError';
 }
 
+/** Only a capture of a text call has a row there: of a page's entries some, each found by its key. */
+const ESTIMATED = `CASE WHEN kind = 'capture'
+                        THEN coalesce((SELECT t.is_estimated FROM text_calls t WHERE t.id = reference), false)
+                        ELSE false END`;
 const COLUMNS = `kind, reference, created_at AS "createdAt", amount_micro_usd AS "amountMicroUsd", key_id AS "keyId", model,
-                 available_after_micro_usd AS "availableAfterMicroUsd", held_after_micro_usd AS "heldAfterMicroUsd"`;
+                 ${ESTIMATED} AS "isEstimated", available_after_micro_usd AS "availableAfterMicroUsd", held_after_micro_usd AS "heldAfterMicroUsd"`;
 
 /** The place is compared without a choice, so that every plan begins there and reads nothing that is newer. */
 const FILTERS = `account_id = $1 AND id < coalesce($2::bigint, 9223372036854775807) AND ($3::text[] IS NULL OR kind = ANY ($3))

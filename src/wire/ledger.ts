@@ -57,6 +57,11 @@ export const LedgerEntrySchema = Type.Object(
       description: 'The key that the request was made with.',
     }),
     model: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    isEstimated: Type.Optional(
+      Type.Literal(true, {
+        description: 'Its tokens were counted here, because whoever answered did not report them.',
+      }),
+    ),
     available: usd('What was available after it.'),
     balance: usd('The balance after it: available and held together.'),
   },
@@ -96,6 +101,7 @@ function presentEntry(entry: LedgerEntry): Static<typeof LedgerEntrySchema> {
     currency: 'USD',
     keyId: entry.keyId,
     model: entry.model,
+    ...(entry.isEstimated ? { isEstimated: true as const } : {}),
     available: formatUsd(entry.availableAfterMicroUsd),
     balance: formatUsd(entry.availableAfterMicroUsd + entry.heldAfterMicroUsd),
   };

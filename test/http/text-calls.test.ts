@@ -239,6 +239,13 @@ describe('a chat call', () => {
     assert.ok(call?.output !== null && call?.output !== undefined);
     assert.ok(call.output >= 1 && call.output < 400, String(call.output));
     assert.equal(call.isEstimated, true);
+    const headers = { Authorization: `Bearer ${own.client.key}` };
+    const ledger = await raw(served.url, 'GET', '/v1/account/ledger?kind=capture', headers);
+    const { data } = JSON.parse(ledger.text) as { data: { entries: { reference: string; isEstimated?: true }[] } };
+    assert.deepEqual(
+      data.entries.map(({ reference, isEstimated }) => [reference, isEstimated]),
+      [[call.id, true]],
+    );
     assert.deepEqual(await verifyLedger(served.room.database), []);
   });
 

@@ -57,6 +57,7 @@ export function presentEntry(entry: LedgerEntry): Record<string, unknown> {
     held: formatUsd(entry.heldAfterMicroUsd),
     keyId: entry.keyId,
     model: entry.model,
+    ...(entry.isEstimated ? { isEstimated: true } : {}),
   };
 }
 
