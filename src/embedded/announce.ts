@@ -6,6 +6,10 @@ import { locateDataFolder } from './data-folder.ts';
 import type { InstallationFacts } from './installation.ts';
 
 const EXAMPLE_BODY = '{"model":"darkroom/scene","input":{"prompt":"a lighthouse on a cliff at sunset, \\"hello\\""}}';
+const EXAMPLE_CHAT = JSON.stringify({
+  model: 'darkroom/conformance-text',
+  messages: [{ role: 'user', content: 'What is 17 * 3?' }],
+});
 
 /** The whole announcement. A key is in it only when it was just made. */
 export function announce(facts: InstallationFacts): string {
@@ -62,6 +66,10 @@ function firstSteps(apiUrl: string, apiKey: string): string[] {
     'Download it:',
     '',
     `  ${curl} -o picture.png "${outputUrl}"`,
+    '',
+    'Ask a text model:',
+    '',
+    `  ${curl} ${apiUrl}/v1/chat/completions ${authorization} -H 'Content-Type: application/json' -d '${EXAMPLE_CHAT}'`,
     '',
   ];
 }
