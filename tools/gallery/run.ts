@@ -10,6 +10,7 @@ import path from 'node:path';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { loadModels } from '../../src/catalogue/load-models.ts';
+import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { GalleryError, connect } from './api.ts';
 import type { Api, Model, Task } from './api.ts';
@@ -71,10 +72,10 @@ async function show(api: Api): Promise<number> {
   return broken.length === 0 ? 0 : 1;
 }
 
-/** An operator's own models are paid for elsewhere: only ours are shown. */
+/** An operator's own models are paid for elsewhere, and a text cannot be looked at: only ours that make files are shown. */
 async function embeddedNames(): Promise<ReadonlySet<string>> {
   const models = await loadModels([packageFile('models')]);
-  return new Set(models.map(({ name }) => name));
+  return new Set(models.filter(isMediaModel).map(({ name }) => name));
 }
 
 /** Pictures, a film and a sound for the models that take such, made by those that take none. */
