@@ -74,8 +74,9 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
       );
     },
-    // No second request ever goes over this connection.
-    pipelining: 0,
+    // No second request ever goes over this connection, and still it is asked to be kept: where a server ends it while
+    // the reader is behind, undici 7.30.2 fails an assertion of its own, which nobody can catch.
+    pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -89,7 +90,6 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
       headers: { 'user-agent': 'Darkroom', 'accept-encoding': 'identity', ...outgoing.headers },
       body: outgoing.body ?? null,
       signal: settings.signal,
-      reset: true,
     });
     // The body also fails where nobody reads it; readers see the failure all the same.
     answer.body.on('error', () => undefined);
