@@ -4,28 +4,8 @@
  * given", null is taken.
  */
 import { Type } from 'typebox';
-import type { TSchema } from 'typebox';
+import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
 import { REASONING_EFFORTS } from '../request.ts';
-
-/** Null is the same as absent. */
-function nullable<T>(schema: TSchema): ReturnType<typeof Type.Unsafe<T | null>> {
-  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
-  return Type.Unsafe<T | null>({
-    ...schema,
-    type: [type, 'null'],
-    ...(values === undefined ? {} : { enum: [...values, null] }),
-  });
-}
-
-const number = (minimum: number, maximum: number, description: string) =>
-  Type.Optional(nullable<number>(Type.Number({ minimum, maximum, description })));
-const integer = (minimum: number, maximum: number, description: string) =>
-  Type.Optional(nullable<number>(Type.Integer({ minimum, maximum, description })));
-const flag = (description: string) => Type.Optional(nullable<boolean>(Type.Boolean({ description })));
-const word = (values: readonly string[], description: string) =>
-  Type.Optional(nullable<string>(Type.Unsafe({ type: 'string', enum: [...values], description })));
-const text = (maxLength: number, description: string) =>
-  Type.Optional(nullable<string>(Type.String({ maxLength, description })));
 
 const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 

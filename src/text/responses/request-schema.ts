@@ -4,29 +4,10 @@
  * API takes null for "not given", null is taken.
  */
 import { Type } from 'typebox';
-import type { TSchema } from 'typebox';
+import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
 import { REASONING_EFFORTS } from '../request.ts';
 import { InputSchema, when } from './input-schema.ts';
 
-/** Null is the same as absent. */
-function nullable<T>(schema: TSchema): ReturnType<typeof Type.Unsafe<T | null>> {
-  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
-  return Type.Unsafe<T | null>({
-    ...schema,
-    type: [type, 'null'],
-    ...(values === undefined ? {} : { enum: [...values, null] }),
-  });
-}
-
-const number = (minimum: number, maximum: number, description: string) =>
-  Type.Optional(nullable<number>(Type.Number({ minimum, maximum, description })));
-const integer = (minimum: number, maximum: number, description: string) =>
-  Type.Optional(nullable<number>(Type.Integer({ minimum, maximum, description })));
-const flag = (description: string) => Type.Optional(nullable<boolean>(Type.Boolean({ description })));
-const word = (values: readonly string[], description: string) =>
-  Type.Optional(nullable<string>(Type.Unsafe({ type: 'string', enum: [...values], description })));
-const text = (maxLength: number, description: string) =>
-  Type.Optional(nullable<string>(Type.String({ maxLength, description })));
 /** Known, and refused by its name where it is given (decode-request.ts). */
 const refused = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 
