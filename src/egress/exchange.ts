@@ -8,6 +8,7 @@ import type { Dispatcher } from 'undici';
 import { connectGuarded } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError, HandshakeError } from './egress-error.ts';
+import { endWhenRead } from './end-when-read.ts';
 import { targetOf } from './policy.ts';
 
 /** 16 kB of headers: Node's own default, said here because the peer is nobody we know. */
@@ -70,13 +71,12 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
   const client = new Client(outgoing.url.origin, {
     connect: (_options, callback) => {
       connectGuarded(target, settings).then(
-        (socket) => callback(null, socket),
+        (socket) => callback(null, endWhenRead(socket)),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
       );
     },
-    // No second request ever goes over this connection, and still it is asked to be kept: where a server ends it while
-    // the reader is behind, undici 7.30.2 fails an assertion of its own, which nobody can catch.
-    pipelining: 1,
+    // No second request ever goes over this connection.
+    pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -90,6 +90,7 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
       headers: { 'user-agent': 'Darkroom', 'accept-encoding': 'identity', ...outgoing.headers },
       body: outgoing.body ?? null,
       signal: settings.signal,
+      reset: true,
     });
     // The body also fails where nobody reads it; readers see the failure all the same.
     answer.body.on('error', () => undefined);

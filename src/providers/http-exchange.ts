@@ -11,6 +11,7 @@ import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
+import { connectorOf } from '../egress/end-when-read.ts';
 
 /** 10 min: no provider can park a task for longer than a task may live. */
 const MAX_RETRY_AFTER_MS = 600_000;
@@ -69,7 +70,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Makes an exchange with its own connections. Idle ones do not keep the process alive. */
 export function createHttpExchange(): HttpExchange {
   // Our own clock bounds the exchange; undici's idle time-outs would cut a synchronous generation at 5 min.
-  const shared = { connect: { timeout: CONNECT_TIMEOUT_MS }, headersTimeout: 0, bodyTimeout: 0 };
+  const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
   const pooled = new Agent(shared);
   const fresh = new Agent({ ...shared, pipelining: 0 });
   return (request) => exchange(request.onFreshConnection ? fresh : pooled, request);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { BOUNDED, egressOf, failsWith, listen, message } from './loopback.ts';
 
 describe('post', BOUNDED, () => {
-  it('sends method, headers and body, and asks for no encoding', async (t) => {
+  it('sends method, headers and body, and asks for no encoding and no kept connection', async (t) => {
     const bodies: string[] = [];
     const receiver = await listen(t, (request, response) => {
       void buffer(request).then((body) => {
@@ -28,6 +28,7 @@ describe('post', BOUNDED, () => {
     assert.equal(request?.url, '/hook?x=1');
     assert.equal(request?.headers['content-type'], 'application/json');
     assert.equal(request?.headers['accept-encoding'], 'identity');
+    assert.equal(request?.headers.connection, 'close');
   });
 
   it('sends nothing to an address that is not permitted, and looks outside like any failure', async (t) => {

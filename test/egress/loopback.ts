@@ -16,7 +16,7 @@ import type { EgressFailureKind } from '../../src/egress/egress-error.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
 import type { Egress, EgressOptions, PostOptions } from '../../src/egress/guarded-client.ts';
 
-const KEY = readFileSync(new URL('fixtures/receiver-test-key.pem', import.meta.url), 'utf8');
+export const KEY = readFileSync(new URL('fixtures/receiver-test-key.pem', import.meta.url), 'utf8');
 
 /** Self-signed, for the name receiver.test. */
 export const CERTIFICATE = readFileSync(new URL('fixtures/receiver-test-certificate.pem', import.meta.url), 'utf8');

@@ -6,6 +6,7 @@
  */
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { connectorOf } from '../../egress/end-when-read.ts';
 
 export interface OutgoingRequest {
   readonly origin: string;
@@ -50,7 +51,7 @@ export interface TextExchanges {
 
 /** Makes exchanges with their own connections, as many as there are calls. Idle ones do not keep the process alive. */
 export function createTextExchanges(): TextExchanges {
-  const shared = { connect: { timeout: CONNECT_TIMEOUT_MS }, headersTimeout: 0, bodyTimeout: 0 };
+  const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
   const pooled = new Agent({ ...shared, pipelining: 1 });
   const fresh = new Agent({ ...shared, pipelining: 0 });
   return {
@@ -80,7 +81,8 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
       if (status >= 200 && !isOver) receiver.head(status, headers);
     },
     onResponseData(_controller, chunk) {
-      if (!isOver) receiver.data(chunk);
+      // After each pause undici tells of a piece without bytes.
+      if (!isOver && chunk.length > 0) receiver.data(chunk);
     },
     onResponseEnd() {
       if (isOver) return;

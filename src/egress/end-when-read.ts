@@ -1,0 +1,56 @@
+/**
+ * The end of a connection, told once everything before it was read. undici 7 hears of it by an event, and where its
+ * reader is behind just then it fails an assertion that nobody can catch, or calls a complete answer lost; its release 8
+ * waits, and wants a newer Node. It reads a socket by `read()` until nothing comes; where its reader falls behind it
+ * stops and puts back what is left, be it nothing. So the end can wait for a call that comes back empty and after which
+ * nothing is put back.
+ */
+import type { Socket } from 'node:net';
+import { buildConnector } from 'undici';
+
+/** Makes a socket tell its end late. @returns the same socket; it must not have been read from. */
+export function endWhenRead<S extends Socket>(socket: S): S {
+  const push = socket.push.bind(socket);
+  const read = socket.read.bind(socket);
+  const unshift = socket.unshift.bind(socket);
+  let isBehind = false;
+  let isEndHeld = false;
+
+  const isUnread = (): boolean => isBehind || socket.readableLength > 0;
+  const tellEnd = (): void => {
+    if (!isEndHeld || socket.destroyed || isUnread()) return;
+    isEndHeld = false;
+    push(null);
+    read(0);
+  };
+  socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+    if (chunk !== null || !isUnread()) return push(chunk, encoding);
+    isEndHeld = true;
+    return false;
+  };
+  socket.unshift = (chunk: unknown, encoding?: BufferEncoding): void => {
+    isBehind = true;
+    unshift(chunk, encoding);
+  };
+  socket.read = (size?: number): unknown => {
+    const chunk: unknown = read(size);
+    // Node itself reads nothing now and then, to have more fetched.
+    if (size === 0) return chunk;
+    isBehind = false;
+    // Not within the call: whoever made it has yet to look at what it has.
+    if (chunk === null && isEndHeld) setImmediate(tellEnd);
+    return chunk;
+  };
+  return socket;
+}
+
+/** For undici's own connections. @param timeoutMs to connect, TLS included. */
+export function connectorOf(timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs });
+  return (options, callback) => {
+    connect(options, (...[error, socket]) => {
+      if (error === null) callback(null, endWhenRead(socket));
+      else callback(error, null);
+    });
+  };
+}
