@@ -160,6 +160,8 @@ export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: 
         if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), usage.outputTokens);
       };
 
+      // A client that went while its money was held has had nobody asked.
+      const isAsked = !signal.aborted;
       try {
         const opened = await source.open(call, signal);
         if (!isStreamed) {
@@ -186,7 +188,7 @@ export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: 
           },
         };
       } catch (error) {
-        settle(isGone(signal) ? tally.usage() : undefined);
+        settle(isAsked && isGone(signal) ? tally.usage() : undefined);
         throw error;
       }
     },

@@ -1,0 +1,83 @@
+/** The way of one text call, with the client going away at each of its turns: who is asked, and what is paid. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createTextAnswers } from '../../src/text/answer.ts';
+import type { TextAsk } from '../../src/text/answer.ts';
+import { createChatEncoder } from '../../src/text/chat/encode-answer.ts';
+import { CHAT_PARAMETERS } from '../../src/text/features.ts';
+import { TextFailure } from '../../src/text/text-failure.ts';
+import type { TextLedger } from '../../src/text/money/text-ledger.ts';
+import type { TextSource } from '../../src/text/source.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import { openTextProcess, readTextCall } from './money/text-processes.ts';
+import type { TextProcess } from './money/text-processes.ts';
+import { MODEL_NAME, chatCall, textModel } from './upstream/upstream-bench.ts';
+
+let room: TaskRoom;
+let process: TextProcess;
+before(async () => {
+  room = await openTaskRoom();
+  process = await openTextProcess(room);
+});
+after(async () => {
+  await process.close();
+  await room.close();
+});
+
+/** Makes a call whose client goes away at a turn. @returns how often somebody was asked, and what was captured. */
+async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured: bigint | null | undefined }> {
+  const caller = await room.newCaller();
+  const controller = new AbortController();
+  let asked = 0;
+  const source: TextSource = {
+    open: (_call, signal) => {
+      if (!signal.aborted) asked += 1;
+      if (turn === 'asked') controller.abort();
+      return Promise.reject(new TextFailure('interrupted', 'the call was given up'));
+    },
+  };
+  const ledger: TextLedger = {
+    ...process.ledger,
+    async hold(call) {
+      await process.ledger.hold(call);
+      if (turn === 'held') controller.abort();
+    },
+  };
+  const rateLimiter = {
+    take: () => Promise.resolve(0),
+    spend: () => undefined,
+    giveBack: () => undefined,
+    state: () => ({ limit: 1, remaining: 1, resetAt: 0 }),
+  };
+  const answers = createTextAnswers({ source, ledger, rateLimiter, logger: silentLogger(), now: Date.now });
+  const call = await chatCall(textModel([]));
+  const id = `chatcmpl-${randomBytes(12).toString('hex')}`;
+  const encoding = { id, model: MODEL_NAME, choices: 1, includesUsage: false };
+  const ask: TextAsk = {
+    ...call,
+    id,
+    parameters: CHAT_PARAMETERS,
+    isStored: false,
+    encoder: (created) => createChatEncoder({ ...encoding, created }),
+    problemOf: () => assert.fail('nobody is there to be told'),
+  };
+
+  await assert.rejects(answers.answer(caller, ask, controller), TextFailure);
+
+  await ledger.flush();
+  return { asked, captured: (await readTextCall(room, id))?.captured_micro_usd };
+}
+
+it('a client that goes away while its money is held has nobody asked, and pays nothing', async () => {
+  assert.deepEqual(await goneAt('held'), { asked: 0, captured: 0n });
+});
+
+it('one that goes away once somebody was asked pays the input as it was counted', async () => {
+  const { asked, captured } = await goneAt('asked');
+
+  assert.equal(asked, 1);
+  assert.ok(captured != null && captured > 0n, `captured ${captured}`);
+});
