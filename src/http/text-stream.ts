@@ -24,7 +24,6 @@ export async function sendTextStream(
     'Cache-Control': 'no-cache, no-transform',
     'X-Accel-Buffering': 'no',
   });
-  response.flushHeaders();
   const silence = setInterval(() => {
     if (response.writableLength === 0 && !response.destroyed) response.write(KEEP_ALIVE);
   }, SILENCE_MS);
