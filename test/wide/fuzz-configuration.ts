@@ -26,6 +26,11 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
     why: 'addresses must be public ones, a suffix of the model must not contradict the route, and keys are used again',
     toml: takes(400, 402, 422),
   },
+  {
+    operations: ['createChatCompletion', 'createResponse'],
+    why: 'what a model cannot do is refused by its parameter, and the response that one continues must be there',
+    toml: takes(400),
+  },
   { operations: ['uploadFile'], why: 'random bytes are no picture', toml: takes(400, 415) },
   {
     operations: ['estimateTask'],
