@@ -13,11 +13,14 @@ import type { UrlSigner } from '../src/files/signed-url.ts';
 import type { AccountSlots } from '../src/limits/account-slots.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
+import type { Metrics } from '../src/telemetry/metrics.ts';
 import type { Upstreams } from '../src/upstreams/upstreams.ts';
 
 export interface ActivityContext {
   readonly config: Config;
   readonly logger: Logger;
+  /** Of this process. */
+  readonly metrics: Metrics;
   readonly database: Database;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;

@@ -22,12 +22,16 @@ const DEADLINE_GRACE_SECONDS = 60;
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
   return async ({ after: first = FIRST_IDLE_CURSOR } = {}) => {
     const endAt = Date.now() + PASS_MS;
-    if (first === FIRST_IDLE_CURSOR) await requestStalledCallbacks(context.database);
+    if (first === FIRST_IDLE_CURSOR) {
+      const requested = await requestStalledCallbacks(context.database);
+      context.metrics.tasks.repaired('callback', requested);
+    }
     const counts = { checked: 0, settled: 0, restarted: 0 };
     const dependencies = {
       database: context.database,
       describe: (taskId: TaskId) => context.describeTask(taskId),
       retentionDays: context.config.outputRetentionDays,
+      metrics: context.metrics.tasks,
       logger: context.logger,
     };
     let after = first;

@@ -4,8 +4,21 @@
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
-import { beginAttempt, finishAttempt, markExhausted } from '../src/callbacks/attempts.ts';
+import {
+  isReduced,
+  listFailingReceivers,
+  receiverAnswered,
+  receiverFailed,
+} from '../src/accounts/callback-receivers.ts';
+import {
+  accountOfCallback,
+  beginAttempt,
+  finishAttempt,
+  markExhausted,
+  postponeAttempt,
+} from '../src/callbacks/attempts.ts';
 import type { AttemptResult, CallbackState, PendingCallback } from '../src/callbacks/attempts.ts';
+import { createDeliverySlots } from '../src/callbacks/delivery-slots.ts';
 import { signCallback } from '../src/callbacks/signing.ts';
 import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs } from '../src/domain/callback-schedule.ts';
 import { parseRetryAfterMs } from '../src/domain/retry-after.ts';
@@ -15,7 +28,7 @@ import { readTask } from '../src/tasks/read.ts';
 import type { TaskDetail } from '../src/tasks/read.ts';
 import { addEvent, lockTask } from '../src/tasks/timeline.ts';
 import { presentTask } from '../src/wire/task.ts';
-import type { Activities, DeliverCallbackInput } from '../workflows/contracts.ts';
+import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 
@@ -33,6 +46,10 @@ interface BegunAttempt extends PendingCallback {
   /** As it stands at this attempt. */
   readonly task: TaskDetail;
   readonly secrets: readonly string[];
+  /** Of the receiver. */
+  readonly origin: string;
+  /** Whether this attempt is the last, because everything that was sent there for days was in vain. */
+  readonly hasOneAttempt: boolean;
 }
 
 interface Exchange extends AttemptResult {
@@ -41,24 +58,49 @@ interface Exchange extends AttemptResult {
 
 export function createSendCallback(context: ActivityContext): Activities['sendCallback'] {
   const { offsetsSeconds } = context.config.callbacks;
+  const slots = createDeliverySlots();
   return async ({ taskId }: DeliverCallbackInput) => {
+    const accountId = await accountOfCallback(context.database, taskId);
+    if (accountId === undefined) return { state: 'nothing_to_send' };
+    const slot = slots.take(accountId);
+    if ('delayMs' in slot) {
+      await postponeAttempt(context.database, taskId, slot.delayMs);
+      throw ApplicationFailure.create({
+        message: 'other deliveries of this account come first',
+        type: 'CallbackPostponed',
+        nonRetryable: false,
+        nextRetryDelay: slot.delayMs,
+      });
+    }
+    try {
+      return await attemptOnce(taskId);
+    } finally {
+      slot.release();
+    }
+  };
+
+  /** @throws {ApplicationFailure} unless it was delivered, or nothing is to be sent any more. */
+  async function attemptOnce(taskId: TaskId): Promise<DeliveryResult> {
     const begun = await begin(context, taskId, offsetsSeconds.length);
     if (begun === undefined) return { state: 'nothing_to_send' };
-    const { attempt, scheduled } = begun;
+    const { attempt, scheduled, hasOneAttempt } = begun;
+    const startedAt = performance.now();
     const exchange = await send(context, begun);
+    context.metrics.callbacks.attempted(exchange, (performance.now() - startedAt) / 1000);
     context.logger.info({ taskId, attempt, ...exchange }, 'a callback was attempted');
 
     const status = exchange.httpStatus ?? 0;
     if (status >= 200 && status < 300) {
-      await record(context, taskId, attempt, exchange, 'delivered');
+      await record(context, begun, exchange, 'delivered');
       return { state: 'delivered' };
     }
     if (status === HTTP_GONE) {
-      await record(context, taskId, attempt, exchange, 'stopped');
+      await record(context, begun, exchange, 'stopped');
       return { state: 'stopped' };
     }
-    const delayMs = nextCallbackDelayMs(scheduled, offsetsSeconds, exchange.retryAfterMs);
-    await record(context, taskId, attempt, exchange, delayMs === undefined ? 'exhausted' : 'pending', delayMs);
+    const offsets = hasOneAttempt ? offsetsSeconds.slice(0, 1) : offsetsSeconds;
+    const delayMs = nextCallbackDelayMs(scheduled, offsets, exchange.retryAfterMs);
+    await record(context, begun, exchange, delayMs === undefined ? 'exhausted' : 'pending', delayMs);
     if (delayMs === undefined) throw ApplicationFailure.nonRetryable('the schedule is used up', 'CallbackExhausted');
     throw ApplicationFailure.create({
       message: `attempt ${attempt} failed: ${exchange.errorClass ?? `status ${status}`}`,
@@ -66,7 +108,7 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
       nonRetryable: false,
       nextRetryDelay: delayMs,
     });
-  };
+  }
 }
 
 /** Counts the attempt together with reading what it sends: where that fails, none is used up. */
@@ -79,7 +121,11 @@ async function begin(context: ActivityContext, taskId: TaskId, maxAttempts: numb
     }
     const task = await readTask(transaction, taskId);
     const secrets = await context.webhookKeys.activeSecrets(transaction, pending.accountId, context.now());
-    return { ...pending, task, secrets };
+    const { origin } = new URL(pending.url);
+    const [failing] = await listFailingReceivers(transaction, pending.accountId, origin);
+    const { oneAttemptAfterDays } = context.config.callbacks;
+    const hasOneAttempt = failing !== undefined && isReduced(failing, oneAttemptAfterDays, context.now());
+    return { ...pending, task, secrets, origin, hasOneAttempt };
   });
 }
 
@@ -114,12 +160,12 @@ async function send(context: ActivityContext, { task, url, secrets }: BegunAttem
  */
 async function record(
   context: ActivityContext,
-  taskId: TaskId,
-  attempt: number,
+  { task, accountId, attempt, origin }: BegunAttempt,
   { httpStatus, errorClass }: Exchange,
   state: CallbackState,
   nextDelayMs?: number,
 ): Promise<void> {
+  const taskId = task.id;
   const result = {
     ...(httpStatus === undefined ? {} : { httpStatus }),
     ...(errorClass === undefined ? {} : { errorClass }),
@@ -127,11 +173,15 @@ async function record(
   await keepAnswer(AbortSignal.timeout(RECORD_WITHIN_MS), () =>
     context.database.transaction(async (transaction) => {
       await lockTask(transaction, taskId);
-      const durationMs = await finishAttempt(transaction, taskId, attempt, result, state, nextDelayMs);
+      const finished = await finishAttempt(transaction, taskId, attempt, result, state, nextDelayMs);
       // Recorded by a try whose own answer was lost.
-      if (durationMs === undefined) return;
+      if (finished === undefined) return;
+      const { durationMs, isDecisive } = finished;
+      if (state === 'delivered') await receiverAnswered(transaction, accountId, origin);
+      if (state === 'exhausted' && isDecisive) await receiverFailed(transaction, accountId, origin, result);
       const told = httpStatus === undefined ? { errorClass: errorClass ?? 'unreachable' } : { status: httpStatus };
       await addEvent(transaction, taskId, 'callback_attempted', { attempt, ...told, durationMs });
     }),
   );
+  if (state !== 'pending' && state !== 'waiting') context.metrics.callbacks.ended(state);
 }

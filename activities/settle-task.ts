@@ -15,6 +15,7 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
     const verdict = await verdictOf(context, input);
     const outcome = await settleTask(context.database, input.taskId, verdict, {
       retentionDays: context.config.outputRetentionDays,
+      onSettled: context.metrics.tasks.settled,
     });
     if (outcome === undefined) throw new Error('a task that is not terminal was not settled');
     context.logger.info({ taskId: input.taskId, ...outcome }, 'a task was settled');

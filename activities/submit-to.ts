@@ -190,8 +190,14 @@ function healthOf(error: unknown): Health | undefined {
   return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
 }
 
-async function tell({ context }: SubmitAttempt, { gated }: TaskRoute, health: Health | undefined): Promise<void> {
-  if (gated !== undefined && health !== undefined) await context.upstreams.gate.report(gated, health);
+async function tell(
+  { context }: SubmitAttempt,
+  { gated, upstreamName }: TaskRoute,
+  health: Health | undefined,
+): Promise<void> {
+  if (health === undefined) return;
+  context.metrics.outgoing.upstreamAsked(upstreamName, typeof health === 'string' ? health : 'paused');
+  if (gated !== undefined) await context.upstreams.gate.report(gated, health);
 }
 
 function isStop(reason: unknown): reason is Error {

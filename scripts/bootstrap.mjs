@@ -2,11 +2,12 @@
  * Where every npm script begins, on a fresh clone too: it imports nothing that has to be installed. It installs,
  * builds what changed, and hands over.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { build } from './build.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
@@ -14,6 +15,7 @@ import { withLock } from './lock.mjs';
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MAIN = path.join(ROOT, 'dist/src/main.js');
 const LEAST_NODE = [20, 19];
+const AUDIT_TIMEOUT_MS = 30_000;
 
 /** Everything here speaks on stderr: the output of `admin` may be piped. */
 const say = (line) => process.stderr.write(`${line}\n`);
@@ -81,8 +83,26 @@ async function check() {
     say(`── ${name}`);
     if ((await handOver(command, args)) !== 0) failed.push(name);
   }
+  say('── known vulnerabilities');
+  say(await audit());
   say(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
   return failed.length === 0 ? 0 : 1;
+}
+
+/** What the registry knows of the packages that are deployed: told, and no reason to fail, for it changes by itself. */
+async function audit() {
+  const asked = await promisify(execFile)('npm', ['audit', '--omit=dev', '--json'], {
+    timeout: AUDIT_TIMEOUT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  }).catch((error) => error);
+  try {
+    const { total, ...counts } = JSON.parse(asked.stdout).metadata.vulnerabilities;
+    if (total === 0) return 'None.';
+    const told = Object.entries(counts).filter(([, count]) => count > 0);
+    return `${told.map(([severity, count]) => `${count} ${severity}`).join(', ')}: see npm audit --omit=dev.`;
+  } catch {
+    return 'Not known: the registry did not say.';
+  }
 }
 
 async function runRole(role, args) {
@@ -92,11 +112,17 @@ async function runRole(role, args) {
 
 /** `bench`: ours beside raw Temporal; `bench <name>`: what bench/<name>/run.ts measures. */
 async function bench(args) {
-  const isNamed = /^\w+$/.test(args[0] ?? '');
+  const isNamed = /^\w[\w-]*$/.test(args[0] ?? '');
   const [file, rest] = isNamed ? [`bench/${args[0]}/run.ts`, args.slice(1)] : ['bench/run.ts', args];
   if (!existsSync(file)) fail(`There is no ${file}.`);
   await prepare({ builds: true });
   return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, file), ...rest]);
+}
+
+/** The fault campaign: everything is killed, paused and cut, and judged from outside. */
+async function chaos(args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/chaos/main.ts'), ...args]);
 }
 
 /** Shows what every embedded model makes. */
@@ -112,6 +138,7 @@ const COMMANDS = {
   check,
   bench,
   gallery,
+  chaos,
   build: async () => {
     await prepare({ builds: true });
     return 0;

@@ -23,20 +23,26 @@ import { createReplicateProvider } from './providers/replicate/replicate-provide
 import { createTasksProvider } from './providers/tasks/tasks-provider.ts';
 import type { HttpProviderDeps } from './providers/upstream-calls.ts';
 import type { Foundation } from './processes/foundation.ts';
+import { observeEgress } from './processes/observed-egress.ts';
 import type { Logger } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
 import { createSecretSource } from './upstreams/secrets.ts';
 import { createUpstreams } from './upstreams/upstreams.ts';
 
 /** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` tell whether it can be. */
-export function createFoundation(config: Config, logger: Logger): Foundation {
+export function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Foundation {
   const database = openDatabase(config.database, logger);
   const store = openStore(config.store);
   const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
-  const egress = createEgress({ ...egressPolicy, logger });
+  const metrics = createMetrics();
+  const egress = observeEgress(createEgress({ ...egressPolicy, logger }), metrics.outgoing);
+  const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
   return {
     config,
     logger,
+    metrics,
     database,
     store,
     urlSigner: createUrlSigner({
@@ -48,8 +54,10 @@ export function createFoundation(config: Config, logger: Logger): Foundation {
     webhookKeys: createWebhookKeys(config.encryptionKey),
     egressPolicy,
     egress,
+    tracing,
     now: Date.now,
     async close() {
+      await tracing.close();
       await egress.close();
       await store.close();
       await database.close();

@@ -15,7 +15,8 @@ class UsageError extends Error {
 const UNUSABLE_CONFIGURATION = 78;
 
 function isConfigurationError(error: unknown): boolean {
-  return error instanceof ConfigurationError || (error instanceof Error && error.name === 'ModelFileError');
+  const names = ['ModelFileError', 'CertificateError'];
+  return error instanceof ConfigurationError || (error instanceof Error && names.includes(error.name));
 }
 
 /** What went wrong is the operator's to mend, and the message says how: no stack. */
@@ -25,6 +26,7 @@ function isPlain(error: unknown): error is Error {
     'EmbeddedError',
     'PortInUseError',
     'ModelFileError',
+    'CertificateError',
     'StoreUrlError',
     'AdminError',
     'DatabaseUnavailableError',

@@ -29,16 +29,17 @@ export interface Service {
   readonly pids: { readonly api: number; readonly worker: number };
 }
 
-/** Starts it for the length of `work`. */
+/** Starts it for the length of `work`. @param more variables of the api and the worker. */
 export async function withService(
   report: (line: string) => void,
   work: (service: Service) => Promise<void>,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-films-'));
   const children = new Set<Child>();
   const closing: (() => Promise<void>)[] = [];
   try {
-    await work(await start(folder, children, closing, report));
+    await work(await start(folder, children, closing, report, more));
   } finally {
     for (const close of closing) await close();
     await stopAll(children);
@@ -51,6 +52,7 @@ async function start(
   children: Set<Child>,
   closing: (() => Promise<void>)[],
   report: (line: string) => void,
+  more: Readonly<Record<string, string>>,
 ): Promise<Service> {
   const launch = (name: string, how: ConstructorParameters<typeof Child>[1]): Child => {
     const child = new Child(name, how, path.join(folder, `${name}.log`));
@@ -78,7 +80,7 @@ async function start(
 
   const port = await findFreePort();
   const storeFolder = path.join(folder, 'store');
-  const environment = roleEnvironment({ databaseUrl, temporalAddress, storeFolder, port });
+  const environment = { ...roleEnvironment({ databaseUrl, temporalAddress, storeFolder, port }), ...more };
   const [api, worker] = (['api', 'worker'] as const).map((role) =>
     launch(role, roleLaunch(role, { ...environment, SCRATCH_DIR: path.join(folder, 'scratch') }, undefined)),
   ) as [Child, Child];

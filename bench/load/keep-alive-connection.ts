@@ -47,6 +47,11 @@ export class KeepAliveConnection {
     });
   }
 
+  /** Closes it; nothing may be waited for. */
+  end(): void {
+    this.#socket.end();
+  }
+
   #take(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
     const headEnd = this.#received.indexOf(HEAD_END);

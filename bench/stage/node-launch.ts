@@ -35,6 +35,9 @@ export function roleEnvironment(options: RoleOptions): Readonly<Record<string, s
     URL_SIGNING_KEY: randomBytes(24).toString('hex'),
     ENCRYPTION_KEY: randomBytes(24).toString('hex'),
     SHUTDOWN_GRACE_SECONDS: '3',
+    // All clients of a bench come from one address.
+    MAX_CONNECTIONS: '0',
+    MAX_CONNECTIONS_PER_ADDRESS: '0',
   };
 }
 

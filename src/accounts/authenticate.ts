@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
 import { parseApiKey, secretsMatch } from './api-key.ts';
 import type { Scope } from './api-key.ts';
+import { FAILING_RECEIVERS_OF_KEY } from './callback-receivers.ts';
 import type { KeyUse } from './key-use.ts';
 
 /** Everything that is asked of a key while a request is served. */
@@ -20,6 +21,8 @@ export interface Caller {
   readonly expiresAt: Date | undefined;
   /** The caps that the key's spending counts against (billing/spend-caps.ts); none for most keys. */
   readonly spendCapIds: readonly string[];
+  /** Receivers of the account that take no callbacks (callback-receivers.ts). */
+  readonly failingReceivers: number;
   /** Requests a minute of the account (contract §7). */
   readonly createsPerMinute: number;
   readonly readsPerMinute: number;
@@ -63,6 +66,7 @@ interface KeyRow {
   readonly revoked_at: Date | null;
   readonly account_status: 'active' | 'suspended';
   readonly spend_cap_ids: string[];
+  readonly failing_receivers: number;
   readonly creates_per_minute: number;
   readonly reads_per_minute: number;
   readonly text_requests_per_minute: number;
@@ -73,7 +77,7 @@ const selectKey: Statement = {
   name: 'select_key',
   text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, a.status AS account_status,
                 k.spend_cap_ids, a.creates_per_minute, a.reads_per_minute, a.text_requests_per_minute,
-                a.text_tokens_per_minute
+                a.text_tokens_per_minute, ${FAILING_RECEIVERS_OF_KEY} AS failing_receivers
            FROM api_keys k JOIN accounts a ON a.id = k.account_id
           WHERE k.id = $1`,
 };
@@ -124,6 +128,7 @@ export function createAuthenticator(
         models: row.models === null ? undefined : new Set(row.models),
         expiresAt: row.expires_at ?? undefined,
         spendCapIds: row.spend_cap_ids,
+        failingReceivers: row.failing_receivers,
         createsPerMinute: row.creates_per_minute,
         readsPerMinute: row.reads_per_minute,
         textRequestsPerMinute: row.text_requests_per_minute,

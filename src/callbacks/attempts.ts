@@ -69,16 +69,24 @@ const finishStatement: Statement = {
               SET state = $5, next_attempt_at = now() + make_interval(secs => $6),
                   url = CASE WHEN $5 <> 'pending' AND ${IS_ERASED} THEN '' ELSE url END
             WHERE task_id = $1 AND EXISTS (SELECT 1 FROM attempt)
-              AND ((state = 'pending' AND attempts = $2 AND attempts_before < $2) OR $5 IN ('delivered', 'stopped')))
-         SELECT "durationMs" FROM attempt`,
+              AND ((state = 'pending' AND attempts = $2 AND attempts_before < $2) OR $5 IN ('delivered', 'stopped'))
+        RETURNING task_id)
+         SELECT "durationMs", EXISTS (SELECT 1 FROM callback) AS "isDecisive" FROM attempt`,
 };
+
+/** An attempt whose end was recorded. */
+export interface FinishedAttempt {
+  readonly durationMs: number;
+  /** Whether the delivery stands as this attempt says. */
+  readonly isDecisive: boolean;
+}
 
 /**
  * Records how an attempt ended and what becomes of the delivery. An attempt that another has overtaken (its worker was
  * taken for dead) changes the delivery only where it reached the receiver.
  *
  * @param nextDelayMs until the next attempt; undefined where there is none.
- * @returns how long the attempt took, in milliseconds; undefined where it was recorded before, which changes nothing.
+ * @returns undefined where it was recorded before, which changes nothing.
  */
 export async function finishAttempt(
   transaction: Queryable,
@@ -87,8 +95,8 @@ export async function finishAttempt(
   result: AttemptResult,
   state: CallbackState,
   nextDelayMs: number | undefined,
-): Promise<number | undefined> {
-  const [row] = await transaction.query<{ durationMs: number }>(finishStatement, [
+): Promise<FinishedAttempt | undefined> {
+  const [row] = await transaction.query<FinishedAttempt>(finishStatement, [
     taskId,
     attempt,
     result.httpStatus ?? null,
@@ -96,7 +104,28 @@ export async function finishAttempt(
     state,
     nextDelayMs === undefined ? null : nextDelayMs / 1000,
   ]);
-  return row?.durationMs;
+  return row;
+}
+
+const selectAccount: Statement = {
+  name: 'select_callback_account',
+  text: 'SELECT account_id AS "accountId" FROM callbacks WHERE task_id = $1',
+};
+
+/** @returns undefined where the task has no callback. */
+export async function accountOfCallback(database: Queryable, taskId: TaskId): Promise<string | undefined> {
+  const [row] = await database.query<{ accountId: string }>(selectAccount, [taskId]);
+  return row?.accountId;
+}
+
+const postponeStatement: Statement = {
+  name: 'postpone_callback',
+  text: `UPDATE callbacks SET next_attempt_at = now() + make_interval(secs => $2) WHERE task_id = $1 AND state = 'pending'`,
+};
+
+/** Tells when the next attempt is made, of a delivery that has to wait for its turn. */
+export async function postponeAttempt(database: Queryable, taskId: TaskId, delayMs: number): Promise<void> {
+  await database.query(postponeStatement, [taskId, delayMs / 1000]);
 }
 
 const exhaustStatement: Statement = {

@@ -4,17 +4,19 @@ import { createFoundation } from '../context.ts';
 import { startApi } from '../processes/api.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
-import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
+import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });
   const config = loadConfig(environment);
-  installTemporalRuntime(logger);
+  const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
-  const foundation = createFoundation(config, logger);
+  const foundation = createFoundation(config, logger, 'api');
   try {
-    const api = await startApi(foundation);
+    const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'the api is listening');
+    // Elsewhere the signal means what it always does: the terminal is gone.
+    if (config.http.tls !== undefined) onHangUp(() => api.reloadCertificate());
     announceReady({ url: api.url, ...(api.adminUrl === undefined ? {} : { adminUrl: api.adminUrl }) });
     await stop;
     await api.close();

@@ -36,3 +36,8 @@ export function untilAskedToStop(logger: Logger): Promise<string> {
     }
   });
 }
+
+/** Has SIGHUP do something, once more with each one, instead of ending the process. @param act must not throw. */
+export function onHangUp(act: () => Promise<void>): void {
+  process.on('SIGHUP', () => void act());
+}

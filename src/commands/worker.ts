@@ -4,11 +4,14 @@ import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
+import { startWorkerMetrics } from '../processes/metrics.ts';
 import { startWorker } from '../processes/worker.ts';
+import type { RunningWorker } from '../processes/worker.ts';
 import { createLogger } from '../telemetry/log.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { connectTemporal, temporalClient } from '../temporal/connection.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
+import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
@@ -19,20 +22,26 @@ const RECONNECT_MS = 1_000;
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'worker' });
   const config = loadConfig(environment);
-  installTemporalRuntime(logger);
+  const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
-  const connection = await Promise.race([connect(config.temporal, logger), stop]);
+  const foundation = createFoundation(config, logger, 'worker');
+  const seen: { connection?: NativeConnection; worker?: RunningWorker } = {};
+  // Before there is a connection: that it waits for Temporal is what a probe is to be told.
+  const metricsListener = await startWorkerMetrics(foundation, runtime, () => seen);
+  const connection = await Promise.race([connect(config.temporal, runtime, logger), stop]);
   // Asked to stop before there was anything to work on.
   if (typeof connection === 'string') process.exit(0);
-  const foundation = createFoundation(config, logger);
+  seen.connection = connection;
   const gateway = createWorkflowGateway(temporalClient(connection, config.temporal));
   const activities = createActivityContext(foundation, gateway);
   try {
     const worker = await startWorker({
       connection,
       activityContext: activities.context,
+      tracing: foundation.tracing,
       workflowBundle: await loadWorkflowBundle(logger),
     });
+    seen.worker = worker;
     logger.info({ queues: config.worker.queues }, 'the worker is running');
     announceReady();
     await Promise.race([stop, worker.finished]);
@@ -41,17 +50,19 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   } finally {
     await activities.close();
     await connection.close();
+    await metricsListener?.close();
     await foundation.close();
   }
 }
 
 /** A worker without Temporal has nothing to do but to wait for it. */
-async function connect(config: TemporalConfig, logger: Logger): Promise<NativeConnection> {
+async function connect(config: TemporalConfig, runtime: TemporalRuntime, logger: Logger): Promise<NativeConnection> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await connectTemporal(config);
     } catch (error) {
       if (attempt === 1) logger.warn({ err: error, address: config.address }, 'waiting for Temporal');
+      await runtime.recover(error);
       await sleep(RECONNECT_MS);
     }
   }

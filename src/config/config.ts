@@ -7,10 +7,13 @@ import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import { EnvironmentReader } from './environment.ts';
-import { readAdmin, readHttp } from './listeners.ts';
-import type { AdminConfig, HttpConfig } from './listeners.ts';
+import { readAdmin, readHttp, readMetrics } from './listeners.ts';
+import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
+import { refuseDevelopmentDefaults } from './production.ts';
+import { readTraces } from './traces.ts';
+import type { TraceConfig } from './traces.ts';
 
-export type { AdminConfig, HttpConfig } from './listeners.ts';
+export type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 
 export interface DatabaseConfig {
   readonly url: string;
@@ -43,6 +46,8 @@ export interface Config {
   readonly http: HttpConfig;
   /** Undefined: no admin listener. */
   readonly admin: AdminConfig | undefined;
+  /** Undefined: the process is not scraped. */
+  readonly metrics: MetricsConfig | undefined;
   readonly store: StoreConfig;
   readonly urls: {
     readonly signingKey: string;
@@ -57,7 +62,12 @@ export interface Config {
   /** The price of persistent storage, in micro-USD per GB (1e9 bytes) and month. */
   readonly storagePriceMicroUsdPerGbMonth: bigint;
   readonly modelsDir: string | undefined;
-  readonly callbacks: { readonly offsetsSeconds: readonly number[]; readonly headerPrefix: string };
+  readonly callbacks: {
+    readonly offsetsSeconds: readonly number[];
+    readonly headerPrefix: string;
+    /** 0: a receiver gets the whole schedule however long it fails. */
+    readonly oneAttemptAfterDays: number;
+  };
   readonly egress: { readonly allow: readonly string[]; readonly ports: readonly number[] };
   readonly worker: {
     readonly queues: readonly QueueName[];
@@ -65,6 +75,10 @@ export interface Config {
     readonly scratchDir: string;
   };
   readonly upstreamSecrets: Readonly<Record<string, string>>;
+  /** Undefined: nothing is traced. */
+  readonly traces: TraceConfig | undefined;
+  /** How long requests are still taken when the process is to end. */
+  readonly drainMs: number;
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
   readonly isEmbedded: boolean;
@@ -91,6 +105,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     temporal: readTemporal(read),
     http: readHttp(read),
     admin: readAdmin(read),
+    metrics: readMetrics(read),
     store: {
       storeUrl: read.text('STORE_URL'),
       s3: {
@@ -111,7 +126,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     inputRetentionDays: read.integer('INPUT_RETENTION_DAYS'),
     storagePriceMicroUsdPerGbMonth: readStoragePrice(read),
     modelsDir: read.text('MODELS_DIR') || undefined,
-    callbacks: { offsetsSeconds: readOffsets(read), headerPrefix: readHeaderPrefix(read) },
+    callbacks: {
+      offsetsSeconds: readOffsets(read),
+      headerPrefix: readHeaderPrefix(read),
+      oneAttemptAfterDays: read.integer('CALLBACK_DISABLE_AFTER_DAYS'),
+    },
     egress: { allow: read.list('EGRESS_ALLOW'), ports: read.integers('EGRESS_PORTS') },
     worker: {
       queues: readQueues(read),
@@ -119,9 +138,12 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       scratchDir: read.text('SCRATCH_DIR') || os.tmpdir(),
     },
     upstreamSecrets: read.upstreamSecrets(),
+    traces: readTraces(read),
+    drainMs: read.integer('DRAIN_SECONDS') * 1000,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_SECONDS') * 1000,
     isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
   };
+  refuseDevelopmentDefaults(read);
   read.throwIfBroken();
   return config;
 }

@@ -14,12 +14,22 @@ export interface HttpConfig {
   /** Empty: nobody's forwarding headers are believed. */
   readonly trustedProxies: BlockList;
   readonly requiresHttps: boolean;
+  /** 0: no limit. */
+  readonly maxConnections: number;
+  /** Of one peer; 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
 }
 
 /** The listener for operators, apart from the public one in address and credential. */
 export interface AdminConfig {
   readonly token: string;
   readonly http: HttpConfig;
+}
+
+/** Where a process is scraped and probed. */
+export interface MetricsConfig {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** The public listener. */
@@ -47,6 +57,13 @@ export function readAdmin(read: EnvironmentReader): AdminConfig | undefined {
   return { token, http: { ...readListener(read, 'ADMIN_HOST'), port, publicUrl: undefined } };
 }
 
+/** The listener for metrics, where there is a port for it. */
+export function readMetrics(read: EnvironmentReader): MetricsConfig | undefined {
+  const host = read.text('METRICS_HOST');
+  const port = read.integer('METRICS_PORT');
+  return port === 0 ? undefined : { host, port };
+}
+
 /** Where a listener listens, and how it is protected there: the public one and the one for operators alike. */
 function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omit<HttpConfig, 'port' | 'publicUrl'> {
   const host = read.text(name);
@@ -65,10 +82,13 @@ function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omi
     tls: hasTls ? { certificateFile, keyFile } : undefined,
     trustedProxies: readProxies(read, proxies),
     requiresHttps: !isLoopback(host) && !hasTls,
+    maxConnections: read.integer('MAX_CONNECTIONS'),
+    maxConnectionsPerAddress: read.integer('MAX_CONNECTIONS_PER_ADDRESS'),
   };
 }
 
-function isLoopback(host: string): boolean {
+/** Whether only this machine reaches what listens there. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 

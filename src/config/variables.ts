@@ -28,12 +28,30 @@ export const VARIABLES = {
     fallback: '',
     help: 'The only source of the URLs handed out, without a path, e.g. https://api.example.com. Default: the loopback listener; required elsewhere.',
   },
-  TLS_CERT_FILE: { kind: 'text', fallback: '', help: 'Certificate chain (PEM) for serving HTTPS directly.' },
-  TLS_KEY_FILE: { kind: 'text', fallback: '', help: 'Private key (PEM) of TLS_CERT_FILE.' },
+  TLS_CERT_FILE: {
+    kind: 'text',
+    fallback: '',
+    help: 'Certificate chain (PEM) for serving HTTPS directly. Both files are read again when they change, and on SIGHUP.',
+  },
+  TLS_KEY_FILE: { kind: 'text', fallback: '', help: 'Private key (PEM) of TLS_CERT_FILE, without a passphrase.' },
   TRUSTED_PROXIES: {
     kind: 'list',
     fallback: '',
     help: 'CIDRs of the TLS proxies in front, comma-separated. Only they may say X-Forwarded-For and X-Forwarded-Proto.',
+  },
+  MAX_CONNECTIONS: {
+    kind: 'integer',
+    fallback: '10000',
+    minimum: 0,
+    maximum: 1_000_000,
+    help: 'Connections each listener of the api has open at most; what comes beyond them is closed at once. 0: no limit.',
+  },
+  MAX_CONNECTIONS_PER_ADDRESS: {
+    kind: 'integer',
+    fallback: '1000',
+    minimum: 0,
+    maximum: 1_000_000,
+    help: 'The same for one peer address (of IPv6 a /64). Trusted proxies are not counted. 0: no limit.',
   },
   ADMIN_HOST: {
     kind: 'text',
@@ -51,6 +69,18 @@ export const VARIABLES = {
     kind: 'secret',
     fallback: '',
     help: 'At least 32 characters; what operators send to the admin listener as Authorization: Bearer. Empty: there is no admin listener. `npm start` makes one.',
+  },
+  METRICS_PORT: {
+    kind: 'integer',
+    fallback: '0',
+    minimum: 0,
+    maximum: 65535,
+    help: 'Port for GET /metrics of a process, and of a worker /healthz and /readyz too; 0: none. Under `npm start` it is the port of the api, and the worker has the next one.',
+  },
+  METRICS_HOST: {
+    kind: 'text',
+    fallback: '127.0.0.1',
+    help: 'Address that METRICS_PORT is on. Plain HTTP without a credential, and without secrets: off loopback only where a private network is.',
   },
   DATABASE_URL: { kind: 'secret', help: 'PostgreSQL 15 or newer, e.g. postgres://user:password@db:5432/darkroom.' },
   DATABASE_POOL_SIZE: {
@@ -124,10 +154,17 @@ export const VARIABLES = {
     fallback: '0,60,300,1200',
     help: 'When a callback is attempted, in seconds after the first attempt.',
   },
+  CALLBACK_DISABLE_AFTER_DAYS: {
+    kind: 'integer',
+    fallback: '5',
+    minimum: 0,
+    maximum: 3650,
+    help: 'After so many days of nothing but failures a receiver gets one attempt of each callback instead of all, until one arrives; 0: never.',
+  },
   CALLBACK_HEADER_PREFIX: {
     kind: 'text',
     fallback: 'X-Darkroom',
-    help: 'Prefix of the signature headers of a callback.',
+    help: 'Prefix of the signature headers of a callback, and of the header that tells an account of failing receivers.',
   },
   EGRESS_ALLOW: {
     kind: 'list',
@@ -152,6 +189,13 @@ export const VARIABLES = {
     fallback: '',
     help: 'Where a worker keeps the files of what it is working on; default: the folder for temporary files.',
   },
+  DRAIN_SECONDS: {
+    kind: 'integer',
+    fallback: '0',
+    minimum: 0,
+    maximum: 600,
+    help: 'How long the api goes on taking requests after SIGTERM while /readyz says 503: longer than a load balancer takes to see that, e.g. 5 to 10. Comes before SHUTDOWN_GRACE_SECONDS.',
+  },
   SHUTDOWN_GRACE_SECONDS: {
     kind: 'integer',
     fallback: '8',
@@ -170,6 +214,26 @@ export const VARIABLES = {
     fallback: 'json',
     choices: ['json', 'pretty'],
     help: 'json for machines, pretty for people.',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    kind: 'text',
+    fallback: '',
+    help: 'A collector that takes OTLP by HTTP, without the path, e.g. http://127.0.0.1:4318. Empty: no traces.',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    kind: 'secret',
+    fallback: '',
+    help: 'Headers for the collector: name=value, comma-separated, values percent-encoded.',
+  },
+  TRACE_RATIO: {
+    kind: 'text',
+    fallback: '1',
+    help: 'Which part of all tasks and requests is traced, 0 to 1. A task is traced by all processes or by none.',
+  },
+  NODE_ENV: {
+    kind: 'text',
+    fallback: '',
+    help: '`production`, as the container images have it, refuses secrets that are none. So does a HOST off loopback.',
   },
   DARKROOM_EMBEDDED: {
     kind: 'boolean',

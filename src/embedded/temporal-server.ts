@@ -41,6 +41,9 @@ export function temporalServerLaunch(server: TemporalServer, environment: NodeJS
     // Fairness between accounts on the generation queue.
     '--dynamic-config-value',
     'matching.enableFairness=true',
+    // A worker that shuts down is handed no more work: what reached it then would wait for its heartbeat time-out.
+    '--dynamic-config-value',
+    'frontend.enableCancelWorkerPollsOnShutdown=true',
   ];
   for (const [key, value] of Object.entries(server.dynamicConfig ?? {})) {
     args.push('--dynamic-config-value', `${key}=${value}`);

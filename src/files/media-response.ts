@@ -81,6 +81,8 @@ function sharedHeaders(request: MediaRequest, etag: string): Record<string, stri
     'Cache-Control': `private, max-age=${maxAgeSeconds}`,
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag',
+    // A page of anybody may show what it has the URL of.
+    'Cross-Origin-Resource-Policy': 'cross-origin',
     'X-Content-Type-Options': 'nosniff',
     // Made by strangers' models: even if a browser were to take it for a page, nothing in it may run or load.
     'Content-Security-Policy': "default-src 'none'; sandbox",

@@ -7,12 +7,15 @@ import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
 import type { Context } from 'koa';
 import type { HttpConfig } from '../config/config.ts';
+import { NO_TRACES } from '../telemetry/tracing.ts';
 import { NOT_FOUND, RequestError } from './errors.ts';
 import type { HttpContext } from './context.ts';
 import { answerErrors, requireHttps } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
 import { publicRoutes } from './public-routes.ts';
 import { registerRoutes } from './register-routes.ts';
+import { countRequests } from './request-metrics.ts';
+import { traceRequests } from './request-tracing.ts';
 import type { Route } from './route.ts';
 
 /** What a client that goes away in the middle leaves behind: not an error of ours. */
@@ -35,7 +38,9 @@ export function assembleApp(http: HttpContext, listener: HttpConfig, routes: rea
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   const direct = registerRoutes(router, http, routes);
 
-  app.use(answerErrors(http));
+  app.use(countRequests(http.metrics.requests));
+  if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
+  app.use(answerErrors(http, listener));
   app.use(requireHttps(listener));
   app.use(direct);
   app.use(router.routes());

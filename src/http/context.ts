@@ -19,12 +19,18 @@ import type { TaskCreator } from '../tasks/create.ts';
 import type { EventFeed } from '../tasks/feed.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { TextAnswers } from '../text/answer.ts';
 import type { EventStreams } from './event-stream.ts';
 
 export interface HttpContext {
   readonly config: Config;
   readonly logger: Logger;
+  /** Of this process. */
+  readonly metrics: Metrics;
+  /** They and all that is read at that moment, in Prometheus' text format. */
+  renderMetrics(): Promise<string>;
   readonly database: Database;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;
@@ -42,6 +48,7 @@ export interface HttpContext {
   /** Closed when the process drains: streams end, and whoever waits is answered. */
   readonly feed: EventFeed;
   readonly eventStreams: EventStreams;
+  readonly tracing: Tracing;
   /** Milliseconds since 1970. */
   now(): number;
   /** Whose request it is: the socket's peer, or what a trusted proxy says (contract §7). */
@@ -52,6 +59,8 @@ export interface HttpContext {
   mayClaim(): boolean;
   /** A task was read: after the answer, look whether it needs repair. */
   considerRepair(task: TaskDetail): void;
-  /** Whether this process takes requests: false from SIGTERM on. */
+  /** Whether requests should come to this process: false from SIGTERM on, although those that do come are answered. */
   isReady(): boolean;
+  /** Aborted shortly before the process cuts what is still under way: with what a text call is to tell then. */
+  readonly stopSignal: AbortSignal;
 }

@@ -6,6 +6,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { HttpConfig } from '../config/config.ts';
 import { newId } from '../domain/ids.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
 import { errorBody } from '../text/error-body.ts';
 import { failure } from '../wire/envelope.ts';
 import type { HttpContext } from './context.ts';
@@ -13,6 +14,7 @@ import { isTrusted, plain } from './client-address.ts';
 import { RequestError, problemOf } from './errors.ts';
 import type { HttpProblem } from './errors.ts';
 import type { Route } from './route.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { textProblemOf } from './text-problem.ts';
 
 /** What our middleware leaves for the handlers. */
@@ -20,6 +22,8 @@ export interface RequestState {
   requestId: string;
   /** Only on routes that need a key. */
   caller: Caller;
+  /** The task that this request made. */
+  createdTaskId?: TaskId;
   /** Of the route, once it is known. */
   errorForm?: Route['errorForm'];
 }
@@ -27,15 +31,24 @@ export interface RequestState {
 /** A client's own request id is echoed only in this form (contract §1). */
 const REQUEST_ID = /^[\w-]{1,64}$/;
 
-/** Gives the request its id and maps whatever is thrown below to an answer. */
-export function answerErrors(http: HttpContext): Middleware<RequestState> {
+/** More than any client sends; each costs time wherever they are looked at. */
+const MAX_HEADERS = 100;
+
+/**
+ * Gives the request its id and its answer the security headers, and maps whatever is thrown below to an answer.
+ *
+ * @param listener how the listener is protected.
+ */
+export function answerErrors(http: HttpContext, listener: HttpConfig): Middleware<RequestState> {
   return async (ctx: Context, next: Next) => {
     const presented = ctx.get('X-Request-Id');
     const requestId = REQUEST_ID.test(presented) ? presented : newId('req');
     ctx['state']['requestId'] = requestId;
     ctx.set('X-Request-Id', requestId);
-    ctx.set('X-Content-Type-Options', 'nosniff');
+    for (const [name, value] of SECURITY_HEADERS) ctx.res.setHeader(name, value);
+    if (cameByHttps(ctx, listener)) ctx.res.setHeader(...STRICT_TRANSPORT_SECURITY);
     try {
+      requireFewHeaders(ctx);
       requireReadableTarget(ctx);
       await next();
     } catch (error) {
@@ -64,6 +77,12 @@ function requireReadableTarget(ctx: Context): void {
   }
 }
 
+function requireFewHeaders(ctx: Context): void {
+  if (ctx.req.rawHeaders.length <= 2 * MAX_HEADERS) return;
+  const message = `the request has more than ${MAX_HEADERS} headers`;
+  throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
+}
+
 /** The pattern and not the path, which can be a signed URL's. */
 function routeOf(ctx: Context): string {
   const pattern: unknown = ctx['_matchedRoute'];
@@ -90,9 +109,9 @@ function answerProblem(ctx: Context, problem: HttpProblem, isText: boolean): voi
 }
 
 /** Probes come from the machine or the cluster, not by way of the proxy, and hold nothing secret. */
-const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
-/** Refuses what did not come by HTTPS, judged by the trusted proxies alone. */
+/** Refuses what did not come by HTTPS. There is no redirect: what was sent is out already, its key with it. */
 export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
     if (config.requiresHttps && !PROBES.has(ctx.path) && !cameByHttps(ctx, config)) {
@@ -106,7 +125,9 @@ export function requireHttps(config: HttpConfig): Middleware {
   };
 }
 
+/** Judged by our own TLS or by the trusted proxies alone. */
 function cameByHttps(ctx: Context, config: HttpConfig): boolean {
+  if (config.tls !== undefined) return true;
   if (!isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''))) return false;
   return ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() === 'https';
 }

@@ -60,6 +60,7 @@ type Serve = (ctx: Served) => Promise<void>;
 function server(http: HttpContext, route: Route): Serve {
   const checkQuery = route.query === undefined ? undefined : compileCheck(route.query, 'invalid request');
   const checkBody = bodyCheck(route);
+  const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
     ctx.state.errorForm = route.errorForm;
@@ -70,6 +71,7 @@ function server(http: HttpContext, route: Route): Serve {
     }
     const caller = await identify(ctx);
     ctx.state.caller = caller;
+    tellFailingReceivers(ctx, caller);
     const budget = budgetOf(route, caller);
     let isTold = false;
     try {
@@ -92,9 +94,17 @@ function server(http: HttpContext, route: Route): Serve {
       return await http.authenticator.authenticate(authorizationOf(ctx));
     } catch (error) {
       if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
-      if (error instanceof AccountSuspendedError) tellBudget(ctx, budgetOf(route, error.caller));
+      if (error instanceof AccountSuspendedError) {
+        tellFailingReceivers(ctx, error.caller);
+        tellBudget(ctx, budgetOf(route, error.caller));
+      }
       throw error;
     }
+  }
+
+  /** Known with the key: it costs no look-up. */
+  function tellFailingReceivers(ctx: Served, { failingReceivers }: Caller): void {
+    if (failingReceivers > 0) ctx.set(failingHeader, String(failingReceivers));
   }
 
   function tellBudget(ctx: Served, budget: Budget): void {

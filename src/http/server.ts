@@ -2,15 +2,24 @@
  * The listening socket: plain HTTP on loopback or behind trusted proxies, TLS where a certificate is configured. The
  * time-outs are those that stack.md, "Node and Koa", found to hold against slow clients.
  */
-import { readFile } from 'node:fs/promises';
 import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import type { HttpConfig } from '../config/config.ts';
 import { newId } from '../domain/ids.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { failure } from '../wire/envelope.ts';
+import { limitConnections } from './connection-limits.ts';
+import { drainable, openConnections } from './open-connections.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
+import { READING_BOUNDS, cutSlowReaders } from './slow-readers.ts';
+import type { ReadingBounds } from './slow-readers.ts';
+import { readCertificate, watchCertificate } from './tls-certificates.ts';
+import type { CertificateWatch } from './tls-certificates.ts';
 
 const LIMITS = {
   headersTimeout: 10_000,
@@ -18,12 +27,24 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
+  /** Of TLS. */
+  handshakeTimeout: 10_000,
+  // A peer that is gone without a word, its machine or the line: the system asks, and ends the connection.
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
 };
+
+/** How long whoever sent what is no request has to read that, and to close. */
+const LINGER_MS = 2_000;
 
 export interface RunningServer {
   readonly server: Server;
   /** `http://127.0.0.1:8787`: where the socket listens. */
   readonly url: string;
+  /** Goes on taking requests, and ends each connection with its next answer: clients then come back elsewhere. */
+  drain(): void;
+  /** Looks at the files of the certificate, if it has one. */
+  reloadCertificate(): Promise<void>;
   /** Takes no more connections, lets requests finish until the grace time is over, then cuts what is left. */
   close(graceMs: number): Promise<void>;
 }
@@ -57,62 +78,100 @@ const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message
 };
 
 /** What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1). */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): void {
+  const { code = '' } = error;
   // The server tells this once of a request and does nothing by itself where there is a listener.
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && boundByReader.has(socket)) return;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && boundByReader.has(socket)) return;
+  // No answer reaches whoever is gone, or came without TLS where that is spoken.
+  const isAnswerable = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!isAnswerable || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, message] = BROKEN_REQUESTS[error.code ?? ''] ?? [400, 'invalid request: not HTTP'];
+  const [status, message] = BROKEN_REQUESTS[code] ?? [400, 'invalid request: not HTTP'];
   const body = JSON.stringify(failure(status, 'INVALID_REQUEST', message));
   const headers = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${newId('req')}`,
-    'Connection: close',
-  ];
-  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['Content-Length', Buffer.byteLength(body)],
+    ['X-Request-Id', newId('req')],
+    ...SECURITY_HEADERS,
+    ...(isTls ? [STRICT_TRANSPORT_SECURITY] : []),
+    ['Connection', 'close'],
+  ].map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...headers].join('\r\n');
+  socket.end(`${head}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/**
- * @param changes time-outs of a test that cannot wait for ours.
- * @throws {PortInUseError}
- */
+export interface ListenOptions {
+  readonly logger: Logger;
+  /** Of a test that cannot wait for ours. */
+  readonly limits?: Partial<typeof LIMITS>;
+  readonly reading?: ReadingBounds;
+}
+
+/** @throws {PortInUseError} @throws {CertificateError} */
 export async function listen(
   config: HttpConfig,
   listener: RequestListener,
-  changes: Partial<typeof LIMITS> = {},
+  { logger, limits, reading = READING_BOUNDS }: ListenOptions,
 ): Promise<RunningServer> {
-  const limits = { ...LIMITS, ...changes };
-  const server =
-    config.tls === undefined
-      ? createHttpServer(limits, listener)
-      : createHttpsServer(
-          { ...limits, cert: await readFile(config.tls.certificateFile), key: await readFile(config.tls.keyFile) },
-          listener,
-        );
+  const requests = drainable(listener);
+  const { server, certificate } = await createServer(config, requests.listener, { ...LIMITS, ...limits }, logger);
+  const isTls = config.tls !== undefined;
+  limitConnections(server, config, logger);
+  const accepted = openConnections(server, 'connection');
+  const open = isTls ? openConnections(server, 'secureConnection') : accepted;
+  const stopLooking = cutSlowReaders(open, reading);
+  server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
+  const finish = (): void => {
+    stopLooking();
+    certificate?.close();
+  };
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
+      finish();
       reject(error.code === 'EADDRINUSE' ? new PortInUseError(config.port) : error);
     });
     server.listen(config.port, config.host, resolve);
   });
-  server.on('clientError', answerBrokenRequest);
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
     server,
-    url: `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
+    url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
+    drain: () => requests.drain(),
+    async reloadCertificate() {
+      await certificate?.reload();
+    },
     async close(graceMs) {
+      requests.drain();
+      requests.finish();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
       server.closeIdleConnections();
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      // Nobody waits on those that brought nothing yet, and the server does not count them among the idle.
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+      const cut = setTimeout(() => {
+        for (const socket of accepted) socket.destroy();
+      }, graceMs);
       await closed;
       clearTimeout(cut);
+      finish();
     },
   };
+}
+
+async function createServer(
+  config: HttpConfig,
+  listener: RequestListener,
+  limits: typeof LIMITS,
+  logger: Logger,
+): Promise<{ readonly server: Server | HttpsServer; readonly certificate?: CertificateWatch }> {
+  if (config.tls === undefined) return { server: createHttpServer(limits, listener) };
+  const certificate = await readCertificate(config.tls);
+  const server = createHttpsServer({ ...limits, ...certificate.context }, listener);
+  const serve = ({ context }: { readonly context: SecureContextOptions }): void => server.setSecureContext(context);
+  return { server, certificate: watchCertificate(config.tls, certificate, serve, logger) };
 }

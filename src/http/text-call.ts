@@ -30,7 +30,10 @@ export async function answerTextCall(
 ): Promise<unknown> {
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
+  const onStop = (): void => gone.abort(http.stopSignal.reason);
   ctx.res.once('close', onClose);
+  http.stopSignal.addEventListener('abort', onStop);
+  if (http.stopSignal.aborted) onStop();
   const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error) ?? INTERNAL) };
   try {
     const answer = await http.textAnswers.answer(caller, call, gone);
@@ -47,5 +50,6 @@ export async function answerTextCall(
     throw error;
   } finally {
     ctx.res.off('close', onClose);
+    http.stopSignal.removeEventListener('abort', onStop);
   }
 }

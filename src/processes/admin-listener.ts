@@ -11,7 +11,7 @@ export async function startAdminListener(http: HttpContext): Promise<RunningServ
   const { admin } = http.config;
   if (admin === undefined) return undefined;
   const handle = createAdminApp(http, admin).callback();
-  const listening = listen(admin.http, (request, response) => void handle(request, response));
+  const listening = listen(admin.http, (request, response) => void handle(request, response), { logger: http.logger });
   const server = await listening.catch((error: unknown) => {
     throw error instanceof PortInUseError ? new PortInUseError(admin.http.port, 'ADMIN_PORT') : error;
   });

@@ -2,23 +2,28 @@
  * The api process: the HTTP facade and the launcher. It serves before Temporal is reachable and while it is away; the
  * launcher catches up when it comes back.
  */
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { createApp } from '../http/app.ts';
 import type { HttpContext } from '../http/context.ts';
 import { listen } from '../http/server.ts';
-import { connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { checkTemporal, connectTemporal, temporalClient } from '../temporal/connection.ts';
+import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
 import { packageFile } from '../config/package-root.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskDetail } from '../tasks/read.ts';
+import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { startAdminListener } from './admin-listener.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { createHttpContext } from './http-context.ts';
+import { apiMetrics, startMetricsListener } from './metrics.ts';
 import { createReadRepair } from './read-repair.ts';
 import { openTextParts } from './text-parts.ts';
 
@@ -27,62 +32,106 @@ export interface RunningApi {
   readonly url: string;
   /** Where the listener for operators is; undefined where there is none. */
   readonly adminUrl: string | undefined;
-  /** Finishes what was begun, within the configured grace time. */
+  /** Looks whether the files of the certificate have changed. */
+  reloadCertificate(): Promise<void>;
+  /** Says that it is not ready any more, takes requests for the drain time, then finishes within the grace time. */
   close(): Promise<void>;
 }
 
 /** How long to wait between attempts to reach Temporal while it is away. */
 const RECONNECT_MS = 1_000;
+/** Streams that are still open get this much of the grace time to be told that they end here; of a short one a quarter. */
+const LAST_WORDS_MS = 500;
 
 /** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
-export async function startApi(foundation: Foundation): Promise<RunningApi> {
+export async function startApi(foundation: Foundation, runtime: TemporalRuntime): Promise<RunningApi> {
   const { config, database, logger, definitions } = foundation;
   const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
   const catalogue = await openLiveCatalogue({ folders, definitions, logger, now: foundation.now });
 
   let isDraining = false;
+  const stopping = new AbortController();
+  // Each text call listens.
+  setMaxListeners(0, stopping.signal);
   let launcher: Launcher | undefined;
+  let connection: NativeConnection | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
+  let renderMetrics: HttpContext['renderMetrics'] = () => foundation.metrics.registry.metrics();
   const hooks = {
     // After the answer is on its way: the caller does not wait for the claim.
     wakeLauncher: (claimed?: OutboxItem) => void setImmediate(() => launcher?.wake(claimed)),
     mayClaim: () => launcher?.hasRoom() ?? false,
     considerRepair: (task: TaskDetail) => considerRepair(task),
     isReady: () => !isDraining,
+    stopSignal: stopping.signal,
+    renderMetrics: () => renderMetrics(),
   };
   const text = await openTextParts(foundation);
   const http = createHttpContext(foundation, catalogue, hooks, await readInstallationId(database), text);
   const app = createApp(http);
   const handle = app.callback();
-  const server = await listen(config.http, (request, response) => void handle(request, response));
+  const server = await listen(config.http, (request, response) => void handle(request, response), { logger });
   const adminServer = await startAdminListener(http).catch(async (error: unknown) => {
     await server.close(0);
     throw error;
   });
 
+  renderMetrics = apiMetrics(foundation, {
+    server: server.server,
+    eventStreams: () => http.eventStreams.count(),
+    askTemporal: () => checkTemporal(connection),
+    readSdkMetrics: () => runtime.readMetrics(),
+  });
+  const metricsListener = await startMetricsListener(foundation, { metrics: renderMetrics, probes: new Map() }).catch(
+    async (error: unknown) => {
+      await Promise.all([server.close(0), adminServer?.close(0)]);
+      throw error;
+    },
+  );
+
   const connecting = new AbortController();
-  const connected = connectWhenPossible(foundation, connecting.signal).then((temporal) => {
+  const connected = connectWhenPossible(foundation, runtime, connecting.signal).then((temporal) => {
     if (temporal === undefined) return undefined;
     const { gateway } = temporal;
-    launcher = startLauncher({ database, gateway, definitions, logger });
+    connection = temporal.connection;
+    launcher = startLauncher({ database, gateway, definitions, tracing: foundation.tracing, logger });
     launcher.wake();
-    considerRepair = createReadRepair({ database, gateway, retentionDays: config.outputRetentionDays, logger });
+    considerRepair = createReadRepair({
+      database,
+      gateway,
+      retentionDays: config.outputRetentionDays,
+      metrics: foundation.metrics.tasks,
+      logger,
+    });
     return temporal;
   });
 
   return {
     url: server.url,
     adminUrl: adminServer?.url,
+    async reloadCertificate() {
+      await Promise.all([server.reloadCertificate(), adminServer?.reloadCertificate()]);
+    },
     async close() {
       isDraining = true;
+      server.drain();
+      adminServer?.drain();
+      await sleep(config.drainMs);
       connecting.abort();
       http.feed.close();
-      await Promise.all([server.close(config.shutdownGraceMs), adminServer?.close(config.shutdownGraceMs)]);
+      const graceMs = config.shutdownGraceMs;
+      const lastWords = setTimeout(
+        () => stopping.abort(new TextFailure('interrupted', 'the process stops')),
+        graceMs - Math.min(LAST_WORDS_MS, graceMs / 4),
+      );
+      await Promise.all([server.close(graceMs), adminServer?.close(graceMs)]);
+      clearTimeout(lastWords);
       await text.close();
       await catalogue.close();
       await http.keyUse.flush();
       await launcher?.close();
       await (await connected)?.connection.close();
+      await metricsListener?.close();
     },
   };
 }
@@ -93,7 +142,11 @@ interface Temporal {
 }
 
 /** @returns undefined when the process stops before Temporal was ever there. */
-async function connectWhenPossible(foundation: Foundation, signal: AbortSignal): Promise<Temporal | undefined> {
+async function connectWhenPossible(
+  foundation: Foundation,
+  runtime: TemporalRuntime,
+  signal: AbortSignal,
+): Promise<Temporal | undefined> {
   const { config, logger } = foundation;
   for (let attempt = 1; !signal.aborted; attempt++) {
     try {
@@ -102,6 +155,7 @@ async function connectWhenPossible(foundation: Foundation, signal: AbortSignal):
       return { connection, gateway: createWorkflowGateway(temporalClient(connection, config.temporal)) };
     } catch (error) {
       if (attempt === 1) logger.warn({ err: error }, 'Temporal is not reachable; tasks are accepted and wait for it');
+      await runtime.recover(error);
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     }
   }

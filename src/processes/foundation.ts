@@ -3,14 +3,25 @@
  */
 import type { ActivityContext } from '../../activities/context.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 
 /** The part of what activities are given that every process has. */
 type Shared = Pick<
   ActivityContext,
-  'config' | 'logger' | 'database' | 'store' | 'urlSigner' | 'definitions' | 'webhookKeys' | 'egress' | 'now'
+  | 'config'
+  | 'logger'
+  | 'metrics'
+  | 'database'
+  | 'store'
+  | 'urlSigner'
+  | 'definitions'
+  | 'webhookKeys'
+  | 'egress'
+  | 'now'
 >;
 
 export interface Foundation extends Shared {
   readonly egressPolicy: EgressPolicy;
+  readonly tracing: Tracing;
   close(): Promise<void>;
 }

@@ -18,7 +18,10 @@ import type { Foundation } from './foundation.ts';
 import type { TextParts } from './text-parts.ts';
 
 /** What the process adds: the ways from a request to the launcher and the repair. */
-type Hooks = Pick<HttpContext, 'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady'>;
+type Hooks = Pick<
+  HttpContext,
+  'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
+>;
 
 export function createHttpContext(
   foundation: Foundation,
@@ -40,7 +43,13 @@ export function createHttpContext(
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     authenticator: createAuthenticator(database, now, keyUse),
-    textAnswers: createTextAnswers({ ...text, rateLimiter, logger: foundation.logger, now }),
+    textAnswers: createTextAnswers({
+      ...text,
+      rateLimiter,
+      metrics: foundation.metrics.text,
+      logger: foundation.logger,
+      now,
+    }),
     taskCreator: createTaskCreator({
       database,
       catalogue,

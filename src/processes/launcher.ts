@@ -5,9 +5,11 @@
 import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Database } from '../database/database.ts';
+import { isTaskId } from '../domain/workflow-ids.ts';
 import { claimOutbox, removeOutbox } from '../tasks/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
 /** What another process or a settlement put there is seen after this long at most (architecture). */
@@ -30,10 +32,11 @@ export interface LauncherDependencies {
   readonly database: Database;
   readonly gateway: WorkflowGateway;
   readonly definitions: PinnedDefinitions;
+  readonly tracing: Tracing;
   readonly logger: Logger;
 }
 
-export function startLauncher({ database, gateway, definitions, logger }: LauncherDependencies): Launcher {
+export function startLauncher({ database, gateway, definitions, tracing, logger }: LauncherDependencies): Launcher {
   let isClosing = false;
   let isClaiming = false;
   let wantsAnother = false;
@@ -84,8 +87,13 @@ export function startLauncher({ database, gateway, definitions, logger }: Launch
   };
 
   const deliver = async (item: OutboxItem): Promise<void> => {
+    const startedAt = Date.now();
     try {
       const isDone = await tellTemporal(item);
+      if (isTaskId(item.subjectId)) {
+        const attributes = { 'darkroom.task_id': item.subjectId };
+        tracing.task(item.subjectId, { name: `tell Temporal: ${item.kind}`, startedAt, attributes });
+      }
       if (isDone) {
         delivered.push(item.id);
         await removeDelivered();

@@ -9,6 +9,7 @@ import type { TaskDetail } from '../tasks/read.ts';
 import { hasStart } from '../tasks/outbox.ts';
 import { repairTask } from '../tasks/repair.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
 /** A row that changed a moment ago is being worked on. */
@@ -24,9 +25,10 @@ export function createReadRepair(dependencies: {
   readonly database: Database;
   readonly gateway: WorkflowGateway;
   readonly retentionDays: number;
+  readonly metrics: TaskMetrics;
   readonly logger: Logger;
 }): (task: TaskDetail) => void {
-  const { database, gateway, retentionDays, logger } = dependencies;
+  const { database, gateway, retentionDays, metrics, logger } = dependencies;
   const checked = new LRUCache<string, true>({ max: REMEMBERED_TASKS, ttl: CHECK_EVERY_MS });
   let second = 0;
   let checksThisSecond = 0;
@@ -46,7 +48,7 @@ export function createReadRepair(dependencies: {
       const isWaiting = await hasStart(database, task.id);
       await repairTask(
         { id: task.id, status: task.status, isPastDeadline: false, hasStart: isWaiting },
-        { database, describe: (taskId) => gateway.describeTask(taskId), retentionDays, logger },
+        { database, describe: (taskId) => gateway.describeTask(taskId), retentionDays, metrics, logger },
       );
     } catch (error) {
       logger.warn({ err: error, taskId: task.id }, 'a task that was read could not be checked');

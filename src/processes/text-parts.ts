@@ -22,9 +22,9 @@ export interface TextParts {
 
 /** @throws {DatabaseUnavailableError} */
 export async function openTextParts(
-  foundation: Pick<Foundation, 'config' | 'database' | 'logger'>,
+  foundation: Pick<Foundation, 'config' | 'database' | 'logger' | 'metrics'>,
 ): Promise<TextParts> {
-  const { config, database, logger } = foundation;
+  const { config, database, logger, metrics } = foundation;
   // Some tenths of a second of work that the first call need not wait for.
   void Promise.all([loadTokenizer(), loadVocabulary()]).catch((err: unknown) => {
     logger.error({ err }, 'the tokenizer cannot be loaded');
@@ -34,6 +34,7 @@ export async function openTextParts(
     embedded: createEmbeddedTextSource(),
     secrets: createSecretSource(config.upstreamSecrets),
     gate: createUpstreamGate({ database, logger }),
+    metrics: metrics.outgoing,
     logger,
   });
   return {

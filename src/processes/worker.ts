@@ -7,27 +7,37 @@ import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
+import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
+import { NO_TRACES } from '../telemetry/tracing.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
+import { traceActivities } from './traced-activities.ts';
 
 /**
  * Generations beyond the engine threads: fetching the files of an input needs no thread, and whoever has fetched waits
  * for one in the pool's own queue. Few, because those who wait there have left the fair order of Temporal.
  */
 const STAGING_SLOTS = 4;
-/** Callbacks under way at once: each mostly waits for a receiver, for 10 s at most. */
-const CALLBACK_SLOTS = 200;
 /** Jobs waited for at once: each is a timer and a request now and then. */
 const WAITING_SLOTS = 500;
 /** Archiving and other short work at once: bounded by the store and the database pool. */
 const SHORT_SLOTS = 40;
 /** A cancelled activity hears of it after this long at most: the default throttles to most of the heartbeat time-out. */
 const HEARTBEAT_THROTTLE = '2 seconds';
+/**
+ * Polls for activities at once. The SDK stops to listen at the first of them that comes back empty when a worker shuts
+ * down, and drops what another one brings at that moment, which then waits for its heartbeat time-out: so there is no
+ * other. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`).
+ */
+const ACTIVITY_POLLS = 1;
 
 export interface RunningWorker {
   /** Ends when the workers have stopped; throws when one of them failed. */
   readonly finished: Promise<void>;
+  /** Of each queue that it is to serve: whether it takes work from it. */
+  running(): ReadonlyMap<QueueName, boolean>;
   /** Takes no new work, gives what runs the grace time, then hands it back. */
   shutdown(): void;
 }
@@ -35,6 +45,7 @@ export interface RunningWorker {
 export interface WorkerDependencies {
   readonly connection: NativeConnection;
   readonly activityContext: ActivityContext;
+  readonly tracing: Tracing;
   readonly workflowBundle: WorkflowBundle;
 }
 
@@ -47,6 +58,8 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
   for (const queue of config.worker.queues) {
     workers.push(await Worker.create(optionsFor(queue, dependencies)));
   }
+  const running = () =>
+    new Map(config.worker.queues.map((queue, place) => [queue, workers[place]?.getState() === 'RUNNING']));
   const shutdown = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
@@ -59,12 +72,12 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
       }),
     ),
   ).then(() => undefined);
-  return { finished, shutdown };
+  return { finished, running, shutdown };
 }
 
 function optionsFor(
   queue: QueueName,
-  { connection, activityContext, workflowBundle }: WorkerDependencies,
+  { connection, activityContext, tracing, workflowBundle }: WorkerDependencies,
 ): WorkerOptions {
   const { config } = activityContext;
   const shared: WorkerOptions = {
@@ -72,6 +85,10 @@ function optionsFor(
     namespace: config.temporal.namespace,
     taskQueue: TASK_QUEUES[queue],
     activities: createActivities(activityContext),
+    ...(tracing === NO_TRACES
+      ? {}
+      : { interceptors: { activity: [traceActivities(tracing, () => activityContext.now())] } }),
+    maxConcurrentActivityTaskPolls: ACTIVITY_POLLS,
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     shutdownGraceTime: config.shutdownGraceMs,

@@ -7,6 +7,7 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import { requestWork } from './outbox.ts';
 import { TaskNotFoundError } from './read.ts';
 import { settleIn } from './settle.ts';
+import type { SettleOptions } from './settle.ts';
 import { addEvent } from './timeline.ts';
 
 const requestStatement: Statement = {
@@ -28,6 +29,7 @@ const lockQueuedStart: Statement = {
 /**
  * Asks for a task to end. Twice is the same as once.
  *
+ * @param onSettled told where the task ends here and now (tasks/settle.ts).
  * @returns whether Temporal has to be told, so that the launcher can be woken.
  * @throws {TaskNotFoundError} unknown, or another account's.
  */
@@ -36,6 +38,7 @@ export async function cancelTask(
   accountId: string,
   taskId: TaskId,
   retentionDays: number,
+  onSettled?: SettleOptions['onSettled'],
 ): Promise<boolean> {
   return database.transaction(async (transaction) => {
     const requested = await transaction.query(requestStatement, [taskId, accountId]);
@@ -47,7 +50,7 @@ export async function cancelTask(
     await addEvent(transaction, taskId, 'cancel_requested');
     const queued = await transaction.query(lockQueuedStart, [taskId]);
     if (queued.length > 0) {
-      await settleIn(transaction, taskId, { status: 'fail', reason: 'cancelled' }, { retentionDays });
+      await settleIn(transaction, taskId, { status: 'fail', reason: 'cancelled' }, { retentionDays, onSettled });
     } else {
       await requestWork(transaction, 'cancel_task', accountId, taskId);
     }

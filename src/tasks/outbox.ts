@@ -91,6 +91,27 @@ export async function claimOutbox(database: Queryable, limit: number): Promise<r
   return database.query<OutboxItem>(claim, [limit, OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS]);
 }
 
+/**
+ * For how long a row has not been delivered since it was first due: the leases that it has had, and what has passed of
+ * the last one.
+ *
+ * @param deliveries how often it was claimed.
+ * @param dueSeconds for how long it has been due; below 0: in how long it comes due again.
+ */
+export function outboxWaitSeconds(deliveries: number, dueSeconds: number): number {
+  let leases = 0;
+  for (let claim = 0; claim < deliveries; claim++) {
+    const lease = OUTBOX_LEASE_SECONDS * 2 ** claim;
+    // From here on all are alike.
+    if (lease >= MAX_BACKOFF_SECONDS) {
+      leases += MAX_BACKOFF_SECONDS * (deliveries - claim);
+      break;
+    }
+    leases += lease;
+  }
+  return Math.max(leases + dueSeconds, 0);
+}
+
 /** A row that a settlement removes at this moment is left to it: it takes a task's rows in another order. */
 const remove: Statement = {
   name: 'remove_outbox',

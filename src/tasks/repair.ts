@@ -8,6 +8,7 @@ import { observeTask } from '../domain/task-status.ts';
 import type { WorkflowCondition } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { IdleTask } from './open-tasks.ts';
 import { requestRestart, requestWork } from './outbox.ts';
 import { settleIn } from './settle.ts';
@@ -20,6 +21,7 @@ export interface RepairDependencies {
   /** Asks Temporal what became of the task's workflow; `unknown` when it does not answer. */
   readonly describe: (taskId: TaskId) => Promise<WorkflowCondition>;
   readonly retentionDays: number;
+  readonly metrics: TaskMetrics;
   readonly logger: Logger;
 }
 
@@ -29,23 +31,25 @@ export type Repair = 'none' | 'settled' | 'restarted';
 /** Mends one task, if there is something to mend. */
 export async function repairTask(
   task: Pick<IdleTask, 'id' | 'status' | 'isPastDeadline' | 'hasStart'>,
-  { database, describe, retentionDays, logger }: RepairDependencies,
+  { database, describe, retentionDays, metrics, logger }: RepairDependencies,
 ): Promise<Repair> {
   if (task.isPastDeadline) {
     // Only in the stage whose deadline passed: it may have gone on since it was looked at.
-    const options = { retentionDays, onlyFrom: [task.status] };
+    const options = { retentionDays, onlyFrom: [task.status], onSettled: metrics.settled };
     const outcome = await endAndStop(database, task.id, 'timed_out', options);
     if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, status: task.status }, 'a task was past its deadline and was ended');
+    metrics.repaired('timed_out');
     return 'settled';
   }
   // A start that is still to be delivered: late, not lost. Temporal need not be asked.
   if (task.hasStart) return 'none';
   const { repair } = observeTask(task.status, await describe(task.id), task.hasStart);
   if (repair === 'settle') {
-    const outcome = await endAndStop(database, task.id, 'terminated', { retentionDays });
+    const outcome = await endAndStop(database, task.id, 'terminated', { retentionDays, onSettled: metrics.settled });
     if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, ...outcome }, 'a workflow had ended without settling its task');
+    metrics.repaired('settled');
     return 'settled';
   }
   if (repair === 'restart') {
@@ -55,8 +59,10 @@ export async function repairTask(
       if (inserted) await addEvent(transaction, task.id, 'restarted');
       return inserted;
     });
-    if (isNew) logger.warn({ taskId: task.id }, 'a task had no workflow and is started again');
-    return isNew ? 'restarted' : 'none';
+    if (!isNew) return 'none';
+    logger.warn({ taskId: task.id }, 'a task had no workflow and is started again');
+    metrics.repaired('restarted');
+    return 'restarted';
   }
   return 'none';
 }

@@ -13,6 +13,7 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import type { SettledTask } from '../telemetry/metrics-tasks.ts';
 import { addEvent, addEvents } from './timeline.ts';
 import type { NewEvent } from './timeline.ts';
 
@@ -36,6 +37,8 @@ export interface SettleOptions {
   readonly retentionDays: number;
   /** Settle only a task in one of these states; undefined: in any that is not terminal. */
   readonly onlyFrom?: readonly TaskStatus[];
+  /** Told of what was ended, for the metrics. Before the commit: one that is rolled back and made again is told twice. */
+  readonly onSettled?: ((task: SettledTask) => void) | undefined;
 }
 
 interface SettledRow {
@@ -48,6 +51,10 @@ interface SettledRow {
   readonly spendCapIds: readonly string[] | null;
   /** The UTC day of the hold. */
   readonly heldOn: string;
+  readonly wasStarted: boolean;
+  readonly queuedSeconds: number;
+  readonly archivingSeconds: number | null;
+  readonly totalSeconds: number;
 }
 
 const closeTask: Statement = {
@@ -58,7 +65,13 @@ const closeTask: Statement = {
           WHERE id = $1 AND completed_at IS NULL AND ($5::text[] IS NULL OR status = ANY ($5))
       RETURNING account_id AS "accountId", key_id AS "keyId", model, held_micro_usd AS "heldMicroUsd",
                 captured_micro_usd AS "capturedMicroUsd", storage, spend_cap_ids AS "spendCapIds",
-                to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS "heldOn"`,
+                to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS "heldOn",
+                started_at IS NOT NULL AS "wasStarted",
+                extract(epoch FROM coalesce(started_at, completed_at) - created_at)::float8 AS "queuedSeconds",
+                extract(epoch FROM completed_at - (SELECT min(e.at) FROM task_events e
+                                                    WHERE e.task_id = tasks.id AND e.type = 'archiving'))::float8
+                  AS "archivingSeconds",
+                extract(epoch FROM completed_at - created_at)::float8 AS "totalSeconds"`,
 };
 
 /** Over the storage cap (contract §5): the task shows what became of its outputs. */
@@ -150,7 +163,22 @@ export async function settleIn(
   if (task.spendCapIds !== null) {
     await releaseSpendCaps(transaction, task.spendCapIds, task.heldOn, task.heldMicroUsd - task.capturedMicroUsd);
   }
+  options.onSettled?.(stagesOf(task, { status: verdict.status, reason }));
   return { status: verdict.status, reason };
+}
+
+/** The times are the beginnings of transactions: those of stages that pass in a moment can come out below zero. */
+function stagesOf(task: SettledRow, outcome: Outcome): SettledTask {
+  const { model, wasStarted, queuedSeconds, archivingSeconds, totalSeconds } = task;
+  const handlingSeconds = totalSeconds - queuedSeconds - (archivingSeconds ?? 0);
+  return {
+    ...outcome,
+    model,
+    queuedSeconds: Math.max(queuedSeconds, 0),
+    handlingSeconds: wasStarted ? Math.max(handlingSeconds, 0) : null,
+    archivingSeconds: archivingSeconds === null ? null : Math.max(archivingSeconds, 0),
+    totalSeconds: Math.max(totalSeconds, 0),
+  };
 }
 
 function endOf(verdict: Verdict): readonly NewEvent[] {

@@ -25,6 +25,16 @@ export async function connectTemporal(config: TemporalConfig): Promise<NativeCon
   });
 }
 
+/** As long as a scrape and a probe have patience. */
+const CHECK_WITHIN_MS = 2_500;
+
+/** Throws unless the server answers on this connection. */
+export async function checkTemporal(connection: NativeConnection | undefined): Promise<void> {
+  if (connection === undefined) throw new Error('not connected to Temporal');
+  const ask = () => connection.workflowService.getSystemInfo({});
+  await connection.withDeadline(Date.now() + CHECK_WITHIN_MS, ask);
+}
+
 /** A client of our namespace on an open connection. */
 export function temporalClient(connection: NativeConnection, config: TemporalConfig): Client {
   return new Client({ connection, namespace: config.namespace });

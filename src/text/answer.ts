@@ -9,6 +9,7 @@ import { requireModel } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
 import type { AnswerEncoder, TextProblem } from './encoder.ts';
@@ -29,6 +30,7 @@ export interface TextDependencies {
   readonly source: TextSource;
   readonly ledger: TextLedger;
   readonly rateLimiter: RateLimiter;
+  readonly metrics: TextMetrics;
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -80,7 +82,8 @@ export interface TextAnswers {
   tokenBudget(caller: Caller): Budget;
 }
 
-export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: TextDependencies): TextAnswers {
+export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
+  const { source, ledger, rateLimiter, metrics, logger, now } = dependencies;
   const tokenBudget = (caller: Caller): Budget => ({
     id: `tokens:${caller.accountId}`,
     perMinute: caller.textTokensPerMinute,
@@ -149,7 +152,8 @@ export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: 
         ...(echo === undefined ? {} : { echo }),
       };
 
-      const settle = (usage: BilledUsage | undefined): void => {
+      const settle = (end: TextCallEnd, usage: BilledUsage | undefined): void => {
+        metrics.ended(model.name, end, usage);
         const captured = usage === undefined ? 0n : actualCost(model.pricing, usage);
         ledger.settle({
           id,
@@ -162,14 +166,19 @@ export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: 
 
       // A client that went while its money was held has had nobody asked.
       const isAsked = !signal.aborted;
+      const askedAt = performance.now();
+      const begun = (): void => metrics.begun(model.name, (performance.now() - askedAt) / 1000);
       try {
         const opened = await source.open(call, signal);
         if (!isStreamed) {
           const whole = await wholeAnswer(opened, ask, call);
+          begun();
           await ask.onAnswered?.(whole);
-          settle(tally.usage());
+          settle('answered', tally.usage());
           return { kind: 'body', body: whole, close: () => Promise.resolve() };
         }
+        begun();
+        const closed = metrics.streaming();
         const progress: Progress = { state: 'open', whole: undefined };
         let isClosed = false;
         return {
@@ -182,13 +191,15 @@ export function createTextAnswers({ source, ledger, rateLimiter, logger, now }: 
           async close() {
             if (isClosed) return;
             isClosed = true;
+            closed();
             if (progress.state === 'open') controller.abort();
             if (progress.whole !== undefined) await ask.onAnswered?.(progress.whole);
-            settle(progress.state === 'failed' ? undefined : tally.usage());
+            settle(ENDS[progress.state], progress.state === 'failed' ? undefined : tally.usage());
           },
         };
       } catch (error) {
-        settle(isAsked && isGone(signal) ? tally.usage() : undefined);
+        const hasGone = isGone(signal);
+        settle(hasGone ? 'gone' : 'failed', isAsked && hasGone ? tally.usage() : undefined);
         throw error;
       }
     },
@@ -227,6 +238,12 @@ interface Progress {
   /** The answer as one, where it is known. */
   whole: Readonly<Record<string, unknown>> | undefined;
 }
+
+/** What a stream that is closed in a state was: one that is still open has no reader any more. */
+const ENDS = { open: 'gone', over: 'answered', failed: 'failed' } as const satisfies Record<
+  Progress['state'],
+  TextCallEnd
+>;
 
 /** @param tells whether an error is to be told: not to a client that has gone. */
 async function* streamOf(

@@ -97,3 +97,26 @@ const claimProbe: Statement = {
 export async function claimUpstreamProbe(database: Queryable, upstream: string): Promise<boolean> {
   return (await database.query(claimProbe, [upstream])).length === 1;
 }
+
+/** An upstream as operators see it. */
+export interface ListedUpstream {
+  readonly upstream: string;
+  readonly isPaused: boolean;
+  readonly isFailing: boolean;
+  readonly slotsTaken: number;
+}
+
+/** There are as many as model files have ever named. */
+const MAX_LISTED = 200;
+
+const list: Statement = {
+  name: 'list_upstream_states',
+  text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused", open_until IS NOT NULL AS "isFailing",
+                slots_taken AS "slotsTaken"
+           FROM upstream_states ORDER BY upstream LIMIT ${MAX_LISTED}`,
+};
+
+/** Every upstream that was ever paused, failing or capped. */
+export async function listStates(database: Queryable): Promise<readonly ListedUpstream[]> {
+  return database.query<ListedUpstream>(list);
+}

@@ -4,10 +4,37 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Account } from '../accounts/accounts.ts';
+import { LISTED_RECEIVERS, isReduced } from '../accounts/callback-receivers.ts';
+import type { FailingReceiver } from '../accounts/callback-receivers.ts';
 import { formatUsd } from '../domain/money.ts';
 import { Currency, UnixSeconds, secondsOf, usd } from './fields.ts';
 
 const Count = Type.Integer({ minimum: 0 });
+
+const CallbackProblemSchema = Type.Object(
+  {
+    origin: Type.String({ description: 'Scheme, host and port of the receiver.' }),
+    failingSince: UnixSeconds,
+    lastFailed: UnixSeconds,
+    lastStatus: Type.Integer({
+      minimum: 0,
+      maximum: 999,
+      description: 'The HTTP status of the last attempt; 0 where no answer came.',
+    }),
+    lastErrorClass: Type.Optional(
+      Type.Unsafe<'tls' | 'timeout' | 'unreachable'>({
+        type: 'string',
+        enum: ['tls', 'timeout', 'unreachable'],
+        description: 'Why no answer came.',
+      }),
+    ),
+    givenUp: Type.Integer({ minimum: 1, description: 'Callbacks given up since then.' }),
+    isReduced: Type.Boolean({
+      description: 'Whether it has failed for so long that each callback gets one attempt, until one arrives.',
+    }),
+  },
+  { additionalProperties: false, description: 'A receiver to which every callback failed since then.' },
+);
 
 export const AccountSchema = Type.Object(
   {
@@ -44,6 +71,13 @@ export const AccountSchema = Type.Object(
       { runningTasks: Count, queuedTasks: Count, persistentBytes: Count, textStreams: Count },
       { additionalProperties: false, description: 'How much of these limits is in use at this moment.' },
     ),
+    callbackProblems: Type.Optional(
+      Type.Array(CallbackProblemSchema, {
+        maxItems: LISTED_RECEIVERS,
+        description:
+          'Receivers that take no callbacks, the longest failing first; empty where all do. Only where an account reads itself.',
+      }),
+    ),
     created: UnixSeconds,
   },
   { additionalProperties: false },
@@ -79,4 +113,21 @@ export function presentAccount(account: Account): WireAccount {
     },
     created: secondsOf(account.createdAt),
   };
+}
+
+/** @param now milliseconds since 1970. @see isReduced for `oneAttemptAfterDays`. */
+export function presentCallbackProblems(
+  receivers: readonly FailingReceiver[],
+  oneAttemptAfterDays: number,
+  now: number,
+): NonNullable<WireAccount['callbackProblems']> {
+  return receivers.map((receiver) => ({
+    origin: receiver.origin,
+    failingSince: secondsOf(receiver.failingSince),
+    lastFailed: secondsOf(receiver.lastFailedAt),
+    lastStatus: receiver.lastHttpStatus ?? 0,
+    ...(receiver.lastErrorClass === null ? {} : { lastErrorClass: receiver.lastErrorClass }),
+    givenUp: receiver.givenUp,
+    isReduced: isReduced(receiver, oneAttemptAfterDays, now),
+  }));
 }

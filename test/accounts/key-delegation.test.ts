@@ -32,6 +32,7 @@ async function newCaller(expiresAt?: Date): Promise<Caller> {
     models: undefined,
     expiresAt,
     spendCapIds: [],
+    failingReceivers: 0,
     createsPerMinute: 60,
     readsPerMinute: 1_200,
     textRequestsPerMinute: 600,

@@ -41,8 +41,9 @@ describe('two attempts of one callback, the first taken for dead', () => {
     const taskId = await attemptedTwice();
     await finishAttempt(test.database, taskId, 2, { httpStatus: 204 }, 'delivered', undefined);
 
-    await finishAttempt(test.database, taskId, 1, { errorClass: 'timeout' }, 'pending', 60_000);
+    const late = await finishAttempt(test.database, taskId, 1, { errorClass: 'timeout' }, 'exhausted', undefined);
 
+    assert.equal(late?.isDecisive, false);
     assert.equal(await stateOf(taskId), 'delivered');
   });
 
@@ -61,10 +62,11 @@ describe('an attempt', () => {
     const taskId = await pendingCallback();
     await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
 
-    const durationMs = await finishAttempt(test.database, taskId, 1, { httpStatus: 500 }, 'pending', 60_000);
+    const finished = await finishAttempt(test.database, taskId, 1, { httpStatus: 500 }, 'pending', 60_000);
     const again = await finishAttempt(test.database, taskId, 1, { httpStatus: 200 }, 'delivered', undefined);
 
-    assert.ok(durationMs !== undefined && Number.isInteger(durationMs) && durationMs >= 0);
+    assert.equal(finished?.isDecisive, true);
+    assert.ok(Number.isInteger(finished.durationMs) && finished.durationMs >= 0);
     assert.equal(again, undefined);
     const callback = await readCallback(test.database, taskId);
     assert.equal(callback?.state, 'pending');

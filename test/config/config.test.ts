@@ -6,11 +6,11 @@ import type { Config } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
 
 const LEAST = {
-  DATABASE_URL: 'postgres://user:password@db:5432/darkroom',
+  DATABASE_URL: 'postgres://user:5f3c1ab0@db:5432/darkroom',
   TEMPORAL_ADDRESS: 'temporal:7233',
   STORE_URL: 'file:///var/lib/darkroom',
-  URL_SIGNING_KEY: 's'.repeat(32),
-  ENCRYPTION_KEY: 'e'.repeat(32),
+  URL_SIGNING_KEY: '8c1f0e5b7a92d3461e0f7c5a9b28d364',
+  ENCRYPTION_KEY: '1b9d4e7f0a3c6258d9e1f4b7a0c3d652',
 };
 /** Any file that is there: what a PEM file holds is judged by whoever uses it. */
 const FILE = fileURLToPath(import.meta.url);
@@ -39,7 +39,11 @@ describe('the configuration', () => {
     assert.equal(config.temporal.namespace, 'default');
     assert.equal(config.temporal.tls, undefined);
     assert.equal(config.outputRetentionDays, 7);
-    assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 60, 300, 1200], headerPrefix: 'X-Darkroom' });
+    assert.deepEqual(config.callbacks, {
+      offsetsSeconds: [0, 60, 300, 1200],
+      headerPrefix: 'X-Darkroom',
+      oneAttemptAfterDays: 5,
+    });
     assert.deepEqual(config.egress, { allow: [], ports: [443] });
     assert.deepEqual(config.worker.queues, ['media', 'generation', 'waiting', 'callbacks']);
     assert.equal(config.modelsDir, undefined);
@@ -125,7 +129,7 @@ describe('the configuration', () => {
     assert.equal(config.encryptionKey, LEAST.ENCRYPTION_KEY);
     assert.equal(config.outputRetentionDays, 30);
     assert.equal(config.modelsDir, '/models');
-    assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme' });
+    assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme', oneAttemptAfterDays: 5 });
     assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], ports: [443, 8443] });
     assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4, scratchDir: '/scratch' });
     assert.equal(config.shutdownGraceMs, 9_000);

@@ -7,11 +7,11 @@ import { ConfigurationError } from '../../src/config/environment.ts';
 
 const TOKEN = 't'.repeat(32);
 const LEAST = {
-  DATABASE_URL: 'postgres://user:password@db:5432/darkroom',
+  DATABASE_URL: 'postgres://user:5f3c1ab0@db:5432/darkroom',
   TEMPORAL_ADDRESS: 'temporal:7233',
   STORE_URL: 'file:///var/lib/darkroom',
-  URL_SIGNING_KEY: 's'.repeat(32),
-  ENCRYPTION_KEY: 'e'.repeat(32),
+  URL_SIGNING_KEY: '8c1f0e5b7a92d3461e0f7c5a9b28d364',
+  ENCRYPTION_KEY: '1b9d4e7f0a3c6258d9e1f4b7a0c3d652',
   ADMIN_TOKEN: TOKEN,
 };
 

@@ -12,7 +12,7 @@ import { readSections, testsIn } from './coverage-table.ts';
 import type { CoverageRow, CoverageSection, Proof, WrittenTest } from './coverage-table.ts';
 
 /** The next part of the work, and the last one: what comes before is done. */
-const PARTS_TO_COME = { first: 5, last: 6 };
+const PARTS_TO_COME = { first: 6, last: 6 };
 
 let page: string;
 let sections: readonly CoverageSection[];
@@ -174,10 +174,10 @@ describe('reading the page', () => {
     assert.match(told('domain/nothing › has the same form and is new each time') ?? '', /there is no test/);
     assert.match(told('domain/ids › another suite › has the same form and is new each time') ?? '', /there is no test/);
     assert.match(told('wide/topology › anything') ?? '', /not run by npm test/);
-    assert.match(told('not yet: part 4') ?? '', /part 4 is done/);
+    assert.match(told('not yet: part 5') ?? '', /part 5 is done/);
     assert.match(told('not yet: part 7') ?? '', /there is none/);
     assert.equal(told('domain/ids › has the same form and is new each time'), undefined);
-    assert.equal(told('not yet: part 5'), undefined);
+    assert.equal(told('not yet: part 6'), undefined);
   });
 });
 

@@ -21,6 +21,7 @@ import { startLauncher } from '../../src/processes/launcher.ts';
 import type { Launcher } from '../../src/processes/launcher.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
@@ -68,7 +69,7 @@ describe('what is stored', () => {
     });
     finished = worker.run();
     const { database, definitions } = served.http;
-    launcher = startLauncher({ database, gateway, definitions, logger: silentLogger() });
+    launcher = startLauncher({ database, gateway, definitions, tracing: NO_TRACES, logger: silentLogger() });
   });
   after(async () => {
     await launcher.close();

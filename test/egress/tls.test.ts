@@ -24,6 +24,20 @@ describe('TLS', BOUNDED, () => {
     assert.equal(receiver.requests.length, 0);
   });
 
+  it('verifies also where the environment says that Node is not to', async (t) => {
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    t.after(() => {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    });
+    const receiver = await listen(t, (_request, response) => response.writeHead(204).end(), true);
+    const { egress } = egressOf(t, [`receiver.test:${receiver.port}`], { resolve: async () => ['127.0.0.1'] });
+
+    await failsWith('tls', egress.post(`https://receiver.test:${receiver.port}/`, message()));
+    assert.equal(receiver.requests.length, 0);
+  });
+
   it('sends nothing when the certificate is for another name, or for a name instead of the address', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end(), true);
     const { egress } = egressOf(t, [`127.0.0.1:${receiver.port}`], {

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import { readInstance } from '../../src/embedded/instance.ts';
 import type { Instance } from '../../src/embedded/instance.ts';
 import { readProcess } from '../../src/embedded/process-identity.ts';
@@ -156,6 +157,24 @@ describe('npm start that cannot go on', () => {
     assert.equal(await refused.ended(), 1);
     server.close();
     assert.match(refused.output(), new RegExp(`port ${port}, for Temporal's Web UI, is in use.*TEMPORAL_UI_PORT`));
+  });
+
+  it('starts the database alone where only that is asked for, and nothing else beside it', async () => {
+    const dataDir = path.join(folder, 'database-only');
+    const alone = supervise(dataDir, {}, ['--database-only']);
+    await alone.printed('Stop: Ctrl-C');
+
+    const [, url] = /(postgres:\/\/\S+)/.exec(alone.output()) ?? [];
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    assert.deepEqual((await client.query('SELECT 1 AS one')).rows, [{ one: 1 }]);
+    await client.end();
+    assert.deepEqual(Object.keys(await partPids(dataDir)), ['postgres']);
+    assert.equal(await alone.stop(), 0);
+
+    const elsewhere = supervise(path.join(folder, 'elsewhere'), { DATABASE_URL: url }, ['--database-only']);
+    assert.equal(await elsewhere.ended(), 1);
+    assert.match(elsewhere.output(), /DATABASE_URL names a PostgreSQL of your own/);
   });
 
   it('refuses a folder that holds something else', async () => {

@@ -58,6 +58,7 @@ describe('the answer to a download', () => {
       'Cache-Control': 'private, max-age=1800',
       'Access-Control-Allow-Origin': '*',
       'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
       'X-Content-Type-Options': 'nosniff',
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Content-Type': 'image/png',

@@ -55,6 +55,7 @@ describe('the account', () => {
         textStreams: 600,
       },
       usage: { runningTasks: 0, queuedTasks: 1, persistentBytes: 7, textStreams: 0 },
+      callbackProblems: [],
       created: data.created,
     });
     assert.ok(data.created > 1_700_000_000);

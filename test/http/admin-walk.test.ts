@@ -79,6 +79,6 @@ walk({
   refusals: {},
   refuseCallers,
   // They need no database.
-  unreachable: ['adminGetOpenApi 503 SERVICE_UNAVAILABLE', 'adminGetCatalogue 503 SERVICE_UNAVAILABLE'],
+  unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetMetrics'].map((id) => `${id} 503 SERVICE_UNAVAILABLE`),
   settle: async () => {},
 });

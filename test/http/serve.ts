@@ -28,6 +28,7 @@ import { createUrlSigner } from '../../src/files/signed-url.ts';
 import type { HttpContext } from '../../src/http/context.ts';
 import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/server.ts';
+import type { ListenOptions } from '../../src/http/server.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { createHttpContext } from '../../src/processes/http-context.ts';
 import { openTextParts } from '../../src/processes/text-parts.ts';
@@ -35,6 +36,8 @@ import type { TextParts } from '../../src/processes/text-parts.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
@@ -83,6 +86,10 @@ export interface ServeOptions {
   readonly models?: readonly CatalogueModel[];
   /** Another database for the app alone. */
   readonly appDatabase?: Database;
+  /** As the process gives it to the app, which listens for its last words. */
+  readonly stopSignal?: AbortSignal;
+  /** Other bounds of the listener. */
+  readonly listening?: Partial<ListenOptions>;
   /** Whether only HTTPS by a trusted proxy is taken. */
   readonly requiresHttps?: boolean;
 }
@@ -111,7 +118,10 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const told = { wakes: 0, considered: [] as string[] };
 
   let handle: RequestListener = () => {};
-  const server = await listen(config.http, (request, response) => handle(request, response));
+  const server = await listen(config.http, (request, response) => handle(request, response), {
+    logger: silentLogger(),
+    ...options.listening,
+  });
   const appDatabase = options.appDatabase ?? database;
   const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
   const egress = createEgress({ ...egressPolicy, logger: silentLogger() });
@@ -119,6 +129,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const foundation: Foundation = {
     config,
     logger: silentLogger(),
+    metrics: createMetrics(),
     database: appDatabase,
     store,
     urlSigner: createUrlSigner({
@@ -131,12 +142,13 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     webhookKeys: createWebhookKeys(SIGNING_KEY),
     egressPolicy,
     egress,
+    tracing: NO_TRACES,
     now: () => clock.now(),
     close: () => egress.close(),
   };
   await createPinnedDefinitions(database).pin(room.catalogue.models);
   // The books stay there where the app's own database is away.
-  const text = await openTextParts({ config, database, logger: silentLogger() });
+  const text = await openTextParts({ config, database, logger: silentLogger(), metrics: foundation.metrics });
   const http = createHttpContext(
     foundation,
     room.catalogue,
@@ -149,6 +161,9 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       },
       mayClaim: () => false,
       isReady: () => true,
+      stopSignal: options.stopSignal ?? new AbortController().signal,
+      // What it really is differs from look to look (test/e2e/metrics.test.ts).
+      renderMetrics: () => Promise.resolve('darkroom_database_up 1\n'),
     },
     room.installationId,
     text,

@@ -13,6 +13,7 @@ import { listen } from '../../src/http/server.ts';
 import type { RunningServer } from '../../src/http/server.ts';
 import { receiveUpload } from '../../src/http/upload-body.ts';
 import type { UploadBounds } from '../../src/http/upload-body.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
 import { until } from '../support/until.ts';
 
 const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, wholeMs: 60_000 };
@@ -50,7 +51,7 @@ async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promis
       },
     );
   };
-  const server = await listen(http, listener, SERVER_LIMITS);
+  const server = await listen(http, listener, { logger: silentLogger(), limits: SERVER_LIMITS });
   running.push(server);
   return Number(new URL(server.url).port);
 }
@@ -129,20 +130,24 @@ describe('the time of an upload', () => {
       release = resolve;
     });
     const length = 1_000_000;
-    const server = await listen(http, (request, response) => {
-      const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
-        let size = 0;
-        for await (const chunk of file) {
-          await held;
-          size += chunk.length;
-        }
-        return size;
-      };
-      receiveUpload(request, keep, { maxBytes: length, idleMs: 300, wholeMs: 60_000 }).then(
-        (size) => response.end(`kept ${size}`),
-        () => response.end('refused'),
-      );
-    });
+    const server = await listen(
+      http,
+      (request, response) => {
+        const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
+          let size = 0;
+          for await (const chunk of file) {
+            await held;
+            size += chunk.length;
+          }
+          return size;
+        };
+        receiveUpload(request, keep, { maxBytes: length, idleMs: 300, wholeMs: 60_000 }).then(
+          (size) => response.end(`kept ${size}`),
+          () => response.end('refused'),
+        );
+      },
+      { logger: silentLogger() },
+    );
     running.push(server);
     const sender = announce(Number(new URL(server.url).port), length);
     sender.socket.write(Buffer.alloc(length));

@@ -115,6 +115,22 @@ describe('kill -9 with many tasks in flight', () => {
     t.diagnostic(JSON.stringify(await judge(darkroom, account, [...before, ...created], provider, receiver)));
   });
 
+  it('runs every open task to its end where Temporal comes back empty, and buys nothing twice', async (t) => {
+    const open = await createMany(account, receiver, 'forgotten', TASKS);
+    await untilProviderIsBusy('forgotten');
+    await services.temporal.kill();
+    await services.forgetTemporal();
+    const queued = await Promise.all(
+      Array.from({ length: 12 }, (_, place) => createOne(account, receiver, 'forgotten-down', place)),
+    );
+
+    // As docs/operations.md tells an operator.
+    await services.temporal.start();
+    await darkroom.migrate();
+
+    t.diagnostic(JSON.stringify(await judge(darkroom, account, [...open, ...queued], provider, receiver)));
+  });
+
   it('loses nothing when PostgreSQL is stopped at once', async (t) => {
     const creating = createMany(account, receiver, 'postgres', TASKS);
     await untilProviderIsBusy('postgres');

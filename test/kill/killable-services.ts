@@ -3,7 +3,7 @@
  * data: durable, on files, as `npm start` runs them.
  */
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { launchProcess } from '../../src/embedded/launch.ts';
@@ -30,12 +30,15 @@ export interface KillableServer {
 export interface KillableServices {
   readonly postgres: KillableServer;
   readonly temporal: KillableServer;
+  /** Takes all that Temporal knows away while it is down. */
+  forgetTemporal(): Promise<void>;
   readonly databaseUrl: string;
   readonly temporalAddress: string;
   stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 120_000;
+const TEMPORAL_FILE = 'temporal.sqlite';
 
 export async function startKillableServices(): Promise<KillableServices> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-kill-'));
@@ -70,7 +73,7 @@ export async function startKillableServices(): Promise<KillableServices> {
         {
           cliPath,
           port: temporalPort,
-          databaseFile: path.join(folder, 'temporal.sqlite'),
+          databaseFile: path.join(folder, TEMPORAL_FILE),
           searchAttributes: SEARCH_ATTRIBUTES,
           dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
         },
@@ -87,6 +90,11 @@ export async function startKillableServices(): Promise<KillableServices> {
     temporal,
     databaseUrl: clusterUrl(cluster, 'postgres'),
     temporalAddress,
+    async forgetTemporal() {
+      // With its write-ahead log.
+      const files = (await readdir(folder)).filter((name) => name.startsWith(TEMPORAL_FILE));
+      for (const name of files) await rm(path.join(folder, name));
+    },
     async stop() {
       await Promise.all([postgres.kill(), temporal.kill()]);
       await rm(folder, { recursive: true, force: true });

@@ -2,13 +2,14 @@
  * A whole Darkroom for a test: real api and worker processes on a database, a Temporal namespace and an object store of
  * their own. Tests speak to it as clients and operators do, over HTTP, the Temporal client and signals.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
@@ -29,6 +30,8 @@ export interface DarkroomOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly apis?: number;
   readonly workers?: number;
+  /** Whether each process is scraped, on a port of its own. */
+  readonly hasMetrics?: boolean;
   /** Where Temporal is reached; default: the run's server. */
   readonly temporalAddress?: string;
   /** The PostgreSQL server to make the database on; default: the run's. */
@@ -116,11 +119,14 @@ export class Darkroom {
   readonly apis: readonly Role[];
   readonly workers: readonly Role[];
   readonly urls: readonly string[];
+  /** Where the processes are scraped, the apis first; empty unless asked for. */
+  readonly metricsUrls: readonly string[];
   readonly namespace: string;
   readonly temporal: Client;
   readonly testDatabase: TestDatabase;
   /** Everything that the processes logged. */
   readonly logFile: string;
+  readonly #migrate: () => Promise<void>;
   readonly #closeNamespace: () => Promise<void>;
   readonly #folder: string;
 
@@ -128,18 +134,22 @@ export class Darkroom {
     apis: readonly Role[];
     workers: readonly Role[];
     urls: readonly string[];
+    metricsUrls: readonly string[];
     namespace: TestNamespace;
     testDatabase: TestDatabase;
     logFile: string;
     folder: string;
+    migrate: () => Promise<void>;
   }) {
     this.apis = parts.apis;
     this.workers = parts.workers;
     this.urls = parts.urls;
+    this.metricsUrls = parts.metricsUrls;
     this.namespace = parts.namespace.name;
     this.temporal = parts.namespace.client;
     this.testDatabase = parts.testDatabase;
     this.logFile = parts.logFile;
+    this.#migrate = parts.migrate;
     this.#closeNamespace = parts.namespace.close;
     this.#folder = parts.folder;
   }
@@ -169,6 +179,11 @@ export class Darkroom {
       const key = await createKey(transaction, id, { name: 'test', scopes: SCOPES });
       return { id, keyId: key.id, client: new ApiClient(this.urls, key.text) };
     });
+  }
+
+  /** Runs the role that prepares the database and Temporal, as an operator does. @throws {Error} it failed. */
+  migrate(): Promise<void> {
+    return this.#migrate();
   }
 
   /** Where the worker keeps the files of what it is working on. */
@@ -224,25 +239,36 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     SHUTDOWN_GRACE_SECONDS: '3',
     ...options.environment,
   };
+  const metricsUrls: string[] = [];
+  const metrics = async (): Promise<NodeJS.ProcessEnv> => {
+    if (options.hasMetrics !== true) return {};
+    const port = await findFreePort();
+    metricsUrls.push(`http://127.0.0.1:${port}`);
+    return { METRICS_PORT: String(port) };
+  };
   const apis: Role[] = [];
   const urls: string[] = [];
   for (let place = 0; place < (options.apis ?? 1); place++) {
     const port = await findFreePort();
     urls.push(`http://127.0.0.1:${port}`);
-    apis.push(new Role('api', { ...base, PORT: String(port), PUBLIC_URL: urls[0] }, logFile));
+    apis.push(new Role('api', { ...base, ...(await metrics()), PORT: String(port), PUBLIC_URL: urls[0] }, logFile));
   }
   const workers: Role[] = [];
   for (let place = 0; place < (options.workers ?? 1); place++) {
-    workers.push(new Role('worker', { ...base, PUBLIC_URL: urls[0] }, logFile));
+    workers.push(new Role('worker', { ...base, ...(await metrics()), PUBLIC_URL: urls[0] }, logFile));
   }
   const darkroom = new Darkroom({
     apis,
     workers,
     urls,
+    metricsUrls,
     namespace,
     testDatabase,
     logFile,
     folder,
+    async migrate() {
+      await promisify(execFile)(process.execPath, [...builtProgram(), 'migrate'], { env: base });
+    },
   });
   try {
     await Promise.all([...apis, ...workers].map((role) => role.start()));

@@ -66,7 +66,8 @@ function cachedExecutable(): string {
   return path.join(cache, 'darkroom', `versitygw-${VERSION}`, 'versitygw');
 }
 
-async function obtainExecutable(): Promise<string> {
+/** Where the server’s executable is; it is built first where that is needed. */
+export async function obtainExecutable(): Promise<string> {
   const executable = cachedExecutable();
   if (existsSync(executable)) return executable;
   const folder = path.dirname(executable);

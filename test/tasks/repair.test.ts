@@ -11,6 +11,7 @@ import { readTask } from '../../src/tasks/read.ts';
 import { repairTask } from '../../src/tasks/repair.ts';
 import type { Repair } from '../../src/tasks/repair.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -42,7 +43,13 @@ async function idle(taskId: TaskId): Promise<IdleTask> {
 
 async function repair(taskId: TaskId, condition: WorkflowCondition): Promise<Repair> {
   const describeTask = async (): Promise<WorkflowCondition> => condition;
-  const dependencies = { database: room.database, describe: describeTask, retentionDays: 7, logger: silentLogger() };
+  const dependencies = {
+    database: room.database,
+    describe: describeTask,
+    retentionDays: 7,
+    metrics: createMetrics().tasks,
+    logger: silentLogger(),
+  };
   return repairTask(await idle(taskId), dependencies);
 }
 
@@ -89,6 +96,7 @@ describe('repairing a task', () => {
         return 'abnormal';
       },
       retentionDays: 7,
+      metrics: createMetrics().tasks,
       logger: silentLogger(),
     });
 

@@ -117,6 +117,7 @@ export async function openTaskRoom(
           models: undefined,
           expiresAt: undefined,
           spendCapIds: [],
+          failingReceivers: 0,
           createsPerMinute: 60,
           readsPerMinute: 1_200,
           textRequestsPerMinute: 600,

@@ -17,6 +17,7 @@ import { repairTask } from '../../src/tasks/repair.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { presentTask } from '../../src/wire/task.ts';
 import { createStorageRoom } from '../outputs/stored-outputs.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
@@ -40,6 +41,7 @@ async function repair(taskId: TaskId, condition: WorkflowCondition, isPastDeadli
     database: room.database,
     describe: async (): Promise<WorkflowCondition> => condition,
     retentionDays: 7,
+    metrics: createMetrics().tasks,
     logger: silentLogger(),
   };
   return repairTask({ id: taskId, status, isPastDeadline, hasStart: false }, dependencies);

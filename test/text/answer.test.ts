@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createTextAnswers } from '../../src/text/answer.ts';
 import type { TextAsk } from '../../src/text/answer.ts';
 import { createChatEncoder } from '../../src/text/chat/encode-answer.ts';
@@ -52,7 +53,14 @@ async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured
     giveBack: () => undefined,
     state: () => ({ limit: 1, remaining: 1, resetAt: 0 }),
   };
-  const answers = createTextAnswers({ source, ledger, rateLimiter, logger: silentLogger(), now: Date.now });
+  const answers = createTextAnswers({
+    source,
+    ledger,
+    rateLimiter,
+    metrics: createMetrics().text,
+    logger: silentLogger(),
+    now: Date.now,
+  });
   const call = await chatCall(textModel([]));
   const id = `chatcmpl-${randomBytes(12).toString('hex')}`;
   const encoding = { id, model: MODEL_NAME, choices: 1, includesUsage: false };

@@ -3,9 +3,10 @@
  */
 import type { Static } from 'typebox';
 import { readAccount } from '../../accounts/accounts.ts';
+import { listFailingReceivers } from '../../accounts/callback-receivers.ts';
 import { listLedger } from '../../billing/ledger-list.ts';
 import { readUsage } from '../../billing/usage.ts';
-import { AccountSchema, presentAccount } from '../../wire/account.ts';
+import { AccountSchema, presentAccount, presentCallbackProblems } from '../../wire/account.ts';
 import { LedgerQuerySchema, LedgerSchema, presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
 import type { WireLedger } from '../../wire/ledger.ts';
 import { UsageQuerySchema, UsageSchema, presentUsage, usageQueryOf } from '../../wire/usage.ts';
@@ -24,10 +25,21 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getAccount',
       tag: 'Account',
       summary: 'Read the balance and the limits',
+      description: '`callbackProblems` tells which receivers of the account take no callbacks, and since when.',
       access: 'billing:read',
       answer: { kind: 'data', schema: AccountSchema },
-      async handle({ caller }) {
-        return presentAccount(await readAccount(http.database, caller.accountId));
+      answerHeaders: {
+        [`${http.config.callbacks.headerPrefix}-Callback-Failing`]:
+          'How many receivers of the account take no callbacks; absent where all do. On every answer to a key of the account.',
+      },
+      async handle({ caller: { accountId } }) {
+        const [account, failing] = await Promise.all([
+          readAccount(http.database, accountId),
+          listFailingReceivers(http.database, accountId),
+        ]);
+        const { oneAttemptAfterDays } = http.config.callbacks;
+        const callbackProblems = presentCallbackProblems(failing, oneAttemptAfterDays, http.now());
+        return { ...presentAccount(account), callbackProblems };
       },
     }),
     defineRoute({

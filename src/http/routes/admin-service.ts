@@ -1,12 +1,16 @@
 /**
- * The state of the service for operators: how full its queues are, and what its catalogue is.
+ * The state of the service for operators: how full its queues are, what its catalogue is, and the metrics.
  */
+import { Type } from 'typebox';
 import { readQueues } from '../../tasks/queues.ts';
+import { METRICS_TYPE } from '../../telemetry/metrics.ts';
 import { QueuesSchema } from '../../wire/admin.ts';
 import { AdminCatalogueSchema, presentCatalogue } from '../../wire/admin-catalogue.ts';
 import type { HttpContext } from '../context.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
+
+const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 export function adminServiceRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -19,6 +23,26 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       access: 'operator',
       answer: { kind: 'data', schema: QueuesSchema },
       handle: () => readQueues(http.database, http.now()),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/metrics',
+      operationId: 'adminGetMetrics',
+      tag: 'Administration',
+      summary: 'Read the metrics of this process',
+      description:
+        'For Prometheus, with the token as its bearer credential. `METRICS_PORT` has the same without one, and a worker has it only there.',
+      access: 'operator',
+      query: NO_QUERY,
+      answer: { kind: 'other', mimeTypes: ['text/plain'], description: "Prometheus' text format." },
+      async handle({ ctx }) {
+        const text = await http.renderMetrics();
+        ctx.status = 200;
+        ctx.set('Cache-Control', 'no-store');
+        ctx.type = METRICS_TYPE;
+        ctx.body = text;
+        return undefined;
+      },
     }),
     defineRoute({
       method: 'GET',

@@ -55,6 +55,7 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
             Location: await http.store.presign(served.key, read),
             'Cache-Control': 'private, no-store',
             'Access-Control-Allow-Origin': '*',
+            'Cross-Origin-Resource-Policy': 'cross-origin',
           });
           ctx.body = '';
           return undefined;

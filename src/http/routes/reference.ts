@@ -72,7 +72,8 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
       async handle({ ctx }) {
         ctx.set('Content-Security-Policy', PAGE_POLICY);
-        ctx.set('Referrer-Policy', 'no-referrer');
+        // For browsers that do not know `frame-ancestors`.
+        ctx.set('X-Frame-Options', 'DENY');
         answerFile(ctx, PAGE, 'public, no-cache');
         return undefined;
       },

@@ -48,7 +48,10 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         );
         tellDeprecation(ctx, http.catalogue.find(body.model));
         if (isReplay) ctx.set('Idempotent-Replay', 'true');
-        else http.wakeLauncher(claimed);
+        else {
+          ctx.state.createdTaskId = taskId;
+          http.wakeLauncher(claimed);
+        }
         return { taskId };
       },
     }),
@@ -68,7 +71,13 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
         const { accountId } = caller;
-        const isRequested = await cancelTask(http.database, accountId, taskId, http.config.outputRetentionDays);
+        const isRequested = await cancelTask(
+          http.database,
+          accountId,
+          taskId,
+          http.config.outputRetentionDays,
+          http.metrics.tasks.settled,
+        );
         if (isRequested) http.wakeLauncher();
         return answerDetail(ctx, http, await readTask(http.database, taskId, accountId));
       },

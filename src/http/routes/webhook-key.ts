@@ -1,6 +1,7 @@
 /**
  * `/v1/account/webhook-key`: the key that signs the account's callbacks (spec §5.5, contract §6, §7).
  */
+import { receiverAnswered } from '../../accounts/callback-receivers.ts';
 import { newWebhookSecret } from '../../callbacks/signing.ts';
 import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
 import { newTaskId } from '../../domain/ids.ts';
@@ -97,7 +98,8 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       operationId: 'testWebhook',
       tag: 'Webhooks',
       summary: 'Send a test callback',
-      description: 'Posts the detail of a task that never was, signed like a real callback, and tells what came of it.',
+      description:
+        'Posts the detail of a task that never was, signed like a real callback, and tells what came of it. It is always sent, whatever failed before; one that arrives ends what `GET /v1/account` tells of the receiver in `callbackProblems`.',
       access: 'webhooks:manage',
       budget: 'create',
       body: { kind: 'json', schema: TestDeliverySchema },
@@ -114,6 +116,8 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
           secrets: await webhookKeys.activeSecrets(database, caller.accountId, now),
           headerPrefix: http.config.callbacks.headerPrefix,
         });
+        // Whatever failed before: the receiver works now, and is to get the whole schedule again.
+        if (delivery.isDelivered) await receiverAnswered(database, caller.accountId, checked.url.origin);
         return presentTestDelivery(delivery);
       },
     }),

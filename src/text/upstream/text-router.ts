@@ -6,10 +6,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import type { OutgoingMetrics, UpstreamOutcome } from '../../telemetry/metrics-outgoing.ts';
 import type { UpstreamGate } from '../../upstreams/gate.ts';
 import type { SecretSource } from '../../upstreams/secrets.ts';
 import type { OpenedAnswer, TextCall, TextSource } from '../source.ts';
 import { InvalidTextRequest, TextFailure } from '../text-failure.ts';
+import type { TextFailureReason } from '../text-failure.ts';
 import { createUpstreamHealth } from './health.ts';
 import { createUpstreamTextSources } from './source.ts';
 import type { UpstreamTextSource } from './source.ts';
@@ -25,6 +27,7 @@ export interface TextRouterOptions {
   /** The credentials of the others. */
   readonly secrets: SecretSource;
   readonly gate: Pick<UpstreamGate, 'pausedMs' | 'report'>;
+  readonly metrics: Pick<OutgoingMetrics, 'upstreamAsked'>;
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -42,7 +45,8 @@ interface Candidate {
   readonly source: UpstreamTextSource;
 }
 
-export function createTextRouter({ embedded, secrets, gate, logger, now = Date.now }: TextRouterOptions): TextRouter {
+export function createTextRouter(options: TextRouterOptions): TextRouter {
+  const { embedded, secrets, gate, metrics, logger, now = Date.now } = options;
   const upstreamSources = createUpstreamTextSources({ secrets, logger, now });
   const health = createUpstreamHealth({ gate, now });
 
@@ -60,7 +64,10 @@ export function createTextRouter({ embedded, secrets, gate, logger, now = Date.n
 
   /** Takes in what an upstream did not do. @throws whatever nobody else is to be asked after. */
   const note = (error: unknown, { name }: Candidate, { id, model }: TextCall): TextFailure => {
-    if (error instanceof InvalidTextRequest) health.answered(name);
+    if (error instanceof InvalidTextRequest) {
+      health.answered(name);
+      metrics.upstreamAsked(name, 'answered');
+    }
     if (!(error instanceof TextFailure)) throw error;
     const { reason, message } = error;
     const { pauseMs, isFinal, status, code } = error instanceof UpstreamFailure ? error.facts : {};
@@ -68,6 +75,7 @@ export function createTextRouter({ embedded, secrets, gate, logger, now = Date.n
     if (reason === 'upstream_refused' || reason === 'upstream_rate_limited') health.answered(name);
     else health.failed(name);
     if (pauseMs !== undefined) health.paused(name, pauseMs);
+    metrics.upstreamAsked(name, outcomeOf(reason));
     logger.warn({ call: id, model: model.name, upstream: name, reason, status, code }, message);
     if (isFinal === true || reason === 'upstream_refused') throw error;
     return error;
@@ -103,6 +111,7 @@ export function createTextRouter({ embedded, secrets, gate, logger, now = Date.n
         try {
           const opened = await candidate.source.open(call, signal, startedAt);
           health.answered(candidate.name);
+          metrics.upstreamAsked(candidate.name, 'answered');
           return opened;
         } catch (error) {
           return note(error, candidate, call);
@@ -121,6 +130,11 @@ async function wait(signal: AbortSignal): Promise<void> {
       ? signal.reason
       : new UpstreamFailure('interrupted', 'the call was given up', { isFinal: true });
   }
+}
+
+function outcomeOf(reason: TextFailureReason): UpstreamOutcome {
+  if (reason === 'upstream_rate_limited') return 'paused';
+  return reason === 'upstream_refused' ? 'answered' : 'failed';
 }
 
 /** Where one of them only wants patience, that is what the client can act on; else what became of the last one. */

@@ -37,6 +37,7 @@ export function wireTo(database: Database): Wire {
       query: (statement, values) => pass(() => database.query(statement, values)),
       transaction: (work) => pass(() => database.transaction(work)),
       check: () => pass(() => database.check()),
+      pool: () => database.pool(),
       close: () => Promise.resolve(),
     },
   };

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition, TextUpstream } from '../../../src/catalogue/text-definition.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import type { TextEvent } from '../../../src/text/events.ts';
 import type { TextSource } from '../../../src/text/source.ts';
 import { InvalidTextRequest, TextFailure } from '../../../src/text/text-failure.ts';
@@ -256,6 +257,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
           embedded: { open: () => Promise.reject(new Error('there is none')) },
           secrets: createSecretSource({ vendor: SECRET }),
           gate: createUpstreamGate({ database, logger: silentLogger(), now }),
+          metrics: createMetrics().outgoing,
           logger: silentLogger(),
           now,
         });

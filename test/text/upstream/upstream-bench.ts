@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { TEXT_FEATURES } from '../../../src/catalogue/text-definition.ts';
 import type { TextModelDefinition, TextUpstream } from '../../../src/catalogue/text-definition.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { checkChatBody, decodeChatRequest } from '../../../src/text/chat/decode-request.ts';
 import type { TextEvent } from '../../../src/text/events.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
@@ -136,6 +137,7 @@ export function openBench(
     embedded,
     secrets: createSecretSource(secrets),
     gate,
+    metrics: createMetrics().outgoing,
     logger: pino({ level: 'trace' }, sink),
     now: () => clock.nowMs,
   });

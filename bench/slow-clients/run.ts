@@ -1,0 +1,198 @@
+/**
+ * `npm run bench -- slow-clients`: healthy clients beside many that are slow on purpose and a stream of garbage. How long
+ * the healthy ones wait, in quiet and under attack, what memory the api takes, and whether anything was answered 5xx.
+ *
+ * Exits with 0 also where something is bad: a number is an answer, not a failure.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { packageFile } from '../../src/config/package-root.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterUrl } from '../../src/embedded/postgres.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
+import { createBenchAccount } from '../stage/account.ts';
+import { Child, stopAll } from '../stage/children.ts';
+import { startBenchCluster } from '../stage/cluster.ts';
+import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
+import type { AttackReport } from './attackers.ts';
+
+/** What an api is configured with by default: the limits are part of what is measured. */
+const DEFAULT_LIMITS = { MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '1000' };
+const HEALTHY_CLIENTS = 10;
+/** Each creates and reads in turn, so often: the machine is not to be busy with them. */
+const HEALTHY_EVERY_MS = 100;
+const WARM_UP_SECONDS = 3;
+/** More than sockets hold by themselves. */
+const LARGE_FILE_BYTES = 20_000_000;
+const MEMORY_EVERY_MS = 500;
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench --')
+  .usage('$0 slow-clients [options]\n\nMeasures healthy clients beside slow ones and garbage.')
+  .command('slow-clients', false)
+  .option('seconds', { type: 'number', default: 120, describe: 'how long the attack lasts' })
+  .option('quiet', { type: 'number', default: 20, describe: 'how long is measured without it' })
+  .option('slow', { type: 'number', default: 500, describe: 'slow connections' })
+  .option('garbage', { type: 'number', default: 200, describe: 'requests a second that are none' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-slow-'));
+const children = new Set<Child>();
+let attackers: ChildProcess | undefined;
+try {
+  await measure();
+} finally {
+  if (attackers?.connected === true) attackers.disconnect();
+  await stopAll(children);
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measure(): Promise<void> {
+  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const databaseUrl = clusterUrl(cluster, 'postgres');
+  const database = openDatabase({ url: databaseUrl, poolSize: 1 }, silentLogger());
+  await migrate(databaseUrl, database, silentLogger());
+  const { key } = await createBenchAccount(database);
+  await database.close();
+  const port = await findFreePort();
+  const environment = {
+    ...roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port }),
+    ...DEFAULT_LIMITS,
+  };
+  const api = new Child('api', roleLaunch('api', environment, undefined), path.join(folder, 'api.log'));
+  children.add(api);
+  await api.ready();
+  const file = await uploadLargeFile(port, key.text);
+
+  await healthyFor(port, key.text, WARM_UP_SECONDS);
+  const quietMb = await residentMb(api.pid);
+  const quiet = await healthyFor(port, key.text, options.quiet);
+  say(`quiet: ${describe(quiet)}, the api holds ${quietMb.toFixed(0)} MB`);
+
+  const { slow, garbage, seconds } = options;
+  const launch = loadLaunch('slow-clients/attackers.ts', [port, key.text, file, slow, garbage].map(String));
+  attackers = spawn(launch.command, [...launch.args], {
+    env: launch.environment,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  await once(attackers, 'message');
+  let mostMb = 0;
+  const watching = setInterval(() => {
+    void residentMb(api.pid).then((mb) => {
+      mostMb = Math.max(mostMb, mb);
+    });
+  }, MEMORY_EVERY_MS);
+  const attacked = await healthyFor(port, key.text, seconds);
+  clearInterval(watching);
+  attackers.send('report');
+  const [report] = (await once(attackers, 'message')) as [AttackReport];
+  say(`attacked: ${describe(attacked)}, the api held ${mostMb.toFixed(0)} MB at most`);
+  const ratios = { p50: attacked.p50Ms / quiet.p50Ms, p99: attacked.p99Ms / quiet.p99Ms };
+  say(`attacked over quiet: p50 ${ratios.p50.toFixed(2)}, p99 ${ratios.p99.toFixed(2)}`);
+  say(`${slow} slow connections, of which ${report.cut} were cut and came again; ${report.garbage} times garbage`);
+  say(`what the attackers were answered: ${JSON.stringify(report.statuses)}`);
+  const broken = Object.entries(report.statuses).filter(([status]) => status.startsWith('5'));
+  const serverErrors = broken.reduce((sum, [, count]) => sum + count, quiet.serverErrors + attacked.serverErrors);
+  say(`5xx in all: ${serverErrors}; healthy requests that failed: ${attacked.failed}`);
+
+  await mkdir(packageFile('bench/results'), { recursive: true });
+  const results = packageFile('bench/results/slow-clients.json');
+  const result = { at: new Date().toISOString(), options: { slow, garbage, seconds }, quiet, attacked, ratios };
+  await writeFile(results, `${JSON.stringify({ ...result, quietMb, mostMb, report, serverErrors }, null, 2)}\n`);
+  say(`Results: ${results}`);
+}
+
+interface Healthy {
+  readonly requests: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Not answered, or not with 200. */
+  readonly failed: number;
+  readonly serverErrors: number;
+}
+
+/** Clients at a steady pace, whatever the answers take. */
+async function healthyFor(port: number, apiKey: string, seconds: number): Promise<Healthy> {
+  const latencies: number[] = [];
+  let failed = 0;
+  let serverErrors = 0;
+  const end = performance.now() + seconds * 1_000;
+  const common = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
+  const body = '{"model":"bench/swatch","input":{"prompt":"teal"}}';
+  const create = `POST /v1/tasks HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  await Promise.all(
+    Array.from({ length: HEALTHY_CLIENTS }, async (_, place) => {
+      let connection = new KeepAliveConnection(port);
+      let read = `GET /v1/tasks?size=1 HTTP/1.1\r\n${common}\r\n`;
+      await new Promise((resolve) => setTimeout(resolve, (place * HEALTHY_EVERY_MS) / HEALTHY_CLIENTS));
+      for (let count = 0; performance.now() < end; count++) {
+        const begun = performance.now();
+        try {
+          const { status, body: answer } = await connection.request(count % 2 === 0 ? create : read);
+          latencies.push(performance.now() - begun);
+          if (status !== 200) failed += 1;
+          else if (count % 2 === 0) read = readOf(answer, common);
+          if (status >= 500) serverErrors += 1;
+        } catch {
+          failed += 1;
+          connection = new KeepAliveConnection(port);
+        }
+        const rest = HEALTHY_EVERY_MS - (performance.now() - begun);
+        if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+      }
+      connection.end();
+    }),
+  );
+  latencies.sort((a, b) => a - b);
+  const at = (share: number): number => latencies[Math.floor((latencies.length - 1) * share)] ?? Number.NaN;
+  return { requests: latencies.length + failed, p50Ms: at(0.5), p99Ms: at(0.99), failed, serverErrors };
+}
+
+function readOf(answer: string, common: string): string {
+  const { taskId } = (JSON.parse(answer) as { data: { taskId: string } }).data;
+  return `GET /v1/tasks/${taskId} HTTP/1.1\r\n${common}\r\n`;
+}
+
+function describe({ requests, p50Ms, p99Ms, failed }: Healthy): string {
+  return `${requests} healthy requests, p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${failed} failed`;
+}
+
+/** @returns the path of what a reader can be slow with. */
+async function uploadLargeFile(port: number, apiKey: string): Promise<string> {
+  const bytes = Buffer.alloc(LARGE_FILE_BYTES);
+  // Silence, as a WAVE file.
+  const head = Buffer.from(
+    'RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\0\0\0',
+    'latin1',
+  );
+  head.writeUInt32LE(LARGE_FILE_BYTES - 8, 4);
+  head.writeUInt32LE(LARGE_FILE_BYTES - head.length, head.length - 4);
+  head.copy(bytes);
+  const response = await fetch(`http://127.0.0.1:${port}/v1/files`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'audio/wav' },
+    body: bytes,
+  });
+  const answer = await response.text();
+  if (response.status !== 200) throw new Error(`the upload was answered ${response.status}: ${answer}`);
+  return new URL((JSON.parse(answer) as { data: { url: string } }).data.url).pathname;
+}
+
+/** Of a process on Linux. */
+async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1_024;
+}

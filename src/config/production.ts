@@ -1,0 +1,34 @@
+/**
+ * What is fine on a developer's machine and refused in production: where `NODE_ENV` is `production`, as in our container
+ * images, or where the api listens off loopback.
+ */
+import type { EnvironmentReader } from './environment.ts';
+import { isLoopback } from './listeners.ts';
+
+/** Words that examples have where a secret belongs. */
+const PLACEHOLDER =
+  /change.?me|example|placeholder|replace.?(me|this)|insecure|development|do.?not.?use|0123456789|abcdefgh/i;
+/** 32 random hexadecimal digits have fewer different ones about once in 60,000. */
+const LEAST_DIFFERENT_CHARACTERS = 8;
+const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['postgres', 'password', 'secret', 'darkroom', 'admin', 'test']);
+const SECRETS = ['URL_SIGNING_KEY', 'ENCRYPTION_KEY', 'ADMIN_TOKEN'] as const;
+
+/** Reports what must not be in production. */
+export function refuseDevelopmentDefaults(read: EnvironmentReader): void {
+  if (read.text('NODE_ENV') !== 'production' && isLoopback(read.text('HOST'))) return;
+  for (const name of SECRETS) {
+    if (isWeak(read.text(name))) read.report(`${name} is no secret: make one with openssl rand -hex 32`);
+  }
+  if (read.text('URL_SIGNING_KEY') !== '' && read.text('URL_SIGNING_KEY') === read.text('ENCRYPTION_KEY')) {
+    read.report('URL_SIGNING_KEY and ENCRYPTION_KEY are the same: each needs its own secret');
+  }
+  const database = read.text('DATABASE_URL');
+  const password = URL.canParse(database) ? new URL(database).password : '';
+  if (KNOWN_PASSWORDS.has(decodeURIComponent(password).toLowerCase())) {
+    read.report('DATABASE_URL has a password that everybody knows: give the role another');
+  }
+}
+
+function isWeak(secret: string): boolean {
+  return secret !== '' && (PLACEHOLDER.test(secret) || new Set(secret).size < LEAST_DIFFERENT_CHARACTERS);
+}

@@ -1,0 +1,171 @@
+/**
+ * The metrics of a process, put together for whoever scrapes it: its own instruments, what is read at that moment, and
+ * what Temporal's SDK counts, in one text at one address.
+ */
+import type { Server } from 'node:http';
+import type { NativeConnection } from '@temporalio/worker';
+import { Gauge, collectDefaultMetrics } from 'prom-client';
+import type { Database } from '../database/database.ts';
+import { countBrokenRequests } from '../http/request-metrics.ts';
+import { listenForMetrics } from '../telemetry/metrics-listener.ts';
+import type { MetricsListener, MetricsPages, ProbeAnswer } from '../telemetry/metrics-listener.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { registerServiceGauges } from '../telemetry/metrics-service.ts';
+import { checkTemporal } from '../temporal/connection.ts';
+import type { TemporalRuntime } from '../temporal/runtime.ts';
+import type { Foundation } from './foundation.ts';
+import { createServiceChecks } from './service-checks.ts';
+import type { ServiceChecks } from './service-checks.ts';
+import type { RunningWorker } from './worker.ts';
+
+/** @returns undefined where the configuration has no port for it. @throws {PortInUseError} */
+export async function startMetricsListener(
+  { config, logger }: Pick<Foundation, 'config' | 'logger'>,
+  pages: MetricsPages,
+): Promise<MetricsListener | undefined> {
+  return config.metrics === undefined ? undefined : listenForMetrics(config.metrics, pages, logger);
+}
+
+/** @param readSdkMetrics the text of Temporal's SDK; empty where there is none. @returns what reads everything. */
+function rendererOf(
+  { metrics, database }: Foundation,
+  checks: Pick<ServiceChecks, 'state'>,
+  readSdkMetrics: () => Promise<string>,
+): () => Promise<string> {
+  const show = registerProcessGauges(metrics, database);
+  return async () => {
+    const [state, sdkText] = await Promise.all([checks.state(), readSdkMetrics()]);
+    show(state);
+    return `${await metrics.registry.metrics()}${sdkText}`;
+  };
+}
+
+/** Everything that is read at a scrape and that all processes have. @returns what shows a state of the service. */
+export function registerProcessGauges(
+  { registry }: Pick<Metrics, 'registry'>,
+  database: Pick<Database, 'pool'>,
+): ReturnType<typeof registerServiceGauges> {
+  collectDefaultMetrics({ register: registry });
+  const connections = new Gauge({
+    name: 'darkroom_database_pool_connections',
+    help: 'Connections of this process to the database, by state',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      const { open, idle } = database.pool();
+      connections.set({ state: 'idle' }, idle);
+      connections.set({ state: 'busy' }, open - idle);
+    },
+  });
+  const waiting = new Gauge({
+    name: 'darkroom_database_pool_waiting',
+    help: 'Callers that wait for a connection to the database',
+    registers: [registry],
+    collect(): void {
+      waiting.set(database.pool().waiting);
+    },
+  });
+  return registerServiceGauges(registry);
+}
+
+/** What the api shows of itself beside that. */
+interface ApiFacts {
+  /** The public one. */
+  readonly server: Server;
+  readonly eventStreams: () => number;
+  readonly askTemporal: () => Promise<void>;
+  readonly readSdkMetrics: () => Promise<string>;
+}
+
+/** @returns what reads the metrics of an api. */
+export function apiMetrics(foundation: Foundation, facts: ApiFacts): () => Promise<string> {
+  const { metrics } = foundation;
+  countBrokenRequests(facts.server, metrics.requests);
+  registerApiGauges(metrics, facts);
+  return rendererOf(foundation, createServiceChecks(foundation, facts.askTemporal), facts.readSdkMetrics);
+}
+
+/** How many connections the api has, and how many streams of task events. */
+export function registerApiGauges(
+  { registry }: Pick<Metrics, 'registry'>,
+  { server, eventStreams }: Pick<ApiFacts, 'server' | 'eventStreams'>,
+): void {
+  const connections = new Gauge({
+    name: 'darkroom_http_connections_open',
+    help: 'Open connections of the public listener',
+    registers: [registry],
+    collect: () =>
+      new Promise<void>((resolve) => {
+        server.getConnections((error, count) => {
+          if (error === null) connections.set(count);
+          resolve();
+        });
+      }),
+  });
+  const streams = new Gauge({
+    name: 'darkroom_http_event_streams_open',
+    help: 'Open streams of task events',
+    registers: [registry],
+    collect(): void {
+      streams.set(eventStreams());
+    },
+  });
+}
+
+/** What there is of a worker that starts: nothing at first, then a connection, then the worker. */
+interface SeenWorker {
+  readonly connection?: NativeConnection;
+  readonly worker?: Pick<RunningWorker, 'running'>;
+}
+
+/** @returns undefined where the configuration has no port for it. @throws {PortInUseError} */
+export function startWorkerMetrics(
+  foundation: Foundation,
+  runtime: TemporalRuntime,
+  look: () => SeenWorker,
+): Promise<MetricsListener | undefined> {
+  const checks = createServiceChecks(foundation, () => checkTemporal(look().connection));
+  const { queues } = foundation.config.worker;
+  const running = () => look().worker?.running() ?? new Map(queues.map((queue) => [queue, false]));
+  registerWorkerGauges(foundation.metrics, running);
+  const probes: MetricsPages['probes'] = new Map([
+    ['/healthz', async () => ({ isGood: true, parts: { status: 'ok' } })],
+    ['/readyz', () => readinessOf(checks, running())],
+  ]);
+  const metrics = rendererOf(foundation, checks, () => runtime.readMetrics());
+  return startMetricsListener(foundation, { metrics, probes });
+}
+
+/** @param running of each queue that the worker is to serve: whether it does. */
+export function registerWorkerGauges(
+  { registry }: Pick<Metrics, 'registry'>,
+  running: () => ReadonlyMap<string, boolean>,
+): void {
+  const gauge = new Gauge({
+    name: 'darkroom_worker_running',
+    help: 'Whether the worker takes work from a task queue',
+    labelNames: ['queue'],
+    registers: [registry],
+    collect() {
+      for (const [queue, isRunning] of running()) gauge.set({ queue }, isRunning ? 1 : 0);
+    },
+  });
+}
+
+/** It can work: what it stands on answers, and it takes work from all of its queues. One that drains does not. */
+async function readinessOf(checks: ServiceChecks, running: ReadonlyMap<string, boolean>): Promise<ProbeAnswer> {
+  const [database, store, temporal] = await Promise.all([
+    checks.isDatabaseUp(),
+    checks.isStoreUp(),
+    checks.isTemporalUp(),
+  ]);
+  const isGood = database && store && temporal && [...running.values()].every(Boolean);
+  const parts = {
+    status: isGood ? 'ready' : 'not ready',
+    database,
+    store,
+    temporal,
+    queues: Object.fromEntries(running),
+  };
+  return { isGood, parts };
+}

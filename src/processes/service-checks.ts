@@ -1,0 +1,135 @@
+/**
+ * Whether what a process stands on answers, and what waits in the database: asked when somebody scrapes or probes, within
+ * a bound, and not again while an answer is fresh. A database that is away must not keep a scrape waiting: that is when
+ * the figures are wanted most.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/backlog.ts';
+import type { ServiceState, StoredState } from '../telemetry/metrics-service.ts';
+import { readOpenTextHolds } from '../text/money/open-holds.ts';
+import { listStates } from '../upstreams/states.ts';
+import type { Foundation } from './foundation.ts';
+
+/** Prometheus gives up after 10 s by default. */
+const ANSWER_WITHIN_MS = 3_000;
+/** A statement of ours that takes longer than this is ended by the server: figures are never worth a slow database. */
+const STATEMENT_TIMEOUT_MS = 2_000;
+/** Two that scrape, and somebody who looks beside them, are one read. */
+const STATE_FRESH_MS = 5_000;
+/** Each look at the store writes, reads and deletes an object. */
+const STORE_FRESH_MS = 15_000;
+/** Probes come every second or so. */
+const CHECK_FRESH_MS = 1_000;
+
+export interface ServiceChecks {
+  isDatabaseUp(): Promise<boolean>;
+  isStoreUp(): Promise<boolean>;
+  isTemporalUp(): Promise<boolean>;
+  /** All of them, with what waits. Never fails. */
+  state(): Promise<ServiceState>;
+}
+
+/** @param askTemporal throws unless Temporal answers this process. */
+export function createServiceChecks(
+  { database, store, logger }: Pick<Foundation, 'database' | 'store' | 'logger'>,
+  askTemporal: () => Promise<unknown>,
+): ServiceChecks {
+  const isDatabaseUp = answers(CHECK_FRESH_MS, () => database.check());
+  const isStoreUp = answers(STORE_FRESH_MS, () => store.check());
+  const isTemporalUp = answers(CHECK_FRESH_MS, askTemporal);
+  const stored = fresh(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
+    if (!(await isDatabaseUp())) return undefined;
+    return database.transaction(readStored).catch((err: unknown) => {
+      logger.warn({ err }, 'what waits in the database could not be read for the metrics');
+      return undefined;
+    });
+  });
+  return {
+    isDatabaseUp,
+    isStoreUp,
+    isTemporalUp,
+    async state() {
+      const [isStored, hasStore, hasTemporal, known] = await Promise.all([
+        isDatabaseUp(),
+        isStoreUp(),
+        isTemporalUp(),
+        within(stored(), undefined),
+      ]);
+      return { isDatabaseUp: isStored, isStoreUp: hasStore, isTemporalUp: hasTemporal, stored: known };
+    },
+  };
+}
+
+const bound: Statement = {
+  name: 'bound_metrics_statements',
+  text: `SELECT set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true)`,
+};
+
+/** One after the other on one connection: requests need the others. */
+async function readStored(transaction: Queryable): Promise<StoredState> {
+  await transaction.query(bound);
+  const open = await readOpenTasks(transaction);
+  const outbox = await readOutboxBacklog(transaction);
+  const callbacks = await readCallbackBacklog(transaction);
+  const text = await readOpenTextHolds(transaction);
+  const upstreams = await listStates(transaction);
+
+  const none = { count: 0, oldestSeconds: 0 };
+  const of = (status: 'queued' | 'handling' | 'archiving') => open.find((each) => each.status === status) ?? none;
+  return {
+    tasks: { queued: of('queued'), handling: of('handling'), archiving: of('archiving') },
+    holds: {
+      task: {
+        count: open.reduce((sum, { count }) => sum + count, 0),
+        microUsd: open.reduce((sum, { heldMicroUsd }) => sum + heldMicroUsd, 0),
+        oldestSeconds: Math.max(0, ...open.map(({ oldestHoldSeconds }) => oldestHoldSeconds)),
+      },
+      text,
+    },
+    outbox,
+    callbacks,
+    upstreams,
+  };
+}
+
+/** Whether something answers in time. While a question is out no other is asked: they would pile up. */
+function answers(freshMs: number, ask: () => Promise<unknown>): () => Promise<boolean> {
+  const isUp = fresh(freshMs, () =>
+    ask().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return () => within(isUp(), false);
+}
+
+/** @returns what comes within the bound, or else what is given. */
+async function within<T>(coming: Promise<T>, otherwise: T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(otherwise), ANSWER_WITHIN_MS);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Asks once for all who want to know at the same time, or shortly after. `read` does not fail. */
+function fresh<T>(forMs: number, read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly at: number; readonly answer: T } | undefined;
+  let running: Promise<T> | undefined;
+  return async () => {
+    if (last !== undefined && performance.now() - last.at < forMs) return last.answer;
+    running ??= read()
+      .then((answer) => {
+        last = { at: performance.now(), answer };
+        return answer;
+      })
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  };
+}

@@ -1,0 +1,47 @@
+/** What the program asks of others: upstreams by their names, and addresses that clients chose by what came of them. */
+import { Counter } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { childrenOf } from './metrics-children.ts';
+
+/** `answered`, whatever the answer was; `failed`: none, or 5xx; `paused`: it asks to be left alone. */
+export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
+const UPSTREAM_OUTCOMES = ['answered', 'failed', 'paused'] as const;
+
+/** `blocked`: we never go there. `status`: a download answered with no file. The others are src/egress/'s own kinds. */
+export type EgressOutcome = (typeof EGRESS_OUTCOMES)[number];
+const EGRESS_OUTCOMES = ['ok', 'blocked', 'timeout', 'tls', 'unreachable', 'status', 'too_large', 'stopped'] as const;
+
+const EGRESS_USES = ['post', 'download'] as const;
+
+export interface OutgoingMetrics {
+  /** @param upstream its name in the operator's model files, or what is made of its protocol and host. */
+  upstreamAsked(upstream: string, outcome: UpstreamOutcome): void;
+  egressEnded(use: (typeof EGRESS_USES)[number], outcome: EgressOutcome): void;
+}
+
+export function createOutgoingMetrics(registry: Registry): OutgoingMetrics {
+  const registers = [registry];
+  const asked = new Counter({
+    name: 'darkroom_upstream_requests_total',
+    help: 'Submits and text calls to upstreams by outcome: answered, failed (no answer or 5xx), paused (busy)',
+    labelNames: ['upstream', 'outcome'],
+    registers,
+  });
+  const egress = new Counter({
+    name: 'darkroom_egress_requests_total',
+    help: 'Requests to addresses that clients or providers chose, by use and outcome',
+    labelNames: ['use', 'outcome'],
+    registers,
+  });
+  for (const use of EGRESS_USES) for (const outcome of EGRESS_OUTCOMES) egress.inc({ use, outcome }, 0);
+
+  const upstreams = childrenOf((upstream: string) => ({
+    answered: asked.labels({ upstream, outcome: 'answered' }),
+    failed: asked.labels({ upstream, outcome: 'failed' }),
+    paused: asked.labels({ upstream, outcome: 'paused' }),
+  }));
+  return {
+    upstreamAsked: (upstream, outcome) => upstreams(upstream)[outcome].inc(),
+    egressEnded: (use, outcome) => egress.inc({ use, outcome }),
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * HTTP requests by route pattern, method and status. Every request passes here: an observation allocates nothing once
+ * its route was seen.
+ */
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { childrenOf } from './metrics-children.ts';
+
+/** Up to the half minute that a long poll may take (contract §4); event streams are above. */
+const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** A client chooses its method: whatever else it says is one label. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const OTHER_METHOD = 'other';
+
+/** Of requests that no route takes. */
+export const UNMATCHED_ROUTE = 'unmatched';
+
+export interface RequestMetrics {
+  /** A request has come. */
+  begun(): void;
+  /**
+   * Its answer has been sent, or its connection has ended.
+   *
+   * @param route the pattern of its route as the router has it; `UNMATCHED_ROUTE` where there is none.
+   */
+  ended(route: string, method: string, status: number, seconds: number): void;
+  /** What came was no request, or did not come in time. */
+  refused(): void;
+}
+
+export function createRequestMetrics(registry: Registry): RequestMetrics {
+  const registers = [registry];
+  const inFlight = new Gauge({
+    name: 'darkroom_http_requests_in_flight',
+    help: 'Requests that are not answered yet, open event streams included',
+    registers,
+  });
+  const total = new Counter({
+    name: 'darkroom_http_requests_total',
+    help: 'Answered requests by route pattern, method and status; 499: the client went before there was an answer',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'darkroom_http_request_duration_seconds',
+    help: 'From the head of a request to the last byte of its answer',
+    labelNames: ['route', 'method', 'status_class'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const broken = new Counter({
+    name: 'darkroom_http_broken_requests_total',
+    help: 'What was refused before it was a request: not HTTP, too large a head, too slow',
+    registers,
+  });
+
+  // By pattern, then by a number made of method and status.
+  const routes = childrenOf((pattern: string) => {
+    const route = spelled(pattern);
+    return childrenOf((key: number) => {
+      const method = METHODS[Math.floor(key / 1000) - 1] ?? OTHER_METHOD;
+      const status = key % 1000;
+      return {
+        total: total.labels({ route, method, status }),
+        duration: duration.labels({ route, method, status_class: `${Math.floor(status / 100)}xx` }),
+      };
+    });
+  });
+
+  return {
+    begun: () => inFlight.inc(),
+    ended(route, method, status, seconds) {
+      inFlight.dec();
+      const child = routes(route)((METHODS.indexOf(method) + 1) * 1000 + status);
+      child.total.inc();
+      child.duration.observe(seconds);
+    },
+    refused: () => broken.inc(),
+  };
+}
+
+/** `/v1/tasks/:taskId` as the API's reference spells it: `/v1/tasks/{taskId}`. */
+function spelled(pattern: string): string {
+  return pattern.replaceAll(/\*(\w+)/g, '{$1...}').replaceAll(/:(\w+)/g, '{$1}');
+}

@@ -1,0 +1,104 @@
+/**
+ * How the service as a whole stands, as one process sees it at the moment of a scrape: what waits, how long, how much
+ * money is held, and whether the database, the store and Temporal answer. The same figures come from every process, so
+ * whoever adds them up takes the largest and not the sum.
+ */
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+
+/** How many there are of a thing, and how old the oldest of them is. */
+export interface Backlog {
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+export interface Hold extends Backlog {
+  readonly microUsd: number;
+}
+
+export interface UpstreamStanding {
+  readonly upstream: string;
+  readonly isPaused: boolean;
+  /** Its breaker is open. */
+  readonly isFailing: boolean;
+  readonly slotsTaken: number;
+}
+
+/** What PostgreSQL knows. */
+export interface StoredState {
+  readonly tasks: Readonly<Record<'queued' | 'handling' | 'archiving', Backlog>>;
+  readonly holds: Readonly<Record<'task' | 'text', Hold>>;
+  readonly outbox: ReadonlyMap<string, Backlog>;
+  /** `oldestSeconds`: for how long the longest overdue has been due. */
+  readonly callbacks: Backlog;
+  readonly upstreams: readonly UpstreamStanding[];
+}
+
+export interface ServiceState {
+  readonly isDatabaseUp: boolean;
+  readonly isStoreUp: boolean;
+  readonly isTemporalUp: boolean;
+  /** Undefined: it could not be read in time. */
+  readonly stored: StoredState | undefined;
+}
+
+/** What Temporal can be told: an outbox without a kind of rows shows 0 of them. */
+const OUTBOX_KINDS = ['start_task', 'cancel_task', 'stop_generation', 'deliver_callback', 'promote_output'];
+
+/** @returns what shows a state. What is not known any more is taken away rather than shown as it was. */
+export function registerServiceGauges(registry: Registry): (state: ServiceState) => void {
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+
+  const databaseUp = gauge('darkroom_database_up', 'Whether the database answers this process');
+  const storeUp = gauge('darkroom_store_up', 'Whether the object store can be written and read by this process');
+  const temporalUp = gauge('darkroom_temporal_up', 'Whether Temporal answers this process');
+  const tasks = gauge('darkroom_tasks_open', 'Tasks that are not over, by status', 'status');
+  const taskAge = gauge('darkroom_tasks_oldest_age_seconds', 'For how long the oldest one has been in it', 'status');
+  const holds = gauge('darkroom_holds_open', 'Holds that are not settled, of tasks and of text calls', 'kind');
+  const held = gauge('darkroom_holds_open_micro_usd', 'What they hold, in micro-USD', 'kind');
+  const holdAge = gauge('darkroom_holds_oldest_age_seconds', 'For how long the oldest has been open', 'kind');
+  const outbox = gauge('darkroom_outbox_rows', 'What Temporal has still to be told, by kind', 'kind');
+  const outboxAge = gauge('darkroom_outbox_oldest_age_seconds', 'For how long the oldest was not delivered', 'kind');
+  const callbacks = gauge('darkroom_callbacks_pending', 'Callbacks that are neither delivered nor given up');
+  const callbackAge = gauge('darkroom_callbacks_oldest_due_age_seconds', 'For how long the oldest has been due');
+  const paused = gauge('darkroom_upstream_paused', 'Whether an upstream asked to be left alone', 'upstream');
+  const failing = gauge('darkroom_upstream_failing', 'Whether the breaker of an upstream is open', 'upstream');
+  const slots = gauge(
+    'darkroom_upstream_slots_taken',
+    'Jobs under way at an upstream whose jobs are capped',
+    'upstream',
+  );
+  const labelled = [tasks, taskAge, holds, held, holdAge, outbox, outboxAge, paused, failing, slots];
+
+  return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored }) => {
+    databaseUp.set(isDatabaseUp ? 1 : 0);
+    storeUp.set(isStoreUp ? 1 : 0);
+    temporalUp.set(isTemporalUp ? 1 : 0);
+    for (const each of labelled) each.reset();
+    // Without labels `reset` leaves a 0 behind, which is not what is known.
+    for (const each of [callbacks, callbackAge]) each.remove();
+    if (stored === undefined) return;
+    for (const [status, backlog] of Object.entries(stored.tasks)) {
+      tasks.set({ status }, backlog.count);
+      taskAge.set({ status }, backlog.oldestSeconds);
+    }
+    for (const [kind, hold] of Object.entries(stored.holds)) {
+      holds.set({ kind }, hold.count);
+      held.set({ kind }, hold.microUsd);
+      holdAge.set({ kind }, hold.oldestSeconds);
+    }
+    for (const kind of OUTBOX_KINDS) {
+      const backlog = stored.outbox.get(kind);
+      outbox.set({ kind }, backlog?.count ?? 0);
+      outboxAge.set({ kind }, backlog?.oldestSeconds ?? 0);
+    }
+    callbacks.set(stored.callbacks.count);
+    callbackAge.set(stored.callbacks.oldestSeconds);
+    for (const { upstream, isPaused, isFailing, slotsTaken } of stored.upstreams) {
+      paused.set({ upstream }, isPaused ? 1 : 0);
+      failing.set({ upstream }, isFailing ? 1 : 0);
+      slots.set({ upstream }, slotsTaken);
+    }
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * How tasks end and how long their stages take, observed by whoever settles one: the worker mostly, the api where a task
+ * is cancelled before it was launched. Beside it what the repair had to do.
+ */
+import { Counter, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { TerminalStatus } from '../domain/task-status.ts';
+import { childrenOf } from './metrics-children.ts';
+
+/** From an embedded picture to a film that takes its hour. */
+const STAGE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+/** How a task ended and how long it was where; the stages that it did not reach are null. */
+export interface SettledTask {
+  readonly model: string;
+  readonly status: TerminalStatus;
+  readonly reason: FailureReason | null;
+  readonly queuedSeconds: number;
+  readonly handlingSeconds: number | null;
+  readonly archivingSeconds: number | null;
+  readonly totalSeconds: number;
+}
+
+/**
+ * `settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had no
+ * workflow. `callback`: its delivery was overdue, and was asked for once more.
+ */
+export type RepairKind = (typeof REPAIR_KINDS)[number];
+const REPAIR_KINDS = ['settled', 'timed_out', 'restarted', 'callback'] as const;
+
+export interface TaskMetrics {
+  readonly settled: (task: SettledTask) => void;
+  repaired(kind: RepairKind, count?: number): void;
+}
+
+export function createTaskMetrics(registry: Registry): TaskMetrics {
+  const registers = [registry];
+  const ends = new Counter({
+    name: 'darkroom_tasks_settled_total',
+    help: 'Tasks that this process ended, by model, status and reason of the failure',
+    labelNames: ['model', 'status', 'reason'],
+    registers,
+  });
+  const stages = new Histogram({
+    name: 'darkroom_task_stage_duration_seconds',
+    help: 'How long tasks were queued, handling, archiving and altogether (total), by model; observed when they end',
+    labelNames: ['model', 'stage'],
+    buckets: STAGE_BUCKETS,
+    registers,
+  });
+  const repairs = new Counter({
+    name: 'darkroom_repairs_total',
+    help: 'What the repair had to do about tasks and callbacks, by kind',
+    labelNames: ['kind'],
+    registers,
+  });
+  for (const kind of REPAIR_KINDS) repairs.inc({ kind }, 0);
+
+  const models = childrenOf((model: string) => ({
+    queued: stages.labels({ model, stage: 'queued' }),
+    handling: stages.labels({ model, stage: 'handling' }),
+    archiving: stages.labels({ model, stage: 'archiving' }),
+    total: stages.labels({ model, stage: 'total' }),
+  }));
+
+  return {
+    settled(task) {
+      ends.inc({ model: task.model, status: task.status, reason: task.reason ?? '' });
+      const model = models(task.model);
+      model.queued.observe(task.queuedSeconds);
+      if (task.handlingSeconds !== null) model.handling.observe(task.handlingSeconds);
+      if (task.archivingSeconds !== null) model.archiving.observe(task.archivingSeconds);
+      model.total.observe(task.totalSeconds);
+    },
+    repaired: (kind, count = 1) => repairs.inc({ kind }, count),
+  };
+}

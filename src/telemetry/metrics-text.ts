@@ -1,0 +1,74 @@
+/** Text calls (contract §9): how they end, how soon they begin, and the tokens that are billed. */
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { childrenOf } from './metrics-children.ts';
+
+const FIRST_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+/** `answered`: to its end. `gone`: the client went. `failed`: it broke off on our side of the client. */
+export type TextCallEnd = 'answered' | 'gone' | 'failed';
+
+export interface TextMetrics {
+  /** An answer has begun, so long after its money was asked for. Not streamed: it is there. */
+  begun(model: string, seconds: number): void;
+  /** A stream is open until what is returned is called. */
+  streaming(): () => void;
+  /** A call is settled. @param tokens what is billed; undefined: nothing is. */
+  ended(
+    model: string,
+    end: TextCallEnd,
+    tokens: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
+  ): void;
+}
+
+export function createTextMetrics(registry: Registry): TextMetrics {
+  const registers = [registry];
+  const calls = new Counter({
+    name: 'darkroom_text_calls_total',
+    help: 'Text calls by model and outcome: answered, gone (the client went), failed',
+    labelNames: ['model', 'outcome'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'darkroom_text_tokens_total',
+    help: 'Billed tokens by model and direction',
+    labelNames: ['model', 'direction'],
+    registers,
+  });
+  const first = new Histogram({
+    name: 'darkroom_text_first_byte_seconds',
+    help: 'From the call to the beginning of its answer, by model; not streamed: to the whole answer',
+    labelNames: ['model'],
+    buckets: FIRST_BUCKETS,
+    registers,
+  });
+  const streams = new Gauge({
+    name: 'darkroom_text_streams_open',
+    help: 'Streams of text that this process is sending',
+    registers,
+  });
+
+  const models = childrenOf((model: string) => ({
+    first: first.labels({ model }),
+    answered: calls.labels({ model, outcome: 'answered' }),
+    gone: calls.labels({ model, outcome: 'gone' }),
+    failed: calls.labels({ model, outcome: 'failed' }),
+    input: tokens.labels({ model, direction: 'input' }),
+    output: tokens.labels({ model, direction: 'output' }),
+  }));
+
+  return {
+    begun: (model, seconds) => models(model).first.observe(seconds),
+    streaming() {
+      streams.inc();
+      return () => streams.dec();
+    },
+    ended(model, end, billed) {
+      const of = models(model);
+      of[end].inc();
+      if (billed === undefined) return;
+      of.input.inc(billed.inputTokens);
+      of.output.inc(billed.outputTokens);
+    },
+  };
+}

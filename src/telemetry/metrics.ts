@@ -1,0 +1,45 @@
+/**
+ * What a process counts about itself, for Prometheus: one object per process, made by the composition root, with an
+ * instrument for each thing that is observed where it happens. What is read at the moment of a scrape is in
+ * metrics-service.ts.
+ *
+ * Labels come from closed lists, from route patterns and from the operator's own model files. What a client or a
+ * provider says never becomes one: ids, addresses and texts would make a series each.
+ */
+import { Registry } from 'prom-client';
+import { createCallbackMetrics } from './metrics-callbacks.ts';
+import type { CallbackMetrics } from './metrics-callbacks.ts';
+import { createOutgoingMetrics } from './metrics-outgoing.ts';
+import type { OutgoingMetrics } from './metrics-outgoing.ts';
+import { createRequestMetrics } from './metrics-requests.ts';
+import type { RequestMetrics } from './metrics-requests.ts';
+import { createTaskMetrics } from './metrics-tasks.ts';
+import type { TaskMetrics } from './metrics-tasks.ts';
+import { createTextMetrics } from './metrics-text.ts';
+import type { TextMetrics } from './metrics-text.ts';
+
+/** Of Prometheus' text format. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface Metrics {
+  /** Where all instruments of the process are. */
+  readonly registry: Registry;
+  readonly requests: RequestMetrics;
+  readonly tasks: TaskMetrics;
+  readonly callbacks: CallbackMetrics;
+  readonly text: TextMetrics;
+  readonly outgoing: OutgoingMetrics;
+}
+
+/** The instruments of one process, all at zero. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  return {
+    registry,
+    requests: createRequestMetrics(registry),
+    tasks: createTaskMetrics(registry),
+    callbacks: createCallbackMetrics(registry),
+    text: createTextMetrics(registry),
+    outgoing: createOutgoingMetrics(registry),
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Traces (OpenTelemetry; off unless a collector is configured). The trace of a task is found from its id alone: whoever
+ * does something for a task, in whichever process and after whatever crash, writes into the same trace, and nothing of it
+ * has to pass through Temporal or the database. Its root is the request that created it.
+ *
+ * Spans are recorded when they are over. Attributes are names, counts and members of closed lists: never prompts,
+ * addresses or a provider's words.
+ */
+import { createHash } from 'node:crypto';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import type { Attributes, Context, Link, SpanContext } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { TaskId } from '../domain/workflow-ids.ts';
+
+/** Where traces go, and how many of them. */
+export interface TraceSettings {
+  /** Of a collector that takes OTLP by HTTP, without the path: `http://127.0.0.1:4318`. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** 0 to 1. One task is recorded by all processes or by none. */
+  readonly ratio: number;
+}
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Something that was done, from `startedAt` (milliseconds since 1970) until now. */
+export interface DoneWork {
+  readonly name: string;
+  readonly startedAt: number;
+  readonly attributes: SpanAttributes;
+  /** Why it failed, from a closed list; undefined: it did not. */
+  readonly failure?: string | undefined;
+}
+
+/** A request that was answered. */
+export interface AnsweredRequest extends DoneWork {
+  /** The task that it concerned. */
+  readonly taskId?: TaskId | undefined;
+  /** Whether it made the task: then it is the root of the task's trace. */
+  readonly isCreation?: boolean;
+  /** The client's `traceparent`, as it came. */
+  readonly traceparent?: string | undefined;
+}
+
+export interface Tracing {
+  /** Work for a task outside a request. */
+  task(taskId: TaskId, work: DoneWork): void;
+  request(request: AnsweredRequest): void;
+  /** Sends what is left, for a few seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Nothing is recorded. */
+export const NO_TRACES: Tracing = { task: () => undefined, request: () => undefined, close: () => Promise.resolve() };
+
+/** What is recorded and not yet sent is lost beyond this; nobody waits for a collector. */
+const EXPORT_TIMEOUT_MS = 5_000;
+
+/** @param role `api` or `worker`. */
+export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: string): Tracing {
+  const sampler = new TraceIdRatioBasedSampler(ratio);
+  const random = new RandomIdGenerator();
+  let wanted: SpanContext | undefined;
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': `darkroom-${role}`, 'service.namespace': 'darkroom' }),
+    sampler: new ParentBasedSampler({ root: sampler }),
+    idGenerator: {
+      generateTraceId: () => wanted?.traceId ?? random.generateTraceId(),
+      generateSpanId: () => wanted?.spanId ?? random.generateSpanId(),
+    },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter({
+          url: `${endpoint}/v1/traces`,
+          headers: { ...headers },
+          timeoutMillis: EXPORT_TIMEOUT_MS,
+        }),
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('darkroom');
+
+  /** @param as the ids that the span gets; undefined: new ones. */
+  const record = (
+    { name, startedAt, attributes, failure }: DoneWork,
+    kind: SpanKind,
+    parent: Context,
+    links: Link[] = [],
+    as?: SpanContext,
+  ): void => {
+    wanted = as;
+    const span = tracer.startSpan(name, { kind, startTime: startedAt, attributes: told(attributes), links }, parent);
+    wanted = undefined;
+    if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+    span.end();
+  };
+
+  const rootOf = (taskId: TaskId): SpanContext => {
+    const digest = createHash('sha256').update(taskId).digest('hex');
+    const traceId = digest.slice(0, 32);
+    const isSampled = sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
+    const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+    return { traceId, spanId: digest.slice(32, 48), traceFlags, isRemote: true };
+  };
+
+  return {
+    task(taskId, work) {
+      record(work, SpanKind.INTERNAL, below(rootOf(taskId)));
+    },
+
+    request(request) {
+      const { taskId, isCreation, traceparent } = request;
+      const client = readTraceparent(traceparent);
+      const links: Link[] = [];
+      if (isCreation === true && taskId !== undefined) {
+        if (client !== undefined) links.push({ context: client });
+        record(request, SpanKind.SERVER, ROOT_CONTEXT, links, rootOf(taskId));
+        return;
+      }
+      if (taskId !== undefined) links.push({ context: rootOf(taskId) });
+      record(request, SpanKind.SERVER, client === undefined ? ROOT_CONTEXT : below(client), links);
+    },
+
+    async close() {
+      // A collector that is away is no reason to stay.
+      await provider.shutdown().catch(() => undefined);
+    },
+  };
+}
+
+function below(parent: SpanContext): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, parent);
+}
+
+function told(attributes: SpanAttributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes;
+}
+
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** W3C Trace Context; what is not of its form is nobody's. */
+function readTraceparent(text: string | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
+  return { traceId, spanId, traceFlags, isRemote: true };
+}

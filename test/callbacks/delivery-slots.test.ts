@@ -1,0 +1,114 @@
+/** How the places of a worker are shared among accounts, by a clock of the test's own. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createDeliverySlots } from '../../src/callbacks/delivery-slots.ts';
+import type { DeliverySlots } from '../../src/callbacks/delivery-slots.ts';
+
+const SLOTS = 200;
+const HANGING_MS = 10_000;
+
+interface Clocked {
+  readonly slots: DeliverySlots;
+  advance(ms: number): void;
+}
+
+function clocked(): Clocked {
+  let nowMs = 1_000;
+  return {
+    slots: createDeliverySlots(
+      SLOTS,
+      () => nowMs,
+      () => 0.5,
+    ),
+    advance: (ms) => (nowMs += ms),
+  };
+}
+
+/** Takes as many as there are for an account, at most so many. @returns what was taken, and the delay of who was not. */
+function takeAll(slots: DeliverySlots, accountId: string, atMost = SLOTS) {
+  const taken: (() => void)[] = [];
+  while (taken.length < atMost) {
+    const answer = slots.take(accountId);
+    if ('delayMs' in answer) return { taken, delayMs: answer.delayMs };
+    taken.push(answer.release);
+  }
+  return { taken, delayMs: undefined };
+}
+
+describe('places for deliveries', () => {
+  it('are half of all for an account that is alone, and some are left for whoever comes', () => {
+    const { slots } = clocked();
+
+    assert.equal(takeAll(slots, 'hanging').taken.length, 100);
+    assert.equal(takeAll(slots, 'second').taken.length, 50);
+    assert.equal(takeAll(slots, 'third').taken.length, 25);
+    for (let other = 0; other < 20; other++) takeAll(slots, `other-${other}`, 1);
+    assert.equal(takeAll(slots, 'late', 1).taken.length, 1);
+  });
+
+  it('never exceed what there is, whatever is released twice', () => {
+    const { slots } = clocked();
+    const { taken } = takeAll(slots, 'one');
+    for (const release of taken) release();
+    for (const release of taken) release();
+
+    const again = takeAll(slots, 'one');
+
+    assert.equal(again.taken.length, 100);
+  });
+
+  it('come free for an account as its own attempts end', () => {
+    const { slots } = clocked();
+    const { taken } = takeAll(slots, 'one');
+    assert.ok('delayMs' in slots.take('one'));
+
+    taken[0]?.();
+
+    assert.ok('release' in slots.take('one'));
+    assert.ok('delayMs' in slots.take('one'));
+  });
+
+  it('have those that found none come again one after the other, at the pace of the account', () => {
+    const { slots, advance } = clocked();
+    takeAll(slots, 'hanging');
+    advance(HANGING_MS);
+
+    const delays = Array.from({ length: 100 }, () => {
+      const answer = slots.take('hanging');
+      return 'delayMs' in answer ? answer.delayMs : assert.fail('there was a place');
+    });
+
+    // 100 places that are held for 10 s each: ten a second.
+    assert.ok((delays[0] ?? 0) >= HANGING_MS);
+    assert.deepEqual(
+      delays,
+      delays.toSorted((a, b) => a - b),
+    );
+    assert.ok(Math.abs((delays[99] ?? 0) - (delays[0] ?? 0) - 9_900) < 10);
+  });
+
+  it('have nobody wait for more than a minute, and not all come in one moment then', () => {
+    const slots = createDeliverySlots(SLOTS, () => 1_000);
+    takeAll(slots, 'hanging');
+    const delays = Array.from({ length: 200_000 }, () => {
+      const answer = slots.take('hanging');
+      return 'delayMs' in answer ? answer.delayMs : assert.fail('there was a place');
+    });
+
+    assert.ok(Math.max(...delays.slice(-1_000)) <= 60_000);
+    assert.ok(Math.min(...delays.slice(-1_000)) >= 30_000);
+    assert.ok(new Set(delays.slice(-1_000)).size > 500);
+  });
+
+  it('hardly delay an account whose receivers are fast', () => {
+    const { slots, advance } = clocked();
+    for (let round = 0; round < 50; round++) {
+      const { taken } = takeAll(slots, 'fast', 10);
+      advance(20);
+      for (const release of taken) release();
+    }
+    const { delayMs } = takeAll(slots, 'fast');
+
+    assert.ok(delayMs !== undefined && delayMs <= 300, String(delayMs));
+  });
+});

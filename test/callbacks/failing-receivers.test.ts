@@ -1,0 +1,130 @@
+/**
+ * Receivers that fail for days, with a whole Darkroom: what their account is told, on its page and with every answer, and
+ * that they are not sent the whole schedule for ever.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { WireAccount } from '../../src/wire/account.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { until } from '../support/until.ts';
+
+const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
+const HEADER = 'x-darkroom-callback-failing';
+/** Above what CALLBACK_DISABLE_AFTER_DAYS is by default, and below what is forgotten. */
+const DAYS = 6;
+
+describe('an account whose receiver fails', () => {
+  let outside: DarkroomWithUpstreams;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+  });
+  after(() => outside.stop());
+
+  /** Has a task called back. @returns its id, and how many attempts it took. */
+  async function deliver(
+    account: TestAccount,
+    path: string,
+  ): Promise<{ taskId: string; state: string; attempts: number }> {
+    const taskId = await outside.create(account, {
+      model: 'test/openai',
+      input: { prompt: 'a boat' },
+      callback: { url: `${outside.receiver.url}${path}` },
+    });
+    const task = await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    const { state = '', attempts = 0 } = task.callback ?? {};
+    return { taskId, state, attempts };
+  }
+
+  async function problemsOf(account: TestAccount): Promise<NonNullable<WireAccount['callbackProblems']>> {
+    const { body } = await account.client.send('GET', '/v1/account');
+    return (body.data as unknown as WireAccount).callbackProblems ?? assert.fail('the account does not tell');
+  }
+
+  /** What an answer to something else tells; a key is remembered for a second. */
+  const untilTold = (account: TestAccount, value: string | undefined): Promise<void> =>
+    until(`answers tell ${value}`, async () => {
+      const { headers } = await account.client.send('GET', '/v1/tasks');
+      return (headers.get(HEADER) ?? undefined) === value;
+    });
+
+  async function failForDays(account: TestAccount): Promise<void> {
+    assert.deepEqual((await deliver(account, '/status/500/always')).attempts, 3);
+    await outside.darkroom.testDatabase.database.query(
+      {
+        name: 'test_fail_for_days',
+        text: `UPDATE callback_receivers SET failing_since = failing_since - make_interval(days => $2) WHERE account_id = $1`,
+      },
+      [account.id, DAYS],
+    );
+  }
+
+  it('is told from the first callback that was given up until one arrives', async () => {
+    const account = await outside.darkroom.createAccount();
+    const other = await outside.darkroom.createAccount();
+    assert.deepEqual(await problemsOf(account), []);
+
+    assert.equal((await deliver(account, '/status/503/always')).state, 'exhausted');
+
+    const [problem, ...more] = await problemsOf(account);
+    assert.deepEqual(more, []);
+    assert.ok(problem !== undefined && Math.abs(problem.failingSince - Date.now() / 1000) < 600);
+    const { failingSince, lastFailed, ...told } = problem;
+    assert.equal(lastFailed, failingSince);
+    assert.deepEqual(told, { origin: outside.receiver.url, lastStatus: 503, givenUp: 1, isReduced: false });
+    await untilTold(account, '1');
+    const refused = await account.client.send('GET', '/v1/tasks/tk-svc-00000000000000000000000000');
+    assert.equal(refused.status, 404);
+    assert.equal(refused.headers.get(HEADER), '1');
+    assert.deepEqual(await problemsOf(other), []);
+    assert.equal((await other.client.send('GET', '/v1/tasks')).headers.get(HEADER), null);
+
+    assert.equal((await deliver(account, '/ok/again')).state, 'delivered');
+    assert.deepEqual(await problemsOf(account), []);
+    await untilTold(account, undefined);
+  });
+
+  it('is not told of a receiver that recovers within the schedule, nor of one that wants no more', async () => {
+    const account = await outside.darkroom.createAccount();
+
+    assert.deepEqual((await deliver(account, '/fail/2/recovering')).attempts, 3);
+    assert.equal((await deliver(account, '/gone')).state, 'stopped');
+
+    assert.deepEqual(await problemsOf(account), []);
+  });
+
+  it('for days gets one attempt of each callback, also when asked for again, until one arrives', async () => {
+    const account = await outside.darkroom.createAccount();
+    await failForDays(account);
+    const [failing] = await problemsOf(account);
+    assert.equal(failing?.isReduced, true);
+
+    const { taskId, state, attempts } = await deliver(account, '/status/500/always');
+    assert.deepEqual({ state, attempts }, { state: 'exhausted', attempts: 1 });
+    assert.equal((await problemsOf(account))[0]?.givenUp, 2);
+
+    const again = await account.client.send('POST', `/v1/tasks/${taskId}/callback/redeliver`);
+    assert.equal(again.status, 200);
+    await account.client.until(taskId, ({ callback }) => callback?.state === 'exhausted' && callback.attempts === 2);
+    assert.equal((await outside.callbacksOf(taskId)).length, 2);
+
+    assert.equal((await deliver(account, '/ok/again')).attempts, 1);
+    assert.equal((await deliver(account, '/status/500/always')).attempts, 3);
+    assert.equal((await problemsOf(account))[0]?.isReduced, false);
+  });
+
+  it('has the whole schedule again once a test delivery arrives, and not where that fails too', async () => {
+    const account = await outside.darkroom.createAccount();
+    await failForDays(account);
+    const test = (path: string) =>
+      account.client.send('POST', '/v1/account/webhook-key/test', { url: `${outside.receiver.url}${path}` });
+
+    assert.equal((await test('/status/500/test')).status, 200);
+    assert.equal((await problemsOf(account)).length, 1);
+    assert.equal((await test('/ok/test')).status, 200);
+    assert.deepEqual(await problemsOf(account), []);
+
+    assert.equal((await deliver(account, '/status/500/always')).attempts, 3);
+  });
+});

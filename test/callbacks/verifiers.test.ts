@@ -1,0 +1,100 @@
+/**
+ * The callbacks that a receiver got, judged by the verifier that the makers of Standard Webhooks publish: ours it takes,
+ * and what somebody changed, kept or signed with another key it does not.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import type { WireWebhookKey } from '../../src/wire/webhook-key.ts';
+import type { ReceivedCallback } from '../support/callback-receiver.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+
+/** What the verifier takes for too old, and for too far ahead. */
+const TOLERANCE_MS = 5 * 60_000;
+
+describe('the published verifier of Standard Webhooks', () => {
+  let outside: DarkroomWithUpstreams;
+  let account: TestAccount;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+    account = await outside.darkroom.createAccount();
+  });
+  after(() => outside.stop());
+
+  const PATH = '/v1/account/webhook-key';
+  async function key(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<string> {
+    const answer = await account.client.send(method, path, body);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return (answer.body.data as unknown as WireWebhookKey).whsec ?? assert.fail('no key');
+  }
+
+  async function called(): Promise<{ callback: ReceivedCallback; headers: Record<string, string>; taskId: string }> {
+    const taskId = await outside.create(account, {
+      model: 'test/openai',
+      // Not ASCII, so that whoever signs characters instead of bytes is found out.
+      input: { prompt: 'a boat' },
+      metadata: { note: 'grün ✓' },
+      callback: { url: `${outside.receiver.url}/ok/verified` },
+    });
+    const [callback] = await outside.untilCalledBack(taskId);
+    assert.ok(callback);
+    return { callback, headers: callback.headers as Record<string, string>, taskId };
+  }
+
+  const refuses = (secret: string, body: string, headers: Record<string, string>, why: RegExp): void =>
+    assert.throws(() => new Webhook(secret).verify(body, headers), { name: 'WebhookVerificationError', message: why });
+
+  it('takes what was delivered, with a key made here and with one of the account’s own', async () => {
+    for (const secret of [
+      await key('POST', `${PATH}/rotate`),
+      await key('PUT', PATH, { secret: 'a secret of the receiver, with ü' }),
+    ]) {
+      const { callback, headers, taskId } = await called();
+
+      const verified = new Webhook(secret).verify(callback.body, headers) as { taskId: string };
+
+      assert.equal(verified.taskId, taskId);
+    }
+  });
+
+  it('takes it by the old key and by the new one while a key is replaced', async () => {
+    const before = await key('POST', `${PATH}/rotate`);
+    const replaced = await key('POST', `${PATH}/rotate`);
+    const { callback, headers } = await called();
+
+    for (const secret of [before, replaced]) new Webhook(secret).verify(callback.body, headers);
+  });
+
+  it('refuses a body, an id or a time that was altered, another key, and what carries no signature', async () => {
+    const secret = await key('POST', `${PATH}/rotate`);
+    const { callback, headers } = await called();
+    const { body } = callback;
+    const later = String(Number(headers['webhook-timestamp']) + 1);
+    const other = new Webhook(`whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`);
+
+    refuses(secret, body.replace('success', 'suckess'), headers, /No matching signature/);
+    refuses(secret, `${body} `, headers, /No matching signature/);
+    refuses(secret, body, { ...headers, 'webhook-id': `${headers['webhook-id']}0` }, /No matching signature/);
+    refuses(secret, body, { ...headers, 'webhook-timestamp': later }, /No matching signature/);
+    assert.throws(() => other.verify(body, headers), /No matching signature/);
+    const { 'webhook-signature': _, ...unsigned } = headers;
+    refuses(secret, body, unsigned, /Missing required headers/);
+    new Webhook(secret).verify(body, headers);
+  });
+
+  it('refuses one that is kept and sent again later, and one from a time to come', async (t) => {
+    const secret = await key('POST', `${PATH}/rotate`);
+    const { callback, headers } = await called();
+    const sentAt = Number(headers['webhook-timestamp']) * 1000;
+
+    t.mock.timers.enable({ apis: ['Date'], now: sentAt + TOLERANCE_MS - 1_000 });
+    new Webhook(secret).verify(callback.body, headers);
+    t.mock.timers.setTime(sentAt + TOLERANCE_MS + 2_000);
+    refuses(secret, callback.body, headers, /timestamp too old/);
+    t.mock.timers.reset();
+    t.mock.timers.enable({ apis: ['Date'], now: sentAt - TOLERANCE_MS - 2_000 });
+    refuses(secret, callback.body, headers, /timestamp too new/);
+  });
+});

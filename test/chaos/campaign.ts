@@ -1,0 +1,137 @@
+/** One campaign from its beginning to its verdict. */
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runClient } from './clients/client.ts';
+import { askOnceMore } from './clients/once-more.ts';
+import { ask, statusOf } from './clients/ask.ts';
+import type { Evidence, Violation } from './evidence.ts';
+import { gather, readConnections } from './gather.ts';
+import { judgeAll } from './judges/judges.ts';
+import { openLedger } from './ledger-file.ts';
+import type { Mutant } from './mutants/mutants.ts';
+import { findLeftovers, untilQuiet } from './quiet.ts';
+import { createRandom } from './random.ts';
+import type { ClientLine } from './records.ts';
+import { planFaults } from './schedule.ts';
+import type { FaultKind } from './schedule.ts';
+import { heal, runStorm } from './storm.ts';
+import type { FaultRecord } from './storm.ts';
+import type { OwnEnd } from './world/part.ts';
+import { openWorld } from './world/world.ts';
+import type { World, WorldAccount } from './world/world.ts';
+
+export interface CampaignOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly mutant: Mutant | undefined;
+  /** Absent: all kinds of faults; with a mutant, its own. */
+  readonly only?: readonly FaultKind[] | undefined;
+  readonly report: (line: string) => void;
+}
+
+export interface Campaign {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly mutant: string | undefined;
+  readonly folder: string;
+  /** Why there was no S3 server. */
+  readonly whyNoS3: string | undefined;
+  readonly faults: readonly FaultRecord[];
+  readonly ownEnds: readonly OwnEnd[];
+  /** From the healing until nothing was under way; undefined: it never came to that. */
+  readonly quietAfterMs: number | undefined;
+  readonly evidence: Evidence;
+  readonly violations: readonly Violation[];
+}
+
+const POOR = 'poor';
+/** So much that it lasts, and so little that it does not: the second is refused now and then. */
+const ACCOUNTS: readonly (readonly [name: string, microUsd: bigint])[] = [
+  ['ada', 500_000_000n],
+  ['bea', 500_000_000n],
+  ['cyn', 500_000_000n],
+  [POOR, 300_000n],
+];
+/** Whoever has no answer by then has none. */
+const CLIENTS_END_MS = 60_000;
+/** Queued, handled, archived and called back, with the repairs between, which begin after one and two minutes. */
+const QUIET_WITHIN_MS = 300_000;
+/** Nothing has to be repaired there, and some never become quiet: a receiver that hangs is asked for a minute. */
+const MUTANT_QUIET_WITHIN_MS = 90_000;
+
+/** @throws {Error} the world could not be set up, or does not answer when all is healed. */
+export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
+  const { seed, minutes, mutant, report } = options;
+  const stormMs = minutes * 60_000;
+  const world = await openWorld(mutant?.patches ?? [], report);
+  try {
+    const accounts = await openAccounts(world);
+    const record = openLedger<ClientLine>(world.files.clients);
+    const [storm, end] = [new AbortController(), new AbortController()];
+    // Everything that a client waits for listens to them.
+    setMaxListeners(0, storm.signal, end.signal);
+    const clients = [...accounts].map(([account, { key }]) =>
+      runClient({
+        account,
+        apiKey: key,
+        apiUrls: world.apiUrls,
+        receiverUrl: world.receiverUrl,
+        forbiddenUrl: world.forbiddenUrl,
+        random: createRandom(seed, `client ${account}`),
+        record,
+        storm: storm.signal,
+        end: end.signal,
+        focus: mutant?.focus ?? {},
+      }),
+    );
+    const plan = mutant === undefined ? planFaults(seed, stormMs, options.only) : (mutant.plan ?? []);
+    report(`the storm: ${plan.length} faults in ${minutes} min, seed ${seed}`);
+    const [faults] = await Promise.all([runStorm(world, plan, report), sleep(stormMs)]);
+    report('the storm is over: healing');
+    await heal(world);
+    const healedAt = Date.now();
+    storm.abort();
+    const timer = setTimeout(() => end.abort(), mutant === undefined ? CLIENTS_END_MS : MUTANT_QUIET_WITHIN_MS);
+    await Promise.all(clients);
+    clearTimeout(timer);
+    const unrest = await untilQuiet(world, mutant === undefined ? QUIET_WITHIN_MS : MUTANT_QUIET_WITHIN_MS);
+    const quietAfterMs = unrest === undefined ? Date.now() - healedAt : undefined;
+    report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
+    await Promise.all(
+      [...accounts]
+        .filter(([account]) => account !== POOR)
+        .map(([account, { key }]) => askOnceMore({ account, apiKey: key, apiUrls: world.apiUrls, record })),
+    );
+    const gathered = await gather(world, accounts);
+    const leftovers = await findLeftovers(world, unrest);
+    const evidence = { ...gathered, leftovers, connections: await readConnections(world) };
+    return {
+      seed,
+      minutes,
+      mutant: mutant?.name,
+      folder: world.folder,
+      whyNoS3: world.whyNoS3,
+      faults,
+      ownEnds: world.ownEnds(),
+      quietAfterMs,
+      evidence,
+      violations: judgeAll(evidence),
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+async function openAccounts(world: World): Promise<ReadonlyMap<string, WorldAccount>> {
+  const accounts = new Map<string, WorldAccount>();
+  for (const [name, microUsd] of ACCOUNTS) {
+    const account = await world.createAccount(name, microUsd);
+    const body = { secret: account.webhookSecret };
+    const put = { method: 'PUT', url: `${world.apiUrls[0]}/v1/account/webhook-key`, key: account.key, body };
+    const { outcome } = await ask(put);
+    if (statusOf(outcome) !== 200)
+      throw new Error(`the webhook key of ${name} was not taken: ${JSON.stringify(outcome)}`);
+    accounts.set(name, account);
+  }
+  return accounts;
+}

@@ -1,0 +1,64 @@
+/** One request as a client sends it, and what is known of it afterwards. */
+import type { AttemptOutcome } from '../records.ts';
+
+export interface Answer {
+  readonly begun: number;
+  readonly ended: number;
+  readonly outcome: AttemptOutcome;
+  readonly headers?: Headers;
+  /** The envelope's `data`; undefined where no whole answer came. */
+  readonly data?: unknown;
+}
+
+export interface Ask {
+  readonly url: string;
+  readonly key: string;
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whoever waits longer than this goes away. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 8_000;
+
+/** Sends a request once. It never throws: an answer that did not come is an outcome, too. */
+export async function ask({
+  url,
+  key,
+  method = 'GET',
+  body,
+  headers = {},
+  timeoutMs = TIMEOUT_MS,
+}: Ask): Promise<Answer> {
+  const begun = Date.now();
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        Authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const json = (await response.json()) as { data?: unknown; error_code?: string };
+    const outcome = { kind: 'answer', status: response.status, errorCode: json.error_code ?? '' } as const;
+    return { begun, ended: Date.now(), outcome, headers: response.headers, data: json.data };
+  } catch (error) {
+    return { begun, ended: Date.now(), outcome: { kind: 'unknown', why: whyOf(error) } };
+  }
+}
+
+/** Why no whole answer came, in a word. */
+export function whyOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { cause } = error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return code === '' ? error.name : code;
+}
+
+export function statusOf(outcome: AttemptOutcome): number {
+  return outcome.kind === 'answer' ? outcome.status : 0;
+}

@@ -1,0 +1,109 @@
+/** What must hold of callbacks, by what their receivers wrote down. */
+import { groupBy } from '../grouped.ts';
+import { createHmac } from 'node:crypto';
+import type { Evidence, Judge } from '../evidence.ts';
+import { isTerminal } from '../records.ts';
+import type { TaskAnswer } from '../records.ts';
+import type { ReceiverLine } from '../receivers/log.ts';
+import { finalTasks, terminalFacts } from './tasks.ts';
+
+type Received = ReceiverLine & { readonly kind: 'received' };
+
+function taskOf({ body }: Received): TaskAnswer {
+  return JSON.parse(body) as TaskAnswer;
+}
+
+/** What came for each task; what is no task detail at all stands under its path. */
+function received({ receivers }: Evidence): ReadonlyMap<string, readonly Received[]> {
+  const lines = receivers.filter((line): line is Received & { at: number } => line.kind === 'received');
+  return groupBy(lines, (line) => taskOf(line).taskId ?? line.path);
+}
+
+function answersOf({ receivers }: Evidence, lines: readonly Received[]): readonly number[] {
+  const asked = new Set(lines.map(({ run, id }) => `${run} ${id}`));
+  return receivers.flatMap((line) =>
+    line.kind === 'answered' && asked.has(`${line.run} ${line.id}`) ? [line.status] : [],
+  );
+}
+
+/** Whether a task was created with a callback, by what the clients wrote down. */
+function withCallback({ clients }: Evidence): ReadonlySet<string> {
+  return new Set(
+    clients.flatMap((line) =>
+      line.kind === 'create' && line.callbackPath !== undefined && line.taskId !== undefined ? [line.taskId] : [],
+    ),
+  );
+}
+
+export const callbacksArrive: Judge = {
+  invariant: 'every callback is delivered, or its exhaustion is recorded',
+  judge(evidence) {
+    const arrived = received(evidence);
+    return [...withCallback(evidence)].flatMap((taskId) => {
+      const record = evidence.callbacks.get(taskId);
+      if (record === undefined) return [{ subject: taskId, detail: 'no record of its callback' }];
+      const lines = arrived.get(taskId) ?? [];
+      const answers = answersOf(evidence, lines);
+      const has2xx = answers.some((status) => status >= 200 && status < 300);
+      const told = `${record.state} after ${record.attempts.length} attempts, ${lines.length} came, answered ${answers.join(', ') || 'nothing'}`;
+      const isRight =
+        (record.state === 'delivered' && has2xx) ||
+        (record.state === 'stopped' && answers.includes(410)) ||
+        (record.state === 'exhausted' && record.attempts.length >= evidence.callbackAttemptsAtMost);
+      return isRight ? [] : [{ subject: taskId, detail: told }];
+    });
+  },
+};
+
+export const attemptsWithinSchedule: Judge = {
+  invariant: 'a receiver never sees more attempts than the schedule has, nor more than are recorded',
+  judge(evidence) {
+    return [...received(evidence)].flatMap(([taskId, lines]) => {
+      const recorded = evidence.callbacks.get(taskId)?.attempts.length ?? 0;
+      const atMost = Math.min(recorded, evidence.callbackAttemptsAtMost);
+      return lines.length <= atMost
+        ? []
+        : [{ subject: taskId, detail: `${lines.length} came, ${recorded} are recorded` }];
+    });
+  },
+};
+
+export const callbacksAgree: Judge = {
+  invariant: 'every callback verifies, keeps its id, and says what GET says',
+  judge(evidence) {
+    const finals = finalTasks(evidence);
+    const secrets = new Map(
+      [...evidence.accounts.values()].flatMap(({ tasks, webhookSecret }) =>
+        tasks.map(({ taskId }) => [taskId, webhookSecret] as const),
+      ),
+    );
+    return [...received(evidence)].flatMap(([taskId, lines]) =>
+      lines.flatMap((line) => {
+        const problems: string[] = [];
+        const secret = secrets.get(taskId);
+        const final = finals.get(taskId);
+        const task = taskOf(line);
+        if (secret === undefined || final === undefined) problems.push('of a task that nobody has');
+        else {
+          if (!verifies(line, secret)) problems.push('its signatures do not verify');
+          if (line.headers['webhook-id'] !== `msg_${taskId}`)
+            problems.push(`its id is ${String(line.headers['webhook-id'])}`);
+          if (!isTerminal(task.status)) problems.push(`it says ${task.status}`);
+          else if (terminalFacts(task) !== terminalFacts(final)) {
+            problems.push(`it says ${terminalFacts(task)}, GET says ${terminalFacts(final)}`);
+          }
+        }
+        return problems.map((detail) => ({ subject: taskId, detail }));
+      }),
+    );
+  },
+};
+
+/** Both forms of contract §6, reckoned here and not with the program's own code. */
+function verifies({ headers, body }: Received, secret: string): boolean {
+  const hmac = (text: string, form: 'hex' | 'base64'): string => createHmac('sha256', secret).update(text).digest(form);
+  const own = hmac(`${String(headers['x-darkroom-timestamp'])}.${body}`, 'hex');
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  const standard = `v1,${hmac(signed, 'base64')}`;
+  return headers['x-darkroom-signature'] === own && String(headers['webhook-signature']).split(' ').includes(standard);
+}

@@ -1,0 +1,38 @@
+/** All invariants (issue "Invariants it checks"), and what they say of a campaign. */
+import type { Evidence, Judge, Violation } from '../evidence.ts';
+import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from './callbacks.ts';
+import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from './money.ts';
+import { outputsAreWhatWasMade } from './outputs.ts';
+import { noForbiddenConnection, noOrphans } from './remains.ts';
+import {
+  everyTaskEnds,
+  oneSubmitChain,
+  oneTaskPerKey,
+  servesAgain,
+  statusesMoveForward,
+  terminalAnswersStay,
+} from './tasks.ts';
+
+export const JUDGES: readonly Judge[] = [
+  everyTaskEnds,
+  servesAgain,
+  terminalAnswersStay,
+  statusesMoveForward,
+  oneTaskPerKey,
+  oneSubmitChain,
+  oneSettlement,
+  capturedWithinHeld,
+  booksBalance,
+  neverNegative,
+  outputsAreWhatWasMade,
+  callbacksArrive,
+  attemptsWithinSchedule,
+  callbacksAgree,
+  textCallsArePaid,
+  noOrphans,
+  noForbiddenConnection,
+];
+
+export function judgeAll(evidence: Evidence): readonly Violation[] {
+  return JUDGES.flatMap(({ invariant, judge }) => judge(evidence).map((found) => ({ invariant, ...found })));
+}

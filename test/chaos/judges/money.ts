@@ -1,0 +1,137 @@
+/** What must hold of money, by the books as each account reads them. */
+import { groupBy } from '../grouped.ts';
+import { parseUsd } from '../../../src/domain/money.ts';
+import type { AccountEvidence, Evidence, Judge, LedgerAnswer } from '../evidence.ts';
+import { TEXT_PRICE } from '../world/models.ts';
+
+/** @throws {Error} it is no amount. */
+function microUsd(text: string): bigint {
+  const amount = parseUsd(text.replace(/^-/, ''));
+  if (amount === undefined) throw new Error(`not an amount: ${text}`);
+  return text.startsWith('-') ? -amount : amount;
+}
+
+function sumOf(entries: readonly LedgerAnswer[], ...kinds: readonly string[]): bigint {
+  return entries.filter(({ kind }) => kinds.includes(kind)).reduce((sum, { amount }) => sum + microUsd(amount), 0n);
+}
+
+function perAccount(
+  { accounts }: Evidence,
+  judge: (account: AccountEvidence, name: string) => readonly { subject: string; detail: string }[],
+): readonly { subject: string; detail: string }[] {
+  return [...accounts].flatMap(([name, account]) => judge(account, name));
+}
+
+export const oneSettlement: Judge = {
+  invariant: 'one hold and one settlement per task, of what was held',
+  judge: (evidence) =>
+    perAccount(evidence, ({ ledger, tasks }) => {
+      const byReference = groupBy(ledger, ({ reference }) => reference);
+      const held = [...byReference].filter(([, entries]) => entries.some(({ kind }) => kind === 'hold'));
+      const wrong = held.flatMap(([reference, entries]) => {
+        const count = (kind: string): number => entries.filter((entry) => entry.kind === kind).length;
+        const [hold, settled] = [sumOf(entries, 'hold'), sumOf(entries, 'capture', 'release')];
+        if (count('hold') === 1 && count('capture') <= 1 && count('release') <= 1 && hold === settled) return [];
+        return [{ subject: reference, detail: entries.map(({ kind, amount }) => `${kind} ${amount}`).join(', ') }];
+      });
+      const unheld = tasks.filter(({ taskId }) => !(byReference.get(taskId) ?? []).some(({ kind }) => kind === 'hold'));
+      return [...wrong, ...unheld.map(({ taskId }) => ({ subject: taskId, detail: 'nothing was held for it' }))];
+    }),
+};
+
+export const capturedWithinHeld: Judge = {
+  invariant: 'captured is at most what was held, and nothing for a failed task but what the provider billed',
+  judge(evidence) {
+    const billed = new Map(
+      evidence.provider.flatMap((line) => {
+        const [, usd] = /\[bills ([\d.]+)\]/.exec(line.kind === 'cancel' ? (line.prompt ?? '') : '') ?? [];
+        return line.kind === 'cancel' && usd !== undefined
+          ? [[markerOf(line.prompt ?? ''), microUsd(usd)] as const]
+          : [];
+      }),
+    );
+    return perAccount(evidence, ({ tasks, ledger }) =>
+      tasks.flatMap((task) => {
+        const told = microUsd(task.billing.captured);
+        const booked = sumOf(
+          ledger.filter(({ reference }) => reference === task.taskId),
+          'capture',
+        );
+        const problems: string[] = [];
+        if (told !== booked) problems.push(`it says ${told}, the books say ${booked}`);
+        if (booked > microUsd(task.billing.held)) problems.push(`captured ${booked} of ${task.billing.held} held`);
+        const isCancelled = task.error?.code === 'TASK_CANCELLED';
+        const most = (isCancelled ? billed.get(task.metadata?.['marker'] ?? '') : undefined) ?? 0n;
+        if (task.status === 'fail' && booked > most)
+          problems.push(`it failed, billed ${most}, and ${booked} was captured`);
+        if (task.status === 'success' && booked === 0n) problems.push('it succeeded, and nothing was captured');
+        return problems.map((detail) => ({ subject: task.taskId, detail }));
+      }),
+    );
+  },
+};
+
+function markerOf(prompt: string): string {
+  return /^marker-[\w-]+/.exec(prompt)?.[0] ?? '';
+}
+
+export const booksBalance: Judge = {
+  invariant: 'topups + adjustments = available + held + captured, and nothing is held when all is quiet',
+  judge: (evidence) => [
+    ...perAccount(evidence, ({ account, ledger }, name) => {
+      const paidIn = sumOf(ledger, 'topup', 'adjustment');
+      const [available, held] = [microUsd(account.available), microUsd(account.held)];
+      const captured = sumOf(ledger, 'capture');
+      const problems: string[] = [];
+      if (paidIn !== available + held + captured) problems.push(`${paidIn} <> ${available} + ${held} + ${captured}`);
+      if (held !== 0n) problems.push(`${held} is still held`);
+      return problems.map((detail) => ({ subject: name, detail }));
+    }),
+    ...evidence.books.map((detail) => ({ subject: 'ledger verify', detail })),
+  ],
+};
+
+export const neverNegative: Judge = {
+  invariant: 'available is never negative',
+  judge: (evidence) => [
+    ...perAccount(evidence, ({ ledger }) =>
+      ledger
+        .filter(({ available }) => microUsd(available) < 0n)
+        .map(({ kind, reference, available }) => ({
+          subject: `${kind}:${reference}`,
+          detail: `${available} after it`,
+        })),
+    ),
+    ...evidence.clients.flatMap((line) =>
+      line.kind === 'balance' && line.available !== undefined && microUsd(line.available) < 0n
+        ? [{ subject: line.account, detail: `${line.available} at ${line.ended}` }]
+        : [],
+    ),
+  ],
+};
+
+export const textCallsArePaid: Judge = {
+  invariant: 'a text stream never just stops, and who was answered whole has paid for what was used',
+  judge(evidence) {
+    return evidence.clients.flatMap((line) => {
+      if (line.kind !== 'text' || line.end === undefined) return [];
+      if (line.end === 'silent') return [{ subject: line.marker, detail: 'the stream ended without [DONE]' }];
+      if (line.end === 'error' || line.usage === undefined) return [];
+      const entries = evidence.accounts.get(line.account)?.ledger ?? [];
+      const captured = sumOf(
+        entries.filter(({ reference }) => reference === line.responseId),
+        'capture',
+      );
+      const { input, output } = line.usage;
+      // Micro-USD a token is USD a million; rounded up once.
+      const price = BigInt(input * TEXT_PRICE.input + output * TEXT_PRICE.output);
+      if (captured === price) return [];
+      return [
+        {
+          subject: line.responseId ?? line.marker,
+          detail: `captured ${captured} for ${input} and ${output} tokens, ${price}`,
+        },
+      ];
+    });
+  },
+};

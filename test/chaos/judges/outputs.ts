@@ -1,0 +1,48 @@
+/** What must hold of what was made: it is what the provider produced, and it can be had. */
+import type { Judge } from '../evidence.ts';
+import { finalTasks } from './tasks.ts';
+
+export const outputsAreWhatWasMade: Judge = {
+  invariant: 'every success output downloads in full, with the length and SHA-256 that the provider produced',
+  judge(evidence) {
+    /** What the provider announced as whole, by marker. */
+    const made = new Map<string, Set<string>>();
+    for (const line of evidence.provider) {
+      if (line.kind !== 'file') continue;
+      const marker = /^marker-[\w-]+/.exec(line.prompt)?.[0] ?? '';
+      made.set(marker, (made.get(marker) ?? new Set()).add(`${line.bytes} ${line.sha256}`));
+    }
+    const finals = finalTasks(evidence);
+    const downloads = [...evidence.clients, ...evidence.downloads];
+    const last = new Map(
+      evidence.downloads.flatMap((line) => (line.kind === 'download' ? [[line.outputId, line] as const] : [])),
+    );
+    const unmade = [...finals.values()].flatMap((task) => {
+      const known = made.get(task.metadata?.['marker'] ?? '');
+      return (task.output ?? []).flatMap(({ id, sizeBytes, sha256 }) => {
+        const problems: string[] = [];
+        if (known?.has(`${sizeBytes} ${sha256}`) !== true)
+          problems.push(`${sizeBytes} ${sha256} was never made for this task`);
+        const download = last.get(id);
+        if (download?.bytes === undefined)
+          problems.push(`it cannot be had: ${JSON.stringify(download?.outcome ?? 'not tried')}`);
+        return problems.map((detail) => ({ subject: id, detail }));
+      });
+    });
+    const sizes = new Map(
+      [...finals.values()].flatMap(({ output }) => (output ?? []).map((each) => [each.id, each] as const)),
+    );
+    const wrong = downloads.flatMap((line) => {
+      if (line.kind !== 'download' || line.bytes === undefined) return [];
+      const told = sizes.get(line.outputId);
+      if (told === undefined || (told.sizeBytes === line.bytes && told.sha256 === line.sha256)) return [];
+      return [
+        {
+          subject: line.outputId,
+          detail: `${line.bytes} ${line.sha256} came, ${told.sizeBytes} ${told.sha256} is told`,
+        },
+      ];
+    });
+    return [...unmade, ...wrong];
+  },
+};

@@ -1,0 +1,129 @@
+/** What must hold of tasks as clients see them: none lost, none twice, none that changes its mind. */
+import { groupBy } from '../grouped.ts';
+import { ONCE_MORE } from '../clients/once-more.ts';
+import type { Evidence, Judge } from '../evidence.ts';
+import { isAccepted, isTerminal } from '../records.ts';
+import type { ClientLine, TaskAnswer } from '../records.ts';
+
+const ORDER = ['queued', 'handling', 'archiving', 'success', 'fail'];
+
+type Read = ClientLine & { readonly kind: 'read'; readonly task: TaskAnswer };
+
+function readsOf({ clients }: Evidence): readonly Read[] {
+  return clients.filter((line): line is Read => line.kind === 'read' && line.task !== undefined);
+}
+
+/** Every task as it is told at last. */
+export function finalTasks({ accounts }: Evidence): ReadonlyMap<string, TaskAnswer> {
+  return new Map([...accounts.values()].flatMap(({ tasks }) => tasks.map((task) => [task.taskId, task] as const)));
+}
+
+export const everyTaskEnds: Judge = {
+  invariant: 'every accepted task ends in success or fail within the bound',
+  judge(evidence) {
+    const finals = finalTasks(evidence);
+    const accepted = new Set(evidence.clients.filter(isAccepted).map(({ taskId }) => taskId));
+    for (const taskId of finals.keys()) accepted.add(taskId);
+    return [...accepted].flatMap((taskId) => {
+      const task = finals.get(taskId);
+      if (task === undefined) return [{ subject: taskId, detail: 'it was accepted, and nobody knows it any more' }];
+      return isTerminal(task.status) ? [] : [{ subject: taskId, detail: `it is still ${task.status}` }];
+    });
+  },
+};
+
+/** What of a terminal answer may never change: everything but URLs, the callback's state and where outputs are kept. */
+export function terminalFacts(task: TaskAnswer): string {
+  const outputs = [...(task.output ?? []).map(({ id }) => id), ...(task.outputGone ?? []).map(({ id }) => id)];
+  const { status, model, created, completed, error, billing } = task;
+  return JSON.stringify({ status, model, created, completed, error, billing, outputs: outputs.toSorted() });
+}
+
+export const terminalAnswersStay: Judge = {
+  invariant: 'a terminal answer never changes',
+  judge(evidence) {
+    const finals = finalTasks(evidence);
+    return readsOf(evidence).flatMap(({ task, taskId, begun }) => {
+      const final = finals.get(taskId);
+      if (!isTerminal(task.status) || final === undefined) return [];
+      const [then, now] = [terminalFacts(task), terminalFacts(final)];
+      return then === now ? [] : [{ subject: taskId, detail: `read at ${begun}: ${then}; at last: ${now}` }];
+    });
+  },
+};
+
+export const statusesMoveForward: Judge = {
+  invariant: 'observed statuses only move forward',
+  judge(evidence) {
+    const byTask = groupBy(readsOf(evidence), ({ taskId }) => taskId);
+    return [...byTask].flatMap(([taskId, reads]) =>
+      reads.flatMap((later) => {
+        // Only what was answered before this was asked for is before it.
+        const earlier = reads.filter(({ ended }) => ended < later.begun);
+        const back = earlier.find(({ task }) => rank(task.status) > rank(later.task.status));
+        if (back === undefined) return [];
+        return [
+          { subject: taskId, detail: `${back.task.status} at ${back.ended}, ${later.task.status} at ${later.begun}` },
+        ];
+      }),
+    );
+  },
+};
+
+function rank(status: string): number {
+  return status === 'fail' ? ORDER.indexOf('success') : ORDER.indexOf(status);
+}
+
+export const oneTaskPerKey: Judge = {
+  invariant: 'one task per account and key',
+  judge(evidence) {
+    const ids = new Map<string, Set<string>>();
+    const add = (marker: string, taskId: string): void => {
+      ids.set(marker, (ids.get(marker) ?? new Set()).add(taskId));
+    };
+    for (const line of evidence.clients) if (isAccepted(line)) add(line.marker, line.taskId);
+    for (const task of finalTasks(evidence).values()) add(task.metadata?.['marker'] ?? 'no marker', task.taskId);
+    return [...ids].flatMap(([marker, found]) =>
+      found.size === 1 ? [] : [{ subject: marker, detail: `${found.size} tasks: ${[...found].join(', ')}` }],
+    );
+  },
+};
+
+export const oneSubmitChain: Judge = {
+  invariant: 'one provider submit chain per account and key',
+  judge({ provider }) {
+    const markers = new Map<string, { jobs: Set<string>; keys: Set<string> }>();
+    for (const line of provider) {
+      if (line.kind !== 'submit') continue;
+      const marker = /^marker-[\w-]+/.exec(line.prompt ?? '')?.[0] ?? line.prompt ?? '';
+      const found = markers.get(marker) ?? { jobs: new Set(), keys: new Set() };
+      markers.set(marker, found);
+      found.jobs.add(line.jobId ?? '');
+      if (line.idempotencyKey !== undefined) found.keys.add(line.idempotencyKey);
+    }
+    return [...markers].flatMap(([marker, { jobs, keys }]) =>
+      jobs.size > 1 || keys.size > 1
+        ? [
+            {
+              subject: marker,
+              detail: `jobs ${[...jobs].join(', ')}; idempotency keys ${[...keys].join(', ') || 'none'}`,
+            },
+          ]
+        : [],
+    );
+  },
+};
+
+export const servesAgain: Judge = {
+  invariant: 'when all is healed, what is asked for succeeds',
+  judge(evidence) {
+    const finals = finalTasks(evidence);
+    return evidence.clients.flatMap((line) => {
+      if (line.kind !== 'create' || !line.marker.startsWith(ONCE_MORE)) return [];
+      const task = line.taskId === undefined ? undefined : finals.get(line.taskId);
+      if (task?.status === 'success') return [];
+      const became = task === undefined ? JSON.stringify(line.outcome) : `${task.status} ${task.error?.reason ?? ''}`;
+      return [{ subject: line.taskId ?? line.marker, detail: `a plain task of ${line.model}: ${became}` }];
+    });
+  },
+};

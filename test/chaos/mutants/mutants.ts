@@ -1,0 +1,211 @@
+/**
+ * Deliberate mistakes, each a small patch of the compiled program that breaks one invariant: a campaign on the mutant must
+ * report it violated, or its judge is blind.
+ */
+import type { Focus } from '../clients/client.ts';
+import type { Judge } from '../evidence.ts';
+import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../judges/callbacks.ts';
+import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from '../judges/money.ts';
+import { outputsAreWhatWasMade } from '../judges/outputs.ts';
+import { noForbiddenConnection, noOrphans } from '../judges/remains.ts';
+import {
+  everyTaskEnds,
+  oneSubmitChain,
+  oneTaskPerKey,
+  servesAgain,
+  statusesMoveForward,
+  terminalAnswersStay,
+} from '../judges/tasks.ts';
+import type { Fault } from '../schedule.ts';
+import type { Patch } from '../world/program-copy.ts';
+
+export interface Mutant {
+  readonly name: string;
+  /** Who has to find it. */
+  readonly judge: Judge;
+  readonly patches: readonly Patch[];
+  /** What brings it out; absent: peace. */
+  readonly plan?: readonly Fault[];
+  readonly focus?: Focus;
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'unsettled',
+    judge: everyTaskEnds,
+    patches: [
+      {
+        file: 'src/tasks/settle.js',
+        find: 'WHERE id = $1 AND completed_at IS NULL AND ($5',
+        replace: "WHERE id = $1 AND completed_at IS NULL AND right(id, 1) > '7' AND ($5",
+      },
+    ],
+  },
+  {
+    name: 'discouraged',
+    judge: servesAgain,
+    patches: [
+      {
+        file: 'src/processes/launcher.js',
+        find: 'PAUSE_AFTER_FAILURE_MS = 1_000;',
+        replace: 'PAUSE_AFTER_FAILURE_MS = 1_000_000;',
+      },
+    ],
+    // Longer than a start waits for Temporal (temporal/workflow-gateway.ts).
+    plan: [{ kind: 'refuse', target: 'api-temporal', atMs: 3_000, forMs: 14_000 }],
+  },
+  {
+    name: 'moving-end',
+    judge: terminalAnswersStay,
+    patches: [
+      {
+        file: 'src/wire/task.js',
+        find: 'completed: task.completedAt ?? 0',
+        replace: 'completed: task.completedAt === null ? 0 : Math.floor(now / 1000)',
+      },
+    ],
+  },
+  {
+    name: 'status-goes-back',
+    judge: statusesMoveForward,
+    patches: [
+      {
+        file: 'src/wire/task.js',
+        find: '        status: task.status,',
+        replace: "        status: task.status === 'handling' && now % 2 === 0 ? 'queued' : task.status,",
+      },
+    ],
+    focus: { words: '[slow 4000]' },
+  },
+  {
+    name: 'key-forgotten',
+    judge: oneTaskPerKey,
+    patches: [{ file: 'src/http/idempotency-key.js', find: 'return key;', replace: 'return undefined;' }],
+  },
+  {
+    name: 'submitted-again',
+    judge: oneSubmitChain,
+    patches: [
+      {
+        file: 'src/providers/replicate/replicate-provider.js',
+        find: 'isSubmitRepeatable: false',
+        replace: 'isSubmitRepeatable: true',
+      },
+    ],
+    focus: { model: 'chaos/unkeyed' },
+  },
+  {
+    name: 'half-released',
+    judge: oneSettlement,
+    patches: [
+      {
+        file: 'src/billing/ledger.js',
+        find: "(2, 'release', $4::bigint - $5::bigint, 0)",
+        replace: "(2, 'release', ($4::bigint - $5::bigint) / 2, 0)",
+      },
+    ],
+    focus: { words: '[fail]' },
+  },
+  {
+    name: 'failure-charged',
+    judge: capturedWithinHeld,
+    patches: [
+      {
+        file: 'src/tasks/settle.js',
+        find: 'verdict.capturedMicroUsd ?? 0n',
+        replace: 'verdict.capturedMicroUsd ?? 10000n',
+      },
+    ],
+    focus: { words: '[fail]' },
+  },
+  {
+    name: 'hold-kept',
+    judge: booksBalance,
+    patches: [
+      {
+        file: 'src/billing/ledger.js',
+        find: 'available_micro_usd = available_micro_usd + ($4::bigint - $5::bigint)',
+        replace: 'available_micro_usd = available_micro_usd + 0 * ($4::bigint - $5::bigint)',
+      },
+    ],
+    focus: { words: '[fail]' },
+  },
+  {
+    name: 'overdrawn',
+    judge: neverNegative,
+    patches: [
+      {
+        file: 'src/wire/ledger.js',
+        find: 'available: formatUsd(entry.availableAfterMicroUsd),',
+        replace: 'available: formatUsd(entry.availableAfterMicroUsd - 290000n),',
+      },
+    ],
+  },
+  {
+    name: 'other-bytes',
+    judge: outputsAreWhatWasMade,
+    patches: [
+      {
+        file: 'activities/archive-outputs.js',
+        find: 'sha256: stored.sha256',
+        replace: "sha256: stored.sha256.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))",
+      },
+    ],
+  },
+  {
+    name: 'refusal-is-delivery',
+    judge: callbacksArrive,
+    patches: [{ file: 'activities/send-callback.js', find: 'status < 300', replace: 'status < 600' }],
+  },
+  {
+    name: 'sent-twice',
+    judge: attemptsWithinSchedule,
+    patches: [
+      {
+        file: 'activities/send-callback.js',
+        find: 'const exchange = await send(context, begun);',
+        replace: 'await send(context, begun); const exchange = await send(context, begun);',
+      },
+    ],
+  },
+  {
+    name: 'other-time-signed',
+    judge: callbacksAgree,
+    patches: [
+      {
+        file: 'src/callbacks/signing.js',
+        find: '.update(`${timestampSeconds}.${body}`',
+        replace: '.update(`${timestampSeconds + 1}.${body}`',
+      },
+    ],
+  },
+  {
+    name: 'stream-stops',
+    judge: textCallsArePaid,
+    patches: [{ file: 'src/text/answer.js', find: 'yield DONE;', replace: '' }],
+  },
+  {
+    name: 'slot-kept',
+    judge: noOrphans,
+    patches: [
+      {
+        file: 'src/billing/ledger.js',
+        find: "running - CASE WHEN $6 = 'running' THEN 1 ELSE 0 END",
+        replace: "running - CASE WHEN $6 = 'running' AND $5 > 0 THEN 1 ELSE 0 END",
+      },
+    ],
+    focus: { words: '[fail]' },
+  },
+  {
+    name: 'everywhere-allowed',
+    judge: noForbiddenConnection,
+    patches: [
+      {
+        file: 'src/egress/allow-list.js',
+        find: 'export function isGranted(list, target, address) {',
+        replace: 'export function isGranted(list, target, address) { return true;',
+      },
+    ],
+    focus: { words: '[file-redirect FORBIDDEN]' },
+  },
+];

@@ -1,0 +1,125 @@
+/**
+ * The campaign's provider, a process of its own: the test provider's `tasks` (idempotent submits) and `replicate` (none)
+ * interfaces over jobs that outlive it, its files, and a text upstream. Everything is in its own ledger.
+ *
+ * Usage: `node --import tsx test/chaos/provider/main.ts --ledger <file> --port <n> --public <url>`; a message
+ * `{"mode":"errors"}` over its channel makes all of it misbehave until `{"mode":"normal"}`.
+ */
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseArgs } from 'node:util';
+import type { Job } from '../../support/test-provider/jobs.ts';
+import type { LogLine } from '../../support/test-provider/log.ts';
+import { drawPicture } from '../../support/test-provider/picture.ts';
+import type { Incoming, Reply, Room } from '../../support/test-provider/protocol.ts';
+import { handleReplicate } from '../../support/test-provider/replicate.ts';
+import { handleTasks } from '../../support/test-provider/tasks.ts';
+import { openLedger } from '../ledger-file.ts';
+import type { ProviderMode } from '../schedule.ts';
+import { openJobs } from './jobs.ts';
+import type { ProviderLine } from './ledger.ts';
+import { answerChat } from './text.ts';
+
+const { values } = parseArgs({
+  options: { ledger: { type: 'string' }, port: { type: 'string' }, public: { type: 'string' } },
+});
+const { ledger = '', port = '0', public: origin = '' } = values;
+const write = openLedger<ProviderLine>(ledger);
+const room: Room = {
+  jobs: openJobs(ledger, write),
+  log: (line: Omit<LogLine, 'at'>) => {
+    if (line.kind !== 'file') write({ ...line, kind: line.kind });
+  },
+  fileUrl: (job) => `${origin}/files/${job.protocol}/${job.id}.png`,
+};
+const HANDLERS = { tasks: handleTasks, replicate: handleReplicate } as const;
+
+let mode: ProviderMode | 'normal' = 'normal';
+/** Requests that wait for a provider that hangs to come round: they are cut then. */
+const hanging = new Set<ServerResponse>();
+process.on('message', (message: { mode?: ProviderMode | 'normal' }) => {
+  mode = message.mode ?? 'normal';
+  for (const response of hanging) response.destroy();
+  hanging.clear();
+});
+
+/** @returns whether the request was dealt with. */
+function misbehave(path: string, response: ServerResponse): boolean {
+  if (mode === 'normal') return false;
+  write({ kind: 'misbehaved', mode, path });
+  const json = { 'content-type': 'application/json' };
+  if (mode === 'errors') response.writeHead(502, json).end('{"detail":"The text of this provider."}');
+  else if (mode === 'busy') response.writeHead(429, { ...json, 'retry-after': '2' }).end('{"detail":"later"}');
+  else if (mode === 'garbage') response.writeHead(200, json).end('{"status":{"of":[}<<<');
+  else hanging.add(response);
+  return true;
+}
+
+async function sendFile(response: ServerResponse, job: Job | undefined): Promise<void> {
+  if (job === undefined || job.behaviour.hasNoFile) {
+    response.writeHead(404).end();
+    return;
+  }
+  const { fileRedirect, hasHtmlFile, cutFileBytes } = job.behaviour;
+  if (fileRedirect !== undefined) {
+    response.writeHead(302, { location: fileRedirect }).end();
+    return;
+  }
+  if (hasHtmlFile) {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>');
+    return;
+  }
+  const whole = await drawPicture(job.prompt);
+  const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  write({ kind: 'file', jobId: job.id, prompt: job.prompt, sha256, bytes: bytes.length });
+  response.writeHead(200, { 'content-type': 'image/png', 'content-length': bytes.length });
+  if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
+  else response.end(bytes);
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  if (reply === 'drop') response.destroy();
+  else if (reply === 'huge') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 3e12 }).write('{');
+  } else if ('html' in reply) response.writeHead(reply.status, { 'content-type': 'text/html' }).end(reply.html);
+  else if ('json' in reply) {
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+    response.end(JSON.stringify(reply.json ?? {}));
+  } else response.destroy();
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString('utf8');
+  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://provider');
+  // Before any answer: one that comes while the body is still on its way can be lost with the connection.
+  const body = await readJson(request);
+  if (misbehave(pathname, response)) return;
+  const [, fileProtocol, fileJob = ''] = /^\/files\/(\w+)\/([\w-]+)\.png$/.exec(pathname) ?? [];
+  if (fileProtocol === 'tasks' || fileProtocol === 'replicate') {
+    return sendFile(response, room.jobs.find(fileProtocol, fileJob));
+  }
+  const [, name, path = ''] = /^\/(\w+)\/v1(\/.*)$/.exec(pathname) ?? [];
+  if (name === 'text') return answerChat(body, response, write);
+  if (name !== 'tasks' && name !== 'replicate') return send(response, { status: 404, json: {} });
+  const { method = 'GET', headers } = request;
+  const abandoned = new Promise<void>((resolve) => response.once('close', resolve));
+  const incoming: Incoming = { method, path, query, headers, body, files: [], abandoned };
+  send(response, await HANDLERS[name](room, incoming));
+}
+
+const server = createServer((request, response) => {
+  response.on('error', () => undefined);
+  handle(request, response).catch(() => response.destroy());
+});
+server.listen(Number(port), '127.0.0.1', () => process.send?.({ type: 'ready' }));
+process.once('SIGTERM', () => process.exit(0));
+// Nobody may outlive the campaign.
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,81 @@
+/**
+ * A text upstream in OpenAI's dialect: a few words for each call, streamed at a pace or whole, with the tokens that it
+ * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[refuse]` is answered with 503, `[slow]`
+ * takes seconds.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProviderLine } from './ledger.ts';
+
+const MARKER = /\bmarker-[\w-]+/;
+const WORDS = 12;
+const PACE_MS = 40;
+const SLOW_PACE_MS = 400;
+const BREAK_AFTER = 4;
+
+interface ChatRequest {
+  readonly stream?: boolean;
+  readonly messages?: readonly { readonly content?: unknown }[];
+}
+
+/** Answers `POST …/chat/completions`. */
+export async function answerChat(
+  body: ChatRequest,
+  response: ServerResponse,
+  write: (line: ProviderLine) => void,
+): Promise<void> {
+  const prompt = JSON.stringify(body.messages ?? []);
+  const marker = MARKER.exec(prompt)?.[0] ?? 'none';
+  const usage = { inputTokens: 20 + (prompt.length % 13), outputTokens: WORDS };
+  write({ kind: 'text', marker, state: 'asked' });
+  if (prompt.includes('[refuse]')) {
+    write({ kind: 'text', marker, state: 'refused' });
+    response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
+    response.end(JSON.stringify({ error: { message: 'The text of this provider.', type: 'server_error' } }));
+    return;
+  }
+  const told = {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+  const common = { id: `chat-${marker}`, created: Math.floor(Date.now() / 1000), model: 'words' };
+  if (body.stream !== true) {
+    await sleep(prompt.includes('[slow]') ? SLOW_PACE_MS * WORDS : PACE_MS);
+    const message = { role: 'assistant', content: wordsOf(WORDS).join('') };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ ...common, object: 'chat.completion', choices, usage: told }));
+    write({ kind: 'text', marker, state: 'answered', ...usage });
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const say = async (event: unknown): Promise<void> => {
+    const text = typeof event === 'string' ? event : JSON.stringify(event);
+    if (!response.write(`data: ${text}\n\n`)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  };
+  const chunk = { ...common, object: 'chat.completion.chunk' };
+  for (const [place, content] of wordsOf(WORDS).entries()) {
+    if (response.destroyed) {
+      write({ kind: 'text', marker, state: 'left' });
+      return;
+    }
+    if (place === BREAK_AFTER && prompt.includes('[break]')) {
+      write({ kind: 'text', marker, state: 'broken' });
+      response.destroy();
+      return;
+    }
+    await say({ ...chunk, choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+    await sleep(prompt.includes('[slow]') ? SLOW_PACE_MS : PACE_MS);
+  }
+  await say({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  await say({ ...chunk, choices: [], usage: told });
+  await say('[DONE]');
+  response.end();
+  write({ kind: 'text', marker, state: 'answered', ...usage });
+}
+
+function wordsOf(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, place) => `word${place} `);
+}

@@ -1,0 +1,104 @@
+/** Waiting, when all is healed, until nothing is under way any more; and what then remains. */
+import { readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Statement } from '../../src/database/database.ts';
+import type { World } from './world/world.ts';
+
+/** What is under way, by what the program itself has written down. */
+export interface Unrest {
+  readonly tasks: number;
+  readonly outbox: number;
+  readonly callbacks: number;
+  readonly textCalls: number;
+  readonly promotions: number;
+}
+
+const COUNT_UNREST: Statement = {
+  name: 'chaos_unrest',
+  text: `SELECT (SELECT count(*)::integer FROM tasks WHERE completed_at IS NULL) AS tasks,
+                (SELECT count(*)::integer FROM outbox) AS outbox,
+                (SELECT count(*)::integer FROM callbacks WHERE state IN ('waiting', 'pending')) AS callbacks,
+                (SELECT count(*)::integer FROM text_calls WHERE settled_at IS NULL) AS "textCalls",
+                (SELECT count(*)::integer FROM outputs WHERE pending_since IS NOT NULL) AS promotions`,
+};
+
+const LOOK_MS = 1_000;
+
+/** @returns what was still under way at the bound; undefined: nothing. */
+export async function untilQuiet(world: World, withinMs: number): Promise<Unrest | undefined> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const [unrest] = await world.testDatabase.database.query<Unrest>(COUNT_UNREST).catch(() => []);
+    if (unrest !== undefined && Object.values(unrest).every((count) => count === 0)) return undefined;
+    if (Date.now() > deadline) return unrest;
+    await sleep(LOOK_MS);
+  }
+}
+
+const SELECT_NAMED: Statement = {
+  name: 'chaos_named_objects',
+  text: `SELECT object_key AS key FROM outputs WHERE bytes_deleted_at IS NULL
+         UNION SELECT object_key FROM files WHERE bytes_deleted_at IS NULL`,
+};
+
+/** Every workflow of ours that ends by itself; the schedules' own are always there. */
+const OPEN_WORKFLOWS = `ExecutionStatus = 'Running' AND WorkflowType IN ('mediaTask', 'deliverCallback', 'promoteOutput', 'stopGeneration')`;
+const A_DAY_AND_AN_HOUR_MS = 25 * 3_600_000;
+const SWEPT_WITHIN_MS = 90_000;
+
+/**
+ * What nothing names any more. What a killed attempt left in the store or the scratch folder may stay for a day: so the
+ * workers' clock goes on by a day, the sweeps are run, and only what is there then is left behind.
+ */
+export async function findLeftovers(world: World, unrest: Unrest | undefined): Promise<readonly string[]> {
+  const left: string[] = Object.entries(unrest ?? {}).flatMap(([what, count]) =>
+    count === 0 ? [] : [`${count} ${what} still under way at the bound`],
+  );
+  left.push(...(await openWorkflows(world)));
+
+  await world.setClock('worker', A_DAY_AND_AN_HOUR_MS);
+  for (const name of ['worker-1', 'worker-2'] as const) {
+    // What a killed worker left in the scratch folder goes when one starts.
+    await world.part(name).stop();
+    await world.part(name).start();
+  }
+  const { client } = world.namespace;
+  const deadline = Date.now() + SWEPT_WITHIN_MS;
+  for (;;) {
+    for (const id of ['darkroom-sweep-deleted', 'darkroom-sweep-unnamed']) {
+      await client.schedule
+        .getHandle(id)
+        .trigger()
+        .catch(() => undefined);
+    }
+    await sleep(LOOK_MS * 5);
+    const unnamed = await unnamedObjects(world);
+    if (unnamed.length === 0) break;
+    if (Date.now() < deadline) continue;
+    left.push(...unnamed.map((key) => `the object ${key}, which nothing names`));
+    break;
+  }
+  left.push(...(await readdir(world.files.scratch)).map((name) => `${name} in the scratch folder`));
+  await world.setClock('worker', 0);
+  return left;
+}
+
+async function unnamedObjects(world: World): Promise<readonly string[]> {
+  const rows = await world.testDatabase.database.query<{ key: string }>(SELECT_NAMED);
+  const named = new Set(rows.map(({ key }) => key));
+  return (await world.storedObjects()).filter((key) => !named.has(key));
+}
+
+/** Visibility is eventual: what is listed is looked at once more. */
+async function openWorkflows({ namespace }: World): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let look = 0; look < 20; look++) {
+    found.length = 0;
+    for await (const { workflowId, type } of namespace.client.workflow.list({ query: OPEN_WORKFLOWS })) {
+      found.push(`the workflow ${workflowId} (${type}) is open`);
+    }
+    if (found.length === 0) break;
+    await sleep(LOOK_MS);
+  }
+  return found;
+}

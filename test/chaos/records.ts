@@ -1,0 +1,105 @@
+/**
+ * What the clients of a campaign write down: each attempt with its outcome, also where nobody knows it. The judges believe
+ * these lines, the provider's and the receivers', and nothing that the program says of itself beside its public answers.
+ */
+
+/** How an attempt ended for whoever made it. `unknown`: no whole answer came. */
+export type AttemptOutcome =
+  | { readonly kind: 'answer'; readonly status: number; readonly errorCode: string }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+/** A task's detail, as far as judges look at it. */
+export interface TaskAnswer {
+  readonly taskId: string;
+  readonly model: string;
+  readonly status: string;
+  readonly created: number;
+  readonly completed: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly output?: readonly OutputAnswer[];
+  readonly outputGone?: readonly { readonly id: string; readonly type: string }[];
+  readonly error?: { readonly code: string; readonly reason?: string; readonly message: string };
+  readonly billing: { readonly held: string; readonly captured: string; readonly released: string };
+  readonly callback?: { readonly state: string; readonly attempts: number };
+}
+
+export interface OutputAnswer {
+  readonly id: string;
+  readonly url: string;
+  readonly type: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+/** What a client meant to do, the same in each attempt of it. */
+export interface Wish {
+  readonly account: string;
+  readonly key: string;
+  /** Stands in the prompt, and so in the provider's ledger. */
+  readonly marker: string;
+  readonly model: string;
+  readonly prompt: string;
+  readonly callbackPath: string | undefined;
+}
+
+export type ClientLine = {
+  /** When it began and ended, in Unix milliseconds. */
+  readonly begun: number;
+  readonly ended: number;
+} & (
+  | ({
+      readonly kind: 'create';
+      readonly attempt: number;
+      readonly api: number;
+      readonly outcome: AttemptOutcome;
+      readonly taskId?: string;
+      readonly isReplay?: boolean;
+    } & Wish)
+  | {
+      readonly kind: 'read';
+      readonly account: string;
+      readonly taskId: string;
+      readonly outcome: AttemptOutcome;
+      readonly task?: TaskAnswer;
+    }
+  | {
+      /** `forge`: a provider's call back that the client made up. */
+      readonly kind: 'cancel' | 'promote' | 'delete' | 'forge';
+      readonly account: string;
+      readonly taskId: string;
+      readonly outcome: AttemptOutcome;
+    }
+  | {
+      readonly kind: 'download';
+      readonly taskId: string;
+      readonly outputId: string;
+      readonly outcome: AttemptOutcome;
+      readonly bytes?: number;
+      readonly sha256?: string;
+    }
+  | {
+      readonly kind: 'balance';
+      readonly account: string;
+      readonly outcome: AttemptOutcome;
+      readonly available?: string;
+    }
+  | {
+      readonly kind: 'text';
+      readonly account: string;
+      readonly marker: string;
+      readonly outcome: AttemptOutcome;
+      readonly isStream: boolean;
+      /** Of an answer that came to its end in order: whether it was whole, or said that it was not. */
+      readonly end?: 'whole' | 'error' | 'silent';
+      readonly responseId?: string;
+      readonly usage?: { readonly input: number; readonly output: number };
+    }
+);
+
+export function isAccepted(line: ClientLine): line is ClientLine & { kind: 'create'; taskId: string } {
+  return line.kind === 'create' && line.taskId !== undefined;
+}
+
+export function isTerminal(status: string): boolean {
+  return status === 'success' || status === 'fail';
+}

@@ -1,0 +1,110 @@
+/**
+ * What is done to the world, and when: drawn from the seed alone, so that the same seed is the same campaign. Each kind
+ * comes once before any comes twice, and goes round its own targets in the same way.
+ */
+import { createRandom } from './random.ts';
+import type { Random } from './random.ts';
+
+export const PARTS = ['api-1', 'api-2', 'worker-1', 'worker-2', 'postgres', 'temporal', 's3', 'provider'] as const;
+export type PartName = (typeof PARTS)[number];
+
+/** Between whom bytes go through a proxy of ours. A link of `api` or `worker` is that of each process of the role. */
+export const LINKS = [
+  'api-postgres',
+  'worker-postgres',
+  'api-temporal',
+  'worker-temporal',
+  'api-s3',
+  'worker-s3',
+  'provider',
+  'text',
+  'receivers',
+  'clients',
+] as const;
+export type LinkName = (typeof LINKS)[number];
+
+export const LINK_FAULTS = ['latency', 'bandwidth', 'reset', 'half-open', 'refuse'] as const;
+export type LinkFault = (typeof LINK_FAULTS)[number];
+
+export const PROVIDER_MODES = ['errors', 'busy', 'hang', 'garbage'] as const;
+export type ProviderMode = (typeof PROVIDER_MODES)[number];
+
+export const RECEIVER_MODES = ['hang', 'drip', 'reset', 'errors', 'gone', 'redirect', 'huge'] as const;
+export type ReceiverMode = (typeof RECEIVER_MODES)[number];
+
+/** One thing that is done, and for how long. */
+export type Fault = { readonly atMs: number; readonly forMs: number } & (
+  | { readonly kind: 'kill' | 'pause' | 'restart'; readonly target: PartName }
+  | { readonly kind: LinkFault; readonly target: LinkName }
+  | { readonly kind: 'disk-full'; readonly target: 'postgres' | 's3' }
+  /** `byMs` is added to the clock of every process of the role. */
+  | { readonly kind: 'clock-step'; readonly target: 'api' | 'worker'; readonly byMs: number }
+  | { readonly kind: 'provider-misbehaves'; readonly target: ProviderMode }
+  | { readonly kind: 'receiver-misbehaves'; readonly target: ReceiverMode }
+);
+export type FaultKind = Fault['kind'];
+
+/** What may be done, and to whom. */
+export const TARGETS: Readonly<Record<FaultKind, readonly string[]>> = {
+  kill: PARTS,
+  pause: PARTS,
+  restart: PARTS,
+  latency: LINKS,
+  bandwidth: LINKS,
+  reset: LINKS,
+  'half-open': LINKS,
+  refuse: LINKS,
+  'disk-full': ['postgres', 's3'],
+  'clock-step': ['api', 'worker'],
+  'provider-misbehaves': PROVIDER_MODES,
+  'receiver-misbehaves': RECEIVER_MODES,
+};
+
+/** Of these there is one more in each round: they are what loses things. */
+const TWICE_A_ROUND: readonly FaultKind[] = ['kill', 'half-open'];
+
+/** Issue: "pauses (SIGSTOP 30 s)"; a storm shorter than this many of them has shorter ones. */
+const PAUSE_MS = 30_000;
+const PAUSES_A_STORM = 6;
+const SHORTEST_MS = 2_000;
+const LONGEST_MS = 15_000;
+/** So many a minute: they overlap, and the world has moments of peace between them. */
+const FAULTS_A_MINUTE = 10;
+/** Nothing happens at first, so that there is something to break, nor right before the end. */
+const BEGIN_MS = 4_000;
+/** Longer than all may take to become quiet: whoever waits for a clock to come round is found. */
+const SMALLEST_STEP_MS = 6 * 60_000;
+const LARGEST_STEP_MS = 20 * 60_000;
+
+/** @param only restricts the kinds, for a campaign that hunts one thing. */
+export function planFaults(seed: number, stormMs: number, only?: readonly FaultKind[]): readonly Fault[] {
+  const random = createRandom(seed, 'faults');
+  const kinds = (Object.keys(TARGETS) as FaultKind[]).filter((kind) => only === undefined || only.includes(kind));
+  const count = Math.max(kinds.length, Math.round((stormMs / 60_000) * FAULTS_A_MINUTE));
+  const nextKind = deck(random, () => [...kinds, ...kinds.filter((kind) => TWICE_A_ROUND.includes(kind))]);
+  const targets = new Map(kinds.map((kind) => [kind, deck(random, () => TARGETS[kind])]));
+  const gapMs = (stormMs - BEGIN_MS) / count;
+  return Array.from({ length: kinds.length === 0 ? 0 : count }, (_, place) => {
+    const kind = nextKind();
+    const target = targets.get(kind)?.() ?? '';
+    const atMs = Math.round(BEGIN_MS + gapMs * (place + random.next() * 0.8));
+    return { kind, target, atMs, ...extentOf(kind, stormMs, random) } as Fault;
+  });
+}
+
+function extentOf(kind: FaultKind, stormMs: number, random: Random): { forMs: number; byMs?: number } {
+  const forMs = random.between(SHORTEST_MS, Math.min(LONGEST_MS, Math.max(SHORTEST_MS, stormMs / PAUSES_A_STORM)));
+  if (kind === 'pause') return { forMs: Math.round(Math.min(PAUSE_MS, stormMs / PAUSES_A_STORM)) };
+  if (kind !== 'clock-step') return { forMs };
+  const size = random.between(SMALLEST_STEP_MS, LARGEST_STEP_MS);
+  return { forMs, byMs: random.isWithChance(0.5) ? size : -size };
+}
+
+/** Deals all of them in a random order before it begins anew. */
+function deck<T>(random: Random, cards: () => readonly T[]): () => T {
+  let left: T[] = [];
+  return () => {
+    if (left.length === 0) left = [...random.shuffled(cards())];
+    return left.shift() as T;
+  };
+}

@@ -1,0 +1,240 @@
+/**
+ * Does to the world what the plan says, each fault in its time and at most one at once to the same target, and writes down
+ * what each of them met: a fault without evidence has not fired.
+ */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findClusterPid } from '../../src/embedded/postgres.ts';
+import { readLedger } from './ledger-file.ts';
+import type { ProviderLine } from './provider/ledger.ts';
+import type { ReceiverLine } from './receivers/log.ts';
+import type { Fault } from './schedule.ts';
+import { LINKS, PARTS } from './schedule.ts';
+import type { LinkName, PartName } from './schedule.ts';
+import type { Link, LinkState } from './world/proxy.ts';
+import type { World } from './world/world.ts';
+
+export interface FaultRecord {
+  readonly fault: Fault;
+  /** Unix milliseconds. */
+  readonly begun: number;
+  readonly ended: number;
+  readonly hasFired: boolean;
+  readonly evidence: string;
+}
+
+type Evidence = Pick<FaultRecord, 'hasFired' | 'evidence'>;
+
+/** Resolves when the last of them is over. */
+export async function runStorm(
+  world: World,
+  plan: readonly Fault[],
+  report: (line: string) => void,
+): Promise<readonly FaultRecord[]> {
+  const start = Date.now();
+  const busy = new Map<string, Promise<unknown>>();
+  return Promise.all(
+    plan.map(async (fault) => {
+      await sleep(fault.atMs);
+      const lane = laneOf(fault);
+      const before = busy.get(lane) ?? Promise.resolve();
+      const done = before.then(async (): Promise<FaultRecord> => {
+        const begun = Date.now();
+        report(`${((begun - start) / 1000).toFixed(1)} s: ${fault.kind} ${fault.target} for ${fault.forMs / 1000} s`);
+        const evidence = await apply(world, fault).catch((error: unknown) => ({
+          hasFired: false,
+          evidence: `failed: ${error instanceof Error ? error.message : String(error)}`,
+        }));
+        return { fault, begun, ended: Date.now(), ...evidence };
+      });
+      busy.set(lane, done);
+      return done;
+    }),
+  );
+}
+
+/** What cannot be done to the same thing at once. */
+function laneOf({ kind, target }: Fault): string {
+  if (kind === 'disk-full') return target === 's3' ? 'links of s3' : 'postgres';
+  if (target === 'api-s3' || target === 'worker-s3') return 'links of s3';
+  if (kind === 'provider-misbehaves' || kind === 'receiver-misbehaves' || kind === 'clock-step') return kind;
+  return target;
+}
+
+async function apply(world: World, fault: Fault): Promise<Evidence> {
+  switch (fault.kind) {
+    case 'kill':
+    case 'restart':
+      return endAndStart(world, fault);
+    case 'pause':
+      return pause(world, fault);
+    case 'disk-full':
+      return fault.target === 's3'
+        ? badLinks(world, ['api-s3', 'worker-s3'], 'full', fault.forMs)
+        : fullDisk(world, fault.forMs);
+    case 'clock-step':
+      return stepClock(world, fault);
+    case 'provider-misbehaves': {
+      const since = Date.now();
+      await inMode(world, 'provider', fault.target, fault.forMs);
+      const lines = await readLedger<ProviderLine>(world.files.provider);
+      return counted(lines.filter((line) => line.kind === 'misbehaved' && line.at >= since).length, 'requests met it');
+    }
+    case 'receiver-misbehaves': {
+      const since = Date.now();
+      await inMode(world, 'receivers', fault.target, fault.forMs);
+      const lines = await readLedger<ReceiverLine>(world.files.receivers);
+      const met = lines.filter((line) => line.kind === 'received' && line.mode === fault.target && line.at >= since);
+      return counted(met.length, 'callbacks met it');
+    }
+    default:
+      return badLinks(world, [fault.target], fault.kind, fault.forMs);
+  }
+}
+
+async function endAndStart(
+  world: World,
+  { kind, target, forMs }: { kind: string; target: PartName; forMs: number },
+): Promise<Evidence> {
+  if (target === 's3' && world.whyNoS3 !== undefined) return { hasFired: false, evidence: world.whyNoS3 };
+  const part = world.part(target);
+  const exit = await (kind === 'kill' ? part.kill() : part.stop());
+  if (kind === 'kill') await sleep(forMs);
+  const begun = Date.now();
+  await part.start();
+  return {
+    hasFired: exit !== 'was down',
+    evidence: `ended with ${exit}, ready ${Date.now() - begun} ms after its start`,
+  };
+}
+
+async function pause(world: World, { target, forMs }: { target: PartName; forMs: number }): Promise<Evidence> {
+  if (target === 's3' && world.whyNoS3 !== undefined) return { hasFired: false, evidence: world.whyNoS3 };
+  const part = world.part(target);
+  const { pid } = part;
+  part.signal('SIGSTOP');
+  await sleep(forMs / 2);
+  const state =
+    pid === undefined ? '' : (/^State:\s+(\S)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '');
+  await sleep(forMs / 2);
+  part.signal('SIGCONT');
+  return { hasFired: state === 'T', evidence: `its state in the middle of it: ${state || 'none'}` };
+}
+
+async function badLinks(world: World, names: readonly LinkName[], state: LinkState, forMs: number): Promise<Evidence> {
+  const links = names.flatMap((name) => world.links(name));
+  if (links.length === 0) return { hasFired: false, evidence: world.whyNoS3 ?? 'there is no such link' };
+  const before = links.map((link) => link.set(state));
+  await sleep(forMs);
+  // Nobody sees a connection that is refused but who made it.
+  const refused = state === 'refuse' ? await countRefusals(links) : 0;
+  const tallies = [...before, ...links.map((link) => link.set('pass'))];
+  const connections = tallies.reduce((sum, tally) => sum + tally.connections, 0);
+  const bytes = tallies.reduce((sum, tally) => sum + tally.bytes, 0);
+  const told = `${connections} connections and ${bytes} bytes met it`;
+  if (state !== 'refuse') return { hasFired: connections + bytes > 0, evidence: told };
+  return { hasFired: refused === links.length, evidence: `${told}, and ${refused} of our own were refused` };
+}
+
+async function countRefusals(links: readonly Link[]): Promise<number> {
+  const outcomes = await Promise.all(
+    links.map(async ({ port }) => {
+      const socket = connect(port, '127.0.0.1');
+      const isRefused = await once(socket, 'connect').then(
+        () => false,
+        () => true,
+      );
+      socket.destroy();
+      return isRefused;
+    }),
+  );
+  return outcomes.filter(Boolean).length;
+}
+
+const run = promisify(execFile);
+
+/**
+ * A file-size limit of nothing on every process of PostgreSQL, which it takes for a full disk: "Ignore SIGXFSZ, so that
+ * ulimit violations work like disk full" (its postmaster.c). The hard limit stays, and the user is its own, so that no
+ * right is needed to go back.
+ */
+async function fullDisk(world: World, forMs: number): Promise<Evidence> {
+  const limit = async (bytes: string): Promise<number> => {
+    const pid = await findClusterPid(world.cluster.folder);
+    if (pid === undefined) return 0;
+    const { uid, gid } = await stat(`/proc/${pid}`);
+    const user = process.getuid?.() === uid ? {} : { uid, gid };
+    // One may end meanwhile.
+    const done = await Promise.allSettled(
+      [pid, ...(await childrenOf(pid))].map((each) =>
+        run('prlimit', ['--pid', String(each), `--fsize=${bytes}:`], user),
+      ),
+    );
+    return done.filter(({ status }) => status === 'fulfilled').length;
+  };
+  const logFile = `${world.cluster.folder}.log`;
+  const before = (await readFile(logFile, 'utf8')).length;
+  const processes = await limit('0');
+  await sleep(forMs);
+  await limit('unlimited');
+  const said = (await readFile(logFile, 'utf8')).slice(before);
+  const complaints = said.match(/File too large|No space left|PANIC/g)?.length ?? 0;
+  return {
+    hasFired: complaints > 0,
+    evidence: `${processes} processes could not write, ${complaints} complaints in their log`,
+  };
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    if (Number(/\) \S (\d+) /.exec(stat)?.[1]) === pid) found.push(Number(name));
+  }
+  return found;
+}
+
+async function stepClock(world: World, { target, byMs, forMs }: Fault & { kind: 'clock-step' }): Promise<Evidence> {
+  const since = (await clockReports(world, target)).length;
+  await world.setClock(target, byMs);
+  await sleep(forMs);
+  await world.setClock(target, 0);
+  const seen = (await clockReports(world, target)).slice(since).filter((offset) => offset === byMs).length;
+  return counted(seen, `processes and threads saw a step of ${Math.round(byMs / 1000)} s`);
+}
+
+/** The steps that processes of a role have seen, in milliseconds. */
+async function clockReports(world: World, role: 'api' | 'worker'): Promise<readonly number[]> {
+  const text = await readFile(`${world.folder}/${role}.clock.seen`, 'utf8').catch(() => '');
+  return text.split('\n').filter(Boolean).map(Number);
+}
+
+async function inMode(world: World, name: 'provider' | 'receivers', mode: string, forMs: number): Promise<void> {
+  world.part(name).send({ mode });
+  await sleep(forMs);
+  world.part(name).send({ mode: 'normal' });
+}
+
+function counted(count: number, what: string): Evidence {
+  return { hasFired: count > 0, evidence: `${count} ${what}` };
+}
+
+/** Ends everything bad that is still going on. */
+export async function heal(world: World): Promise<void> {
+  for (const name of LINKS) for (const link of world.links(name)) link.set('pass');
+  await Promise.all([world.setClock('api', 0), world.setClock('worker', 0)]);
+  world.part('provider').send({ mode: 'normal' });
+  world.part('receivers').send({ mode: 'normal' });
+  await Promise.all(
+    PARTS.filter((name) => name !== 's3' || world.whyNoS3 === undefined).map(async (name) => {
+      const part = world.part(name);
+      part.signal('SIGCONT');
+      if (part.pid === undefined) await part.start();
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * The models of a campaign: a provider that takes a submit once (`chaos/keyed`), one that would take it twice
+ * (`chaos/unkeyed`), both after one another (`chaos/either`), and text.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Decimal USD, held for each task. */
+const MODEL_PRICE = '0.03';
+export const TEXT_MODEL = 'chaos/text';
+/** Decimal USD for a million tokens. */
+export const TEXT_PRICE = { input: 10, output: 40 } as const;
+/** Whatever is broken, a task is over after so long: seconds. */
+export const LIMITS = { queuedSeconds: 600, handlingSeconds: 60, archivingSeconds: 60 } as const;
+
+const UPSTREAMS = {
+  keyed: ['tasks'],
+  unkeyed: ['replicate'],
+  either: ['replicate', 'tasks'],
+} as const;
+export const TASK_MODELS = ['chaos/keyed', 'chaos/unkeyed', 'chaos/either'] as const;
+
+export async function writeModels(folder: string, urls: { provider: string; text: string }): Promise<void> {
+  await mkdir(folder);
+  for (const [name, protocols] of Object.entries(UPSTREAMS)) {
+    const upstreams = protocols.map((protocol) => ({
+      id: `${name}-${protocol}`,
+      protocol,
+      baseUrl: `${urls.provider}/${protocol}/v1`,
+      secret: 'chaos',
+      model: 'owner/model',
+    }));
+    await writeModel(folder, {
+      name: `chaos/${name}`,
+      modality: 'image',
+      routes: { default: { upstreams } },
+      inputSchema: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['prompt'],
+        properties: { prompt: { type: 'string', minLength: 1, maxLength: 4000 } },
+      },
+      pricing: { unit: 'image', usd: MODEL_PRICE },
+      limits: LIMITS,
+      typicalSeconds: 2,
+      examples: [{ prompt: 'anything' }],
+    });
+  }
+  await writeModel(folder, {
+    name: TEXT_MODEL,
+    modality: 'text',
+    upstreams: [{ protocol: 'openai', baseUrl: `${urls.text}/text/v1`, secret: 'chaos', model: 'words' }],
+    contextTokens: 8_000,
+    maxOutputTokens: 100,
+    features: [],
+    pricing: { unit: 'token', inputUsd: String(TEXT_PRICE.input), outputUsd: String(TEXT_PRICE.output) },
+    limits: { firstByteSeconds: 10, idleSeconds: 10, totalSeconds: 60 },
+  });
+}
+
+async function writeModel(folder: string, model: Readonly<Record<string, unknown>> & { name: string }): Promise<void> {
+  const document = { ownedBy: 'chaos', created: 1_763_683_200, description: 'For a campaign.', ...model };
+  await writeFile(path.join(folder, `${path.basename(model.name)}.json`), JSON.stringify(document));
+}

@@ -1,0 +1,149 @@
+/** How each part of the world is launched, and how one knows that it is up. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../../../src/embedded/ports.ts';
+import { clusterLaunch, waitForCluster } from '../../../src/embedded/postgres.ts';
+import type { Cluster } from '../../../src/embedded/postgres.ts';
+import { obtainTemporalCli } from '../../../src/embedded/temporal-cli.ts';
+import { temporalServerLaunch, waitForTemporal } from '../../../src/embedded/temporal-server.ts';
+import { SEARCH_ATTRIBUTES } from '../../../src/temporal/search-attributes.ts';
+import { obtainExecutable } from '../../support/versitygw.ts';
+import { Part } from './part.ts';
+
+export const S3_BUCKET = 'chaos';
+
+/** What a process needs of our own surroundings. */
+function surroundings(): NodeJS.ProcessEnv {
+  // oxlint-disable-next-line node/no-process-env -- child processes need PATH and HOME
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+}
+
+/** One with a channel says itself that it is ready. */
+const bySaying = (): Promise<void> => new Promise(() => undefined);
+
+export function postgresPart(cluster: Cluster, logFile: string): Part {
+  return new Part({
+    name: 'postgres',
+    launch: () => clusterLaunch(cluster),
+    ready: (signal) => waitForCluster(cluster, signal),
+    stopSignal: 'SIGINT',
+    logFile,
+  });
+}
+
+export function temporalPart(cliPath: string, port: number, databaseFile: string, logFile: string): Part {
+  return new Part({
+    name: 'temporal',
+    launch: () =>
+      temporalServerLaunch(
+        {
+          cliPath,
+          port,
+          databaseFile,
+          searchAttributes: SEARCH_ATTRIBUTES,
+          dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
+        },
+        surroundings(),
+      ),
+    ready: (signal) => waitForTemporal(`127.0.0.1:${port}`, signal),
+    stopSignal: 'SIGTERM',
+    logFile,
+  });
+}
+
+/** The Temporal CLI, as `npm start` finds it. */
+temporalPart.cli = (report: (line: string) => void): Promise<string> =>
+  // oxlint-disable-next-line node/no-process-env -- where the machine keeps its own
+  obtainTemporalCli({ cliPath: process.env['TEMPORAL_CLI_PATH'], environment: process.env, report });
+
+export interface S3Part {
+  readonly part: Part;
+  readonly port: number;
+  /** Variables of the processes that use it. */
+  readonly credentials: Readonly<Record<string, string>>;
+}
+
+/** An S3 server on a folder that outlives it. */
+export async function provideS3(folder: string, logFile: string): Promise<S3Part> {
+  const executable = await obtainExecutable();
+  const port = await findFreePort();
+  await mkdir(path.join(folder, S3_BUCKET), { recursive: true });
+  const [accessKeyId, secretAccessKey] = ['chaos', randomBytes(20).toString('hex')];
+  const address = `127.0.0.1:${port}`;
+  const part = new Part({
+    name: 's3',
+    launch: () => ({
+      command: executable,
+      args: ['--port', address, '--quiet', '--health', '/health', 'posix', folder],
+      environment: { ...surroundings(), ROOT_ACCESS_KEY_ID: accessKeyId, ROOT_SECRET_ACCESS_KEY: secretAccessKey },
+    }),
+    ready: async (signal) => {
+      while (!(await isHealthy(`http://${address}/health`, signal))) await sleep(50, undefined, { signal });
+    },
+    stopSignal: 'SIGTERM',
+    logFile,
+  });
+  const credentials = { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey };
+  return { part, port, credentials };
+}
+
+async function isHealthy(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const answer = await fetch(url, { signal });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}
+
+/** One of our own processes, as it is deployed. */
+export function rolePart(
+  name: string,
+  role: 'api' | 'worker',
+  program: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  logFile: string,
+): Part {
+  return new Part({
+    name,
+    launch: () => ({
+      command: process.execPath,
+      args: [program, role],
+      environment: { ...surroundings(), ...environment },
+      hasChannel: true,
+    }),
+    ready: bySaying,
+    stopSignal: 'SIGTERM',
+    logFile,
+  });
+}
+
+/** A process of the campaign's own. */
+export function scriptPart(name: string, file: string, args: readonly string[], logFile: string): Part {
+  return new Part({
+    name,
+    launch: () => ({
+      command: process.execPath,
+      args: ['--import', 'tsx', file, ...args],
+      environment: surroundings(),
+      hasChannel: true,
+    }),
+    ready: bySaying,
+    stopSignal: 'SIGTERM',
+    logFile,
+  });
+}
+
+/** The keys of the objects below a folder: the same of a disk store and of the S3 server. */
+export async function filesOfStore(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .filter((key) => key.startsWith('outputs/') || key.startsWith('files/'));
+}

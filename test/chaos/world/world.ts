@@ -1,0 +1,226 @@
+/**
+ * The whole world of a campaign, all of it real: two api processes, two workers, PostgreSQL and Temporal on files, an S3
+ * server where one can be had, the provider, the receivers, and a proxy on every way between them.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { SCOPES } from '../../../src/accounts/api-key.ts';
+import { createAccount } from '../../../src/accounts/accounts.ts';
+import { createKey } from '../../../src/accounts/keys.ts';
+import { topUp } from '../../../src/billing/ledger.ts';
+import { packageFile } from '../../../src/config/package-root.ts';
+import { newId } from '../../../src/domain/ids.ts';
+import { killGroup } from '../../../src/embedded/launch.ts';
+import { clusterUrl, createCluster } from '../../../src/embedded/postgres.ts';
+import type { Cluster } from '../../../src/embedded/postgres.ts';
+import { findFreePort } from '../../../src/embedded/ports.ts';
+import { ensureSchedules } from '../../../src/temporal/prepare-namespace.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { createTestNamespace } from '../../support/test-namespace.ts';
+import type { TestNamespace } from '../../support/test-namespace.ts';
+import { whyNoS3Server } from '../../support/versitygw.ts';
+import { LINKS } from '../schedule.ts';
+import type { LinkName, PartName } from '../schedule.ts';
+import { writeModels } from './models.ts';
+import type { OwnEnd, Part } from './part.ts';
+import { S3_BUCKET, filesOfStore, postgresPart, provideS3, rolePart, scriptPart, temporalPart } from './parts.ts';
+import { copyProgram } from './program-copy.ts';
+import type { Patch } from './program-copy.ts';
+import { openLink } from './proxy.ts';
+import type { Link } from './proxy.ts';
+
+export interface WorldAccount {
+  readonly id: string;
+  readonly key: string;
+  readonly webhookSecret: string;
+}
+
+export interface World {
+  readonly folder: string;
+  /** Where clients reach the two api processes. */
+  readonly apiUrls: readonly string[];
+  readonly receiverUrl: string;
+  readonly forbiddenUrl: string;
+  readonly files: {
+    readonly provider: string;
+    readonly receivers: string;
+    readonly clients: string;
+    readonly connections: string;
+    readonly scratch: string;
+  };
+  /** Why the store is a folder and no S3 server; undefined where it is one. */
+  readonly whyNoS3: string | undefined;
+  /** `127.0.0.1:port` of everything that a process of ours may connect to. */
+  readonly allowedAddresses: readonly string[];
+  readonly callbackOffsetsSeconds: readonly number[];
+  readonly testDatabase: TestDatabase;
+  readonly namespace: TestNamespace;
+  readonly cluster: Cluster;
+  part(name: PartName | 'receivers'): Part;
+  /** The proxies of a link: one for each process that uses it. */
+  links(name: LinkName): readonly Link[];
+  setClock(role: 'api' | 'worker', offsetMs: number): Promise<void>;
+  createAccount(name: string, microUsd: bigint): Promise<WorldAccount>;
+  /** The keys of all objects in the store, by the store's own files. */
+  storedObjects(): Promise<readonly string[]>;
+  ownEnds(): readonly OwnEnd[];
+  close(): Promise<void>;
+}
+
+const ROLES = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
+const CALLBACK_OFFSETS_SECONDS = [0, 1, 2, 4, 8];
+
+/** @param report is told what takes long. Whoever calls must call `close`. */
+export async function openWorld(patches: readonly Patch[], report: (line: string) => void): Promise<World> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-chaos-'));
+  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const at = (name: string): string => path.join(folder, name);
+  const program = await copyProgram(at('program'), patches);
+  const parts = new Map<string, Part>();
+  const links = new Map<LinkName, Link[]>(LINKS.map((name) => [name, []]));
+  const add = (part: Part): Part => {
+    parts.set(part.name, part);
+    return part;
+  };
+  const endAll = (): void => {
+    for (const { pid } of parts.values()) if (pid !== undefined) killGroup(pid);
+  };
+  // However the campaign ends, nothing of it stays.
+  process.once('exit', endAll);
+
+  const port = { postgres: await findFreePort(), temporal: await findFreePort(), provider: await findFreePort() };
+  const receiversPort = await findFreePort();
+  const forbiddenPort = await findFreePort();
+  const cluster: Cluster = { folder: at('postgres'), port: port.postgres, password: 'only-for-tests', isDurable: true };
+  await createCluster(cluster.folder, cluster.password);
+  const openNamed = async (name: LinkName, target: number): Promise<Link> => {
+    const link = await openLink(target);
+    links.get(name)?.push(link);
+    return link;
+  };
+  const urlOf = (link: Link): string => `http://127.0.0.1:${link.port}`;
+
+  const noS3 = whyNoS3Server();
+  const s3 = noS3 === false ? await provideS3(at('s3'), at('s3.log')) : undefined;
+  if (s3 !== undefined) add(s3.part);
+  const files = {
+    provider: at('provider.jsonl'),
+    receivers: at('receivers.jsonl'),
+    clients: at('clients.jsonl'),
+    connections: at('connections'),
+    scratch: at('scratch'),
+  };
+  await mkdir(files.scratch);
+
+  const providerLink = await openNamed('provider', port.provider);
+  const textLink = await openNamed('text', port.provider);
+  const receiversLink = await openNamed('receivers', receiversPort);
+  add(postgresPart(cluster, at('postgres.log')));
+  add(temporalPart(await temporalPart.cli(report), port.temporal, at('temporal.sqlite'), at('temporal.log')));
+  const providerArgs = ['--ledger', files.provider, '--port', String(port.provider), '--public', urlOf(providerLink)];
+  add(scriptPart('provider', packageFile('test/chaos/provider/main.ts'), providerArgs, at('provider.log')));
+  const receiverArgs = [
+    '--log',
+    files.receivers,
+    '--port',
+    String(receiversPort),
+    '--forbidden',
+    String(forbiddenPort),
+  ];
+  add(scriptPart('receivers', packageFile('test/chaos/receivers/main.ts'), receiverArgs, at('receivers.log')));
+  report('starting PostgreSQL, Temporal, the store, the provider and the receivers');
+  await Promise.all([...parts.values()].map((part) => part.start()));
+
+  const testDatabase = await createTestDatabase(undefined, clusterUrl(cluster, 'postgres'));
+  const namespace = await createTestNamespace(`127.0.0.1:${port.temporal}`);
+  await ensureSchedules(namespace.client);
+  await writeModels(at('models'), { provider: urlOf(providerLink), text: urlOf(textLink) });
+
+  const secrets = { URL_SIGNING_KEY: randomBytes(24).toString('hex'), ENCRYPTION_KEY: randomBytes(24).toString('hex') };
+  const apiPorts = [await findFreePort(), await findFreePort()];
+  const clientLinks = [await openNamed('clients', apiPorts[0] ?? 0), await openNamed('clients', apiPorts[1] ?? 0)];
+  const allowed = new Set([providerLink.port, textLink.port, receiversLink.port]);
+  for (const name of ROLES) {
+    const role = name.startsWith('api') ? 'api' : 'worker';
+    const postgres = await openNamed(`${role}-postgres`, port.postgres);
+    const temporal = await openNamed(`${role}-temporal`, port.temporal);
+    const store = s3 === undefined ? undefined : await openNamed(`${role}-s3`, s3.port);
+    for (const link of [postgres, temporal, store]) if (link !== undefined) allowed.add(link.port);
+    const databaseUrl = new URL(testDatabase.url);
+    databaseUrl.port = String(postgres.port);
+    const environment = {
+      ...secrets,
+      ...(s3 === undefined || store === undefined
+        ? { STORE_URL: `file://${at('store')}` }
+        : { STORE_URL: `s3://${S3_BUCKET}/objects`, S3_ENDPOINT: urlOf(store), ...s3.credentials }),
+      DATABASE_URL: databaseUrl.href,
+      TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}`,
+      TEMPORAL_NAMESPACE: namespace.name,
+      MODELS_DIR: at('models'),
+      SCRATCH_DIR: files.scratch,
+      UPSTREAM_CHAOS_KEY: 'chaos-key',
+      PORT: String(apiPorts[name === 'api-2' ? 1 : 0]),
+      PUBLIC_URL: urlOf(clientLinks[0] ?? providerLink),
+      EGRESS_ALLOW: `${urlOf(providerLink)},${urlOf(receiversLink)}`,
+      CALLBACK_OFFSETS_SECONDS: CALLBACK_OFFSETS_SECONDS.join(','),
+      SHUTDOWN_GRACE_SECONDS: '5',
+      ENGINE_THREADS: '1',
+      NODE_OPTIONS: `--import ${pathToFileURL(packageFile('test/chaos/world/preload.mjs')).href}`,
+      CHAOS_CLOCK_FILE: at(`${role}.clock`),
+      CHAOS_CONNECTIONS_FILE: files.connections,
+    };
+    add(rolePart(name, role, program, environment, at(`${name}.log`)));
+  }
+  report('starting two api processes and two workers');
+  await Promise.all(ROLES.map(async (name) => parts.get(name)?.start()));
+
+  return {
+    folder,
+    apiUrls: clientLinks.map(urlOf),
+    receiverUrl: urlOf(receiversLink),
+    forbiddenUrl: `http://127.0.0.1:${forbiddenPort}`,
+    files,
+    whyNoS3: noS3 === false ? undefined : noS3,
+    allowedAddresses: [...allowed].map((allowedPort) => `127.0.0.1:${allowedPort}`),
+    callbackOffsetsSeconds: CALLBACK_OFFSETS_SECONDS,
+    testDatabase,
+    namespace,
+    cluster,
+    part(name) {
+      const part = parts.get(name);
+      if (part === undefined) throw new Error(`there is no ${name} in this world`);
+      return part;
+    },
+    links: (name) => links.get(name) ?? [],
+    setClock: (role, offsetMs) => writeFile(at(`${role}.clock`), String(offsetMs)),
+    async createAccount(name, microUsd) {
+      const webhookSecret = `secret-of-${name}-for-chaos`;
+      return testDatabase.database.transaction(async (transaction) => {
+        const id = await createAccount(transaction, name, {
+          runningCap: 30,
+          createsPerMinute: 100_000,
+          readsPerMinute: 1_000_000,
+          textRequestsPerMinute: 100_000,
+          textTokensPerMinute: 1_000_000_000,
+        });
+        await topUp(transaction, id, microUsd, newId('topup'));
+        const key = await createKey(transaction, id, { name, scopes: SCOPES });
+        return { id, key: key.text, webhookSecret };
+      });
+    },
+    storedObjects: () => filesOfStore(s3 === undefined ? at('store') : path.join(at('s3'), S3_BUCKET, 'objects')),
+    ownEnds: () => [...parts.values()].flatMap(({ ownEnds }) => ownEnds),
+    async close() {
+      await namespace.close().catch(() => undefined);
+      await testDatabase.database.close().catch(() => undefined);
+      for (const part of [...parts.values()].toReversed()) await part.kill();
+      for (const link of [...links.values()].flat()) await link.close();
+      process.removeListener('exit', endAll);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** What production refuses, and a developer's machine does not. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
+import { ConfigurationError } from '../../src/config/environment.ts';
+
+const GOOD = {
+  DATABASE_URL: 'postgres://user:5f3c1ab0@db:5432/darkroom',
+  TEMPORAL_ADDRESS: 'temporal:7233',
+  STORE_URL: 'file:///var/lib/darkroom',
+  URL_SIGNING_KEY: '8c1f0e5b7a92d3461e0f7c5a9b28d364',
+  ENCRYPTION_KEY: '1b9d4e7f0a3c6258d9e1f4b7a0c3d652',
+};
+const OFF_LOOPBACK = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.com', TRUSTED_PROXIES: '10.0.0.0/8' };
+
+function problemsOf(environment: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    loadConfig({ ...GOOD, ...environment });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.problems;
+  }
+}
+
+const WEAK = {
+  'a secret of one letter': [{ ENCRYPTION_KEY: 's'.repeat(40) }, /^ENCRYPTION_KEY is no secret/],
+  'a placeholder': [{ URL_SIGNING_KEY: 'please-change-me-please-change-me-please' }, /^URL_SIGNING_KEY is no secret/],
+  'the digits in their order': [{ ADMIN_TOKEN: '01234567890123456789012345678901' }, /^ADMIN_TOKEN is no secret/],
+  'one secret for two things': [{ ENCRYPTION_KEY: GOOD.URL_SIGNING_KEY }, /are the same/],
+  'a password that everybody knows': [
+    { DATABASE_URL: 'postgres://postgres:Postgres@db/darkroom' },
+    /^DATABASE_URL has a password that everybody knows/,
+  ],
+} as const;
+
+describe('production', () => {
+  for (const [what, [environment, problem]] of Object.entries(WEAK)) {
+    it(`refuses ${what}, and a developer’s machine takes it`, () => {
+      assert.deepEqual(problemsOf(environment), []);
+      for (const where of [{ NODE_ENV: 'production' }, OFF_LOOPBACK]) {
+        const problems = problemsOf({ ...where, ...environment });
+        assert.equal(problems.length, 1, problems.join('\n'));
+        assert.match(problems[0] ?? '', problem);
+        for (const secret of Object.values(environment)) assert.ok(!problems[0]?.includes(secret));
+      }
+    });
+  }
+
+  it('takes secrets that are some', () => {
+    assert.deepEqual(problemsOf({ NODE_ENV: 'production', ADMIN_TOKEN: '7d0c9b8a6f5e4d3c2b1a09f8e7d6c5b4' }), []);
+    assert.deepEqual(problemsOf(OFF_LOOPBACK), []);
+    assert.deepEqual(problemsOf({ NODE_ENV: 'production', DATABASE_URL: 'postgres://darkroom@db/darkroom' }), []);
+  });
+});

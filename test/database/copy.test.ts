@@ -1,0 +1,128 @@
+/** An installation's database in another place: the same to the last row, and its books go on. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { DatabaseCopyError, copyDatabase } from '../../src/database/copy.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+const logger = silentLogger();
+
+async function ask<Row extends object>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Every table with a digest of its rows; but the transaction numbers, which are the server's own. */
+async function contentOf(url: string): Promise<Record<string, string>> {
+  const tables = await ask<{ name: string }>(
+    url,
+    `SELECT table_name AS name FROM information_schema.tables
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'migrations'`,
+  );
+  const content: Record<string, string> = {};
+  for (const { name } of tables) {
+    const [row] = await ask<{ digest: string }>(
+      url,
+      `SELECT count(*) || ' ' || coalesce(md5(string_agg((to_jsonb(t) - 'xid')::text, ',' ORDER BY (to_jsonb(t) - 'xid')::text)), '') AS digest
+         FROM ${pg.escapeIdentifier(name)} t`,
+    );
+    content[name] = row?.digest ?? '';
+  }
+  return content;
+}
+
+describe('a copy of the database', () => {
+  let source: TestDatabase;
+  let target: TestDatabase;
+  before(async () => {
+    source = await createTestDatabase();
+    target = await createTestDatabase();
+    await source.database.transaction(async (transaction) => {
+      for (const name of ['first', 'a name with \t, \n, \\N and "quotes"']) {
+        const accountId = await createAccount(transaction, name, {});
+        await topUp(transaction, accountId, 5_000_000n, newId('topup'));
+        await createKey(transaction, accountId, { name: 'ü', scopes: SCOPES });
+      }
+    });
+  });
+  after(async () => {
+    await source.close();
+    await target.close();
+  });
+
+  /** Without our own pools, which are connections too. */
+  async function alone(url: string, work: () => Promise<unknown>): Promise<unknown> {
+    await ask(
+      url,
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    return work();
+  }
+
+  const copy = (): Promise<unknown> => copyDatabase({ from: source.url, to: target.url, logger });
+  const refused = (words: RegExp) => (error: unknown) =>
+    error instanceof DatabaseCopyError && words.test(error.message);
+
+  it('is not made while somebody is at work in the source', async () => {
+    const busy = new pg.Client({ connectionString: source.url });
+    await busy.connect();
+    await assert.rejects(copy(), refused(/in use by \d+ other connection/));
+    await busy.end();
+  });
+
+  it('is not made of another release’s schema, and says what to do', async () => {
+    await ask(source.url, `UPDATE migrations SET name = name || '_other' WHERE name LIKE '0001%'`);
+    await assert.rejects(alone(source.url, copy), refused(/run migrate on it first/));
+    await ask(source.url, `UPDATE migrations SET name = replace(name, '_other', '')`);
+  });
+
+  it('leaves nothing in the target where it breaks off', async () => {
+    await ask(target.url, `ALTER TABLE api_keys ADD CONSTRAINT in_the_way CHECK (name <> 'ü')`);
+    const before = await contentOf(target.url);
+    await assert.rejects(alone(source.url, copy), /in_the_way/);
+    assert.deepEqual(await contentOf(target.url), before);
+    await ask(target.url, 'ALTER TABLE api_keys DROP CONSTRAINT in_the_way');
+  });
+
+  it('has every row, goes on counting where the source stopped, and its books hold', async () => {
+    await alone(source.url, copy);
+
+    assert.deepEqual(await contentOf(target.url), await contentOf(source.url));
+    assert.deepEqual(await verifyLedger(target.database), []);
+    const newest = 'SELECT max(id)::text AS id FROM ledger_entries';
+    const [last] = await ask<{ id: string }>(source.url, newest);
+    await target.database.transaction(async (transaction) => {
+      const accountId = await createAccount(transaction, 'later', {});
+      await topUp(transaction, accountId, 1n, newId('topup'));
+    });
+    const [next] = await ask<{ id: string }>(target.url, newest);
+    assert.ok(Number(next?.id) > Number(last?.id), `${next?.id} after ${last?.id}`);
+  });
+
+  it('is not made into a database that is used', async () => {
+    await assert.rejects(alone(source.url, copy), refused(/has accounts already/));
+  });
+
+  it('says which database does not answer, without its password', async () => {
+    const from = 'postgres://somebody:a-password@127.0.0.1:1/none';
+    await assert.rejects(copyDatabase({ from, to: target.url, logger }), (error: unknown) => {
+      assert.ok(error instanceof DatabaseCopyError);
+      assert.match(error.message, /127\.0\.0\.1:1\/none does not answer/);
+      assert.doesNotMatch(error.message, /a-password/);
+      return true;
+    });
+  });
+});

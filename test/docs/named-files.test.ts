@@ -1,0 +1,31 @@
+/** What the pages for operators name is there: tests, documents and commands. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+
+const PAGES = ['README.md', 'SECURITY.md', 'docs/operations.md', 'docs/runbook.md'];
+const FILE = /(?<![\w./-])(?:test|docs|docker|bench|models|migrations)\/[\w./-]+\.\w+/g;
+const LINK = /\]\(((?:docs\/)?[\w.-]+\.md)(?:#[\w-]+)?\)/g;
+const SCRIPT = /npm run ([\w:]+)/g;
+
+describe('the pages for operators', () => {
+  const scripts = (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { scripts: object }).scripts;
+
+  for (const page of PAGES) {
+    it(`${page} names files and commands that are there`, () => {
+      const text = readFileSync(packageFile(page), 'utf8');
+      const folder = page.startsWith('docs/') ? 'docs/' : '';
+      const named = [
+        ...(text.match(FILE) ?? []),
+        ...[...text.matchAll(LINK)].map(([, link = '']) => `${folder}${link}`),
+      ];
+      assert.ok(named.length > 0);
+      assert.deepEqual(
+        named.filter((file) => !existsSync(packageFile(file))),
+        [],
+      );
+      for (const [, script = ''] of text.matchAll(SCRIPT)) assert.ok(Object.hasOwn(scripts, script), script);
+    });
+  }
+});

@@ -1,0 +1,195 @@
+/**
+ * Counts the ways out of the program: every import through which a connection can be opened, every process that is
+ * started, every use of a global that connects, and every package. Each is in the reviewed list (ways-out.ts) with its
+ * reason, so that a new one fails here until somebody has looked at it. The linter refuses the plain ones while they are
+ * being written; this also sees packages, computed imports and processes.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { CONNECTING, PACKAGES_THAT_CONNECT, PACKAGES_THAT_DO_NOT } from './ways-out.ts';
+
+const PROGRAM = ['src', 'activities', 'workflows'];
+
+/** Builtin modules through which something outside the process is reached. */
+const CONNECTING_BUILTINS =
+  /^(?:https?|http2|net|tls|dgram|dns(?:\/promises)?|inspector(?:\/promises)?|quic|child_process|cluster)$/;
+/** Names that reach nothing: what is listened to, parsed or described. */
+const HARMLESS_NAMES = new Set(['createServer', 'isIP', 'isIPv4', 'isIPv6', 'BlockList', 'STATUS_CODES', 'Server']);
+const CONNECTING_GLOBALS =
+  /(?<![.\w'"`-])(?:globalThis\s*\.\s*)?(?<name>fetch|WebSocket|EventSource|XMLHttpRequest)\s*\(/g;
+/** What could bring in anything under a name that is not written here. */
+const COMPUTED =
+  /\b(?:import\s*\((?!\s*['"`][\w@.:/-]+['"`]\s*\))|createRequire\b|process\s*\.\s*(?:binding|dlopen|getBuiltinModule)\b|loadImage\b|eval\s*\(|new Function\b)/g;
+
+const IMPORT =
+  /\bimport\s+(?<type>type\s+)?(?:(?<what>[\w*{}\s,$]+?)\s+from\s+)?['"](?<from>[^'"]+)['"]|\bimport\s*\(\s*['"`](?<dynamic>[^'"`]+)['"`]\s*\)|\bexport\s+(?<exportType>type\s+)?[\w*{}\s,$]+?\s+from\s+['"](?<again>[^'"]+)['"]/g;
+
+interface Found {
+  readonly ways: readonly string[];
+  readonly packages: readonly string[];
+}
+
+/** Source without its comments; what stands in texts stays, which can only find too much. */
+function codeOf(file: string): string {
+  return readFileSync(path.join(PACKAGE_ROOT, file), 'utf8')
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/(?<=^|\s)\/\/.*$/gm, '');
+}
+
+/** Names that an import brings as values, `*` and `default` included. */
+function valuesOf(what: string | undefined): readonly string[] {
+  if (what === undefined) return ['*'];
+  const [plain = ''] = what.split('{');
+  const named = /\{(?<names>[\s\S]*)\}/.exec(what)?.groups?.['names'] ?? '';
+  return [
+    ...plain.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.includes('*') ? '*' : 'default'])),
+    ...named.split(',').flatMap((name) => {
+      const [first = ''] = name.trim().split(/\s+as\s+/);
+      return first === '' || first.startsWith('type ') ? [] : [first];
+    }),
+  ];
+}
+
+function waysOutOf(code: string): Found {
+  const ways = new Set<string>();
+  const packages = new Set<string>();
+  for (const { groups = {} } of code.matchAll(IMPORT)) {
+    if (groups['type'] !== undefined || groups['exportType'] !== undefined) continue;
+    const from = groups['from'] ?? groups['dynamic'] ?? groups['again'] ?? '';
+    const values = groups['from'] === undefined ? ['*'] : valuesOf(groups['what']);
+    if (from.startsWith('.') || values.length === 0) continue;
+    const name = from.replace(/^node:/, '');
+    if (!isBuiltin(from)) {
+      packages.add(from.split('/', from.startsWith('@') ? 2 : 1).join('/'));
+    } else if (CONNECTING_BUILTINS.test(name)) {
+      for (const value of values) if (!HARMLESS_NAMES.has(value)) ways.add(`${name}.${value}`);
+    }
+  }
+  for (const { groups } of code.matchAll(CONNECTING_GLOBALS)) ways.add(groups?.['name'] ?? '');
+  for (const [text] of code.matchAll(COMPUTED)) ways.add(text.replaceAll(/[\s(]/g, ''));
+  return { ways: [...ways].toSorted(), packages: [...packages].toSorted() };
+}
+
+const files = PROGRAM.flatMap((folder) =>
+  readdirSync(path.join(PACKAGE_ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => path.posix.join(folder, file.replaceAll(path.sep, '/'))),
+);
+const found = new Map(files.map((file) => [file, waysOutOf(codeOf(file))]));
+
+describe('the ways out of the program', () => {
+  it('are the reviewed ones, file by file', () => {
+    const ways = Object.fromEntries([...found].flatMap(([file, { ways }]) => (ways.length > 0 ? [[file, ways]] : [])));
+    const reviewed = Object.fromEntries(
+      Object.entries(CONNECTING).map(([file, { ways }]) => [file, ways.toSorted()] as const),
+    );
+
+    assert.deepEqual(ways, reviewed);
+    for (const { reason } of Object.values(CONNECTING)) assert.ok(reason.length > 20);
+  });
+
+  it('are in no package that nobody has looked at, and those that connect are used where they may be', () => {
+    const used = new Map<string, string[]>();
+    for (const [file, { packages }] of found) {
+      for (const name of packages) used.set(name, [...(used.get(name) ?? []), file]);
+    }
+    const known = new Set<string>([...PACKAGES_THAT_DO_NOT, ...Object.keys(PACKAGES_THAT_CONNECT)]);
+
+    assert.deepEqual(
+      [...used.keys()].filter((name) => !known.has(name)),
+      [],
+    );
+    assert.deepEqual(
+      [...known].filter((name) => !used.has(name)),
+      [],
+    );
+    for (const [name, { files }] of Object.entries(PACKAGES_THAT_CONNECT)) {
+      assert.deepEqual(used.get(name)?.toSorted(), files.toSorted(), name);
+    }
+  });
+});
+
+describe('the linter', () => {
+  interface LintConfig {
+    readonly overrides: readonly {
+      readonly files: readonly string[];
+      readonly rules: Readonly<Record<string, unknown>>;
+    }[];
+  }
+  const { overrides } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, '.oxlintrc.json'), 'utf8')) as LintConfig;
+  const isOfProgram = (file: string): boolean => PROGRAM.some((folder) => file.startsWith(`${folder}/`));
+
+  it('refuses the plain ways out in every room, but in the files that are reviewed for them', () => {
+    // A later override replaces an earlier one's whole rule, so that each has to say it again.
+    const lax = overrides.filter(
+      ({ files, rules }) =>
+        files.some(isOfProgram) &&
+        rules['no-restricted-imports'] !== undefined &&
+        !JSON.stringify(rules['no-restricted-imports']).includes('test/egress/ways-out.ts'),
+    );
+    const reviewed = new Set([...Object.keys(CONNECTING), ...(PACKAGES_THAT_CONNECT['undici']?.files ?? [])]);
+
+    assert.deepEqual(
+      lax.flatMap(({ files }) => files).filter((file) => !reviewed.has(file)),
+      [],
+    );
+    const rooms = new Set(files.map((file) => file.split('/').slice(0, -1).slice(0, 2).join('/')));
+    const covered = overrides.filter(({ rules }) => rules['no-restricted-imports'] !== undefined);
+    for (const room of rooms) {
+      const folder = room.startsWith('src/') ? `${room}/**` : room === 'src' ? 'src/*.ts' : `${room.split('/')[0]}/**`;
+      assert.ok(
+        covered.some(({ files }) => files.includes(folder)),
+        folder,
+      );
+    }
+  });
+
+  it('refuses the globals that connect, but in the files that are reviewed for them', () => {
+    const off = overrides.filter(({ rules }) => rules['no-restricted-globals'] === 'off').flatMap(({ files }) => files);
+    const using = Object.entries(CONNECTING).filter(([, { ways }]) => ways.includes('fetch'));
+
+    // The page's script is a text to the linter.
+    assert.deepEqual(
+      off.toSorted(),
+      using.map(([file]) => file).filter((file) => !file.endsWith('reference-page.ts')),
+    );
+  });
+});
+
+describe('counting the ways out', () => {
+  const SEEN: readonly (readonly [string, readonly string[]])[] = [
+    [`import { request } from 'node:https';`, ['https.request']],
+    [`import http, { createServer } from 'http';`, ['http.default']],
+    [`import * as net from 'node:net';`, ['net.*']],
+    [`import { isIP, type Socket,\n  connect as go } from "node:net";`, ['net.connect']],
+    [`export { lookup } from 'node:dns';`, ['dns.*']],
+    [`const tls = await import('node:tls');`, ['tls.*']],
+    ['await import(name);', ['import']],
+    ['await import(`node:${name}`);', ['import']],
+    [`const load = createRequire(import.meta.url);`, ['createRequire']],
+    [`await globalThis.fetch(url); new WebSocket(url)`, ['WebSocket', 'fetch']],
+    [`import 'node:inspector';`, ['inspector.*']],
+    [`process.getBuiltinModule('net')`, ['process.getBuiltinModule']],
+  ];
+  for (const [code, ways] of SEEN) {
+    it(`sees ${JSON.stringify(code)}`, () => assert.deepEqual(waysOutOf(code).ways, ways));
+  }
+
+  for (const code of [
+    `import type { Socket } from 'node:net';`,
+    `import { createServer, type Agent } from 'node:http';`,
+    `const answer = await store.fetch(key);`,
+    `import { isIP } from 'node:net';`,
+  ]) {
+    it(`lets ${JSON.stringify(code)}`, () => assert.deepEqual(waysOutOf(code).ways, []));
+  }
+
+  it('sees packages by their name, types aside', () => {
+    const code = `import axios from 'axios/lib'; import type { A } from 'left'; import { S3 } from '@aws-sdk/client-s3/x';`;
+    assert.deepEqual(waysOutOf(code).packages, ['@aws-sdk/client-s3', 'axios']);
+  });
+});

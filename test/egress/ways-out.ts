@@ -1,0 +1,155 @@
+/**
+ * The reviewed list of everything in the program through which a connection could be opened, or a process started that
+ * opens one. Who chose the address decides: one that a client or a provider named goes through `src/egress`; the rest is
+ * configured by the operator, lies on the loopback, or is no network at all. Counted by ways-out.test.ts.
+ */
+
+/** What a file may use, and why no client and no provider can choose where that leads. */
+export interface Reviewed {
+  readonly ways: readonly string[];
+  readonly reason: string;
+}
+
+/** Builtin modules, globals and computed imports, by file. */
+export const CONNECTING: Readonly<Record<string, Reviewed>> = {
+  'src/egress/connector.ts': {
+    ways: ['dns/promises.lookup', 'net.connect', 'tls.connect'],
+    reason: 'the one place that goes to addresses of others: resolves, judges, connects to what was judged',
+  },
+  'src/embedded/launch.ts': {
+    ways: ['child_process.spawn'],
+    reason: 'starts our own processes, PostgreSQL and Temporal on this machine, with arguments of our own',
+  },
+  'src/embedded/postgres.ts': {
+    ways: ['child_process.execFile', 'createRequire', 'import'],
+    reason: 'finds the programs of PostgreSQL in an installed package, by names of our own, and asks for their version',
+  },
+  'src/embedded/process-identity.ts': {
+    ways: ['child_process.execFile'],
+    reason: 'asks `ps` about processes of this machine',
+  },
+  'src/embedded/role.ts': {
+    ways: ['fetch'],
+    reason: 'asks the api that it started itself whether it is ready, on the loopback',
+  },
+  'src/embedded/server-user.ts': {
+    ways: ['child_process.execFile'],
+    reason: 'asks `id` for a user of this machine',
+  },
+  'src/embedded/temporal-cli-build.ts': {
+    ways: ['child_process.spawn'],
+    reason: 'has Go build the Temporal CLI from the module that tools/temporal pins',
+  },
+  'src/embedded/temporal-cli-download.ts': {
+    ways: ['child_process.execFile', 'fetch'],
+    reason: "fetches the Temporal CLI from its maker's address, at the first start on the operator's machine",
+  },
+  'src/embedded/temporal-cli.ts': {
+    ways: ['child_process.execFile'],
+    reason: 'asks a found Temporal CLI for its version',
+  },
+  'src/engines/image/fonts.ts': { ways: ['createRequire'], reason: 'finds the files of a font in its package' },
+  'src/engines/song/band.ts': { ways: ['createRequire'], reason: 'finds the file of a sound bank in its package' },
+  'src/engines/speech/flite-program.ts': {
+    ways: ['createRequire'],
+    reason: 'finds the file of the speech program in its package',
+  },
+  'src/http/reference-page.ts': {
+    ways: ['createRequire', 'fetch'],
+    reason: 'finds files of a package; the fetch is in the script of the page and runs in a browser',
+  },
+  'src/http/tls-certificates.ts': {
+    ways: ['tls.createSecureContext'],
+    reason: "for the server's own certificate; connects to nothing",
+  },
+  'src/media/media-child.ts': {
+    ways: ['child_process.execFile', 'child_process.spawn'],
+    reason: 'runs our decoder in a process without an environment, and without a network where the system allows',
+  },
+  'src/temporal/runtime.ts': {
+    ways: ['fetch'],
+    reason: "reads the Temporal SDK's own metrics from this very process, on the loopback",
+  },
+};
+
+/** Packages that open connections, with the files that may use them. */
+export const PACKAGES_THAT_CONNECT: Readonly<
+  Record<string, { readonly files: readonly string[]; readonly reason: string }>
+> = {
+  '@aws-sdk/client-s3': { files: ['src/files/s3-store.ts'], reason: 'to the object store that is configured' },
+  '@aws-sdk/lib-storage': { files: ['src/files/s3-store.ts'], reason: 'to the object store that is configured' },
+  '@aws-sdk/s3-request-presigner': { files: ['src/files/s3-store.ts'], reason: 'signs only' },
+  '@opentelemetry/exporter-trace-otlp-http': {
+    files: ['src/telemetry/tracing.ts'],
+    reason: 'to the collector that is configured',
+  },
+  '@temporalio/client': {
+    files: [
+      'src/embedded/temporal-server.ts',
+      'src/temporal/connection.ts',
+      'src/temporal/prepare-namespace.ts',
+      'src/temporal/workflow-gateway.ts',
+    ],
+    reason: 'to the Temporal server that is configured',
+  },
+  '@temporalio/worker': {
+    files: [
+      'src/processes/worker.ts',
+      'src/temporal/connection.ts',
+      'src/temporal/runtime.ts',
+      'src/temporal/workflow-bundle.ts',
+    ],
+    reason: 'to the Temporal server that is configured',
+  },
+  pg: {
+    files: ['src/database/copy.ts', 'src/database/database.ts', 'src/embedded/postgres.ts'],
+    reason: 'to the database that is configured',
+  },
+  'pg-copy-streams': { files: ['src/database/copy.ts'], reason: 'over a connection of pg, to the database' },
+  'node-pg-migrate': { files: ['src/database/migrate.ts'], reason: 'to the database that is configured' },
+  undici: {
+    files: [
+      'src/egress/end-when-read.ts',
+      'src/egress/exchange.ts',
+      'src/providers/http-exchange.ts',
+      'src/providers/upstream-download.ts',
+      'src/text/upstream/exchange.ts',
+    ],
+    reason:
+      "in egress over the guarded connector; elsewhere to the upstream whose base address stands in the operator's model file, from which no answer leads away",
+  },
+};
+
+/** Packages that open none as we use them. Media libraries get bytes or an open file, never an address. */
+export const PACKAGES_THAT_DO_NOT: readonly string[] = [
+  '@fastify/busboy',
+  '@koa/router',
+  '@napi-rs/canvas',
+  '@opentelemetry/api',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
+  '@temporalio/activity',
+  '@temporalio/common',
+  '@temporalio/workflow',
+  'ajv',
+  'etag',
+  'file-type',
+  'gpt-tokenizer',
+  'ipaddr.js',
+  'jsonata',
+  'koa',
+  'lru-cache',
+  'mediabunny',
+  'node-av',
+  'p-retry',
+  'pino',
+  'piscina',
+  'prom-client',
+  'range-parser',
+  'raw-body',
+  'sharp',
+  'spessasynth_core',
+  'typebox',
+  'ulid',
+  'yargs',
+];

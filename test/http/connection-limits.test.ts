@@ -1,0 +1,228 @@
+/**
+ * What holds against clients that open many connections, or are slow on purpose: at the real listener, with bounds short
+ * enough to meet. Uploads are in upload-body.test.ts, streams of events in task-events.test.ts.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { pino } from 'pino';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import type { ApiBody, ApiTask } from '../support/api-client.ts';
+import { body } from '../tasks/task-room.ts';
+import { makeCertificate } from '../support/test-certificate.ts';
+import { until } from '../support/until.ts';
+import { errorOf, raw } from './raw-request.ts';
+import { serveApp } from './serve.ts';
+import type { ServeOptions, ServedApp } from './serve.ts';
+
+let folder: string;
+let tls: Record<string, string>;
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-limits-'));
+  const { cert, key } = makeCertificate('limits');
+  tls = { TLS_CERT_FILE: path.join(folder, 'crt'), TLS_KEY_FILE: path.join(folder, 'key') };
+  await writeFile(tls['TLS_CERT_FILE'] ?? '', cert);
+  await writeFile(tls['TLS_KEY_FILE'] ?? '', key);
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+interface Client {
+  readonly socket: Socket;
+  heard(): string;
+  isClosed(): boolean;
+}
+
+function open(url: string, host = '127.0.0.1'): Client {
+  const { port, protocol } = new URL(url);
+  const where = { port: Number(port), host: '127.0.0.1', localAddress: host };
+  const socket = protocol === 'https:' ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
+  let heard = '';
+  let isClosed = false;
+  socket.on('data', (bytes: Buffer) => {
+    heard += bytes.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.once('close', () => {
+    isClosed = true;
+  });
+  return { socket, heard: () => heard, isClosed: () => isClosed };
+}
+
+const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** Whether a request on it is answered, or it is closed without a byte. */
+async function isServed(client: Client): Promise<boolean> {
+  client.socket.write(REQUEST);
+  await until('an answer or the end', () => client.heard() !== '' || client.isClosed());
+  return client.heard().startsWith('HTTP/1.1 200 ');
+}
+
+/** More than sockets hold by themselves. */
+const LARGE = 64 * 1024 * 1024;
+
+/** A task with one output of that size. @returns where its bytes are. */
+async function largeOutput(served: ServedApp): Promise<string> {
+  const { client } = await served.newAccount();
+  const ask = async (start: string, sent = ''): Promise<ApiTask> => {
+    const asking = open(served.url);
+    const head = `${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${client.key}\r\n`;
+    asking.socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`);
+    await until('it is answered', () => asking.isClosed());
+    return (JSON.parse(asking.heard().split('\r\n\r\n')[1] ?? '') as ApiBody).data;
+  };
+  const { taskId } = await ask('POST /v1/tasks', JSON.stringify(body()));
+  await served.succeed(taskId, Buffer.alloc(LARGE));
+  const { output } = await ask(`GET /v1/tasks/${taskId}`);
+  return new URL(output?.[0]?.url ?? '').pathname;
+}
+
+async function withApp(options: ServeOptions, use: (served: ServedApp) => Promise<void>): Promise<void> {
+  const served = await serveApp(options);
+  try {
+    await use(served);
+  } finally {
+    await served.close();
+  }
+}
+
+describe('connections', () => {
+  for (const name of ['plain', 'TLS']) {
+    const more = (): Record<string, string> => (name === 'TLS' ? tls : {});
+
+    it(`beyond those of one address are closed at once, and others are served: ${name}`, async () => {
+      await withApp({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '3', ...more() } }, async ({ url }) => {
+        const first = [open(url), open(url), open(url)];
+        for (const client of first) assert.ok(await isServed(client));
+        assert.equal(await isServed(open(url)), false);
+        assert.ok(await isServed(open(url, '127.0.0.2')));
+        // Those that stand are not touched, and one that ends makes room.
+        assert.ok(await isServed(first[0] ?? assert.fail()));
+        first[1]?.socket.destroy();
+        await until('there is room again', () => isServed(open(url)));
+      });
+    });
+
+    it(`beyond those in all are closed at once: ${name}`, async () => {
+      await withApp({ environment: { MAX_CONNECTIONS: '2', ...more() } }, async ({ url }) => {
+        const first = [open(url), open(url, '127.0.0.2')];
+        for (const client of first) assert.ok(await isServed(client));
+        assert.equal(await isServed(open(url, '127.0.0.3')), false);
+        first[0]?.socket.destroy();
+        await until('there is room again', () => isServed(open(url, '127.0.0.3')));
+      });
+    });
+  }
+
+  it('of a trusted proxy count in all only, and 0 is no limit', async () => {
+    const environment = { MAX_CONNECTIONS_PER_ADDRESS: '1', MAX_CONNECTIONS: '0', TRUSTED_PROXIES: '127.0.0.2/32' };
+    await withApp({ environment }, async ({ url }) => {
+      for (let count = 0; count < 5; count++) assert.ok(await isServed(open(url, '127.0.0.2')));
+      assert.ok(await isServed(open(url)));
+      assert.equal(await isServed(open(url)), false);
+    });
+  });
+
+  it('that were closed are told of in one line now and then, however many they are', async () => {
+    const lines: { msg: string; closed?: { ofOneAddress: number } }[] = [];
+    const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    await withApp({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '1' }, listening: { logger } }, async ({ url }) => {
+      assert.ok(await isServed(open(url)));
+      const refused = Array.from({ length: 60 }, () => open(url));
+      await until('all are closed', () => refused.every((client) => client.isClosed()));
+      const told = (): number => lines.reduce((sum, { closed }) => sum + (closed?.ofOneAddress ?? 0), 0);
+      await until(
+        () => `all are told of; so far ${told()}`,
+        () => told() === 60,
+      );
+      assert.ok(lines.length <= 10, `${lines.length} lines`);
+    });
+  });
+});
+
+const SHORT = { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 };
+const listening = { limits: SHORT, logger: silentLogger() };
+
+/** Sends a text a byte at a time, until it is all sent or nobody takes it any more. */
+async function drip({ socket, isClosed }: Client, text: string): Promise<void> {
+  for (const byte of text) {
+    if (isClosed() || !socket.writable) return;
+    socket.write(byte);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('a client that is slow', () => {
+  it('to send its headers, its body or nothing at all is told so and cut', async () => {
+    await withApp({ listening }, async ({ url, newAccount }) => {
+      const { client: account } = await newAccount();
+      const head = `Host: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`;
+      const slow = {
+        nothing: '',
+        headers: `GET /healthz HTTP/1.1\r\n${head}X-Slow: `,
+        body: `POST /v1/tasks HTTP/1.1\r\n${head}Content-Length: 10000\r\n\r\n`,
+      };
+      for (const [what, begin] of Object.entries(slow)) {
+        const client = open(url);
+        if (begin !== '') {
+          client.socket.write(begin);
+          await drip(client, 'x'.repeat(5_000));
+        }
+        await until(`the one that sends ${what} is cut`, () => client.isClosed());
+        assert.match(client.heard(), /^HTTP\/1\.1 408 [^]*did not arrive in time/, what);
+      }
+    });
+  });
+
+  it('to shake hands is cut', async () => {
+    const limits = { ...SHORT, handshakeTimeout: 200 };
+    await withApp({ environment: tls, listening: { limits } }, async ({ url }) => {
+      const client = open(url.replace('https', 'http'));
+      // The head of a ClientHello.
+      await drip(client, '\x16\x03\x01\x02');
+      await until('it is cut', () => client.isClosed());
+      assert.equal(client.heard(), '');
+      assert.ok(await isServed(open(url)));
+    });
+  });
+
+  it('to read a large file is cut, and one that reads on has all of it', async () => {
+    const reading = { patienceMs: 300, bytesPerSecond: 1_000_000, lookEveryMs: 20 };
+    for (const environment of [{}, tls]) {
+      await withApp({ listening: { reading }, environment }, async (served) => {
+        const ask = `GET ${await largeOutput(served)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+        const slow = open(served.url);
+        slow.socket.write(ask);
+        await until('it begins to read', () => slow.heard() !== '');
+        slow.socket.pause();
+        const steady = open(served.url);
+        steady.socket.write(ask);
+        await until('the other one has it all', () => steady.heard().length > LARGE);
+        assert.equal(steady.isClosed(), false);
+        // Whoever does not read does not hear of it either: a byte that is sent to nobody tells.
+        await until('the slow one is cut', () => {
+          if (!slow.isClosed()) slow.socket.write('x');
+          return slow.isClosed();
+        });
+        assert.ok(slow.heard().length < LARGE);
+        steady.socket.destroy();
+      });
+    }
+  });
+});
+
+describe('a request with many headers', () => {
+  it('is refused, and one with as many as clients send is not', async () => {
+    await withApp({}, async ({ url }) => {
+      const headers = (count: number): Record<string, string> =>
+        Object.fromEntries(Array.from({ length: count }, (_, place) => [`x-${place}`, '1']));
+      assert.equal((await raw(url, 'GET', '/healthz', headers(90))).status, 200);
+      const refused = await raw(url, 'GET', '/healthz', headers(120));
+      assert.deepEqual(errorOf(refused), { status: 431, code: 'INVALID_REQUEST' });
+    });
+  });
+});

@@ -1,0 +1,181 @@
+/**
+ * The security headers of every kind of answer: each route that there is, with a request that succeeds and one that is
+ * refused, and what is answered where no route is. A new route is among them by itself.
+ */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { publicRoutes } from '../../src/http/public-routes.ts';
+import { body } from '../tasks/task-room.ts';
+import { raw } from './raw-request.ts';
+import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
+import type { ServedAdmin } from './serve-admin.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** @param expected what an answer has that is not JSON of ours. */
+function assertGuarded(headers: Headers, what: string, expected: Headers = {}): void {
+  const guards = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+    'content-security-policy': API_POLICY,
+    'x-frame-options': undefined,
+    // Plain HTTP on loopback.
+    'strict-transport-security': undefined,
+    ...expected,
+  };
+  const found = Object.fromEntries(Object.keys(guards).map((name) => [name, headers[name]]));
+  assert.deepEqual(found, guards, what);
+}
+
+let admin: ServedAdmin;
+let served: ServedApp;
+let account: ServedAccount;
+let bearer: Record<string, string>;
+before(async () => {
+  admin = await serveAdmin();
+  served = admin.served;
+  account = await served.newAccount();
+  bearer = { Authorization: `Bearer ${account.client.key}` };
+});
+after(() => admin.close());
+
+describe('security headers', () => {
+  it('are on what every route answers to anybody', async () => {
+    const pages = new Set(['/docs']);
+    for (const { method, path } of publicRoutes(served.http)) {
+      const answer = await raw(served.url, method, path.replaceAll(/\{[^}]+\}/g, 'x'));
+      const page = { 'content-security-policy': answer.headers['content-security-policy'], 'x-frame-options': 'DENY' };
+      assertGuarded(answer.headers, `${method} ${path}: ${answer.status}`, pages.has(path) ? page : {});
+    }
+  });
+
+  it('are on JSON, on refusals, and where no route is', async () => {
+    const cases: [method: string, path: string, status: number, headers?: Record<string, string>][] = [
+      ['GET', '/v1/account', 200, bearer],
+      ['GET', '/v1/models', 200, bearer],
+      ['GET', '/v1/account', 401],
+      ['GET', '/v1/tasks?page=x', 400, bearer],
+      ['GET', '/nothing', 404],
+      ['PATCH', '/v1/tasks', 405],
+      ['OPTIONS', '/v1/tasks', 204],
+      ['HEAD', '/healthz', 200],
+      ['GET', '/openapi.json', 200],
+    ];
+    for (const [method, path, status, headers] of cases) {
+      const answer = await raw(served.url, method, path, headers);
+      assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
+      assertGuarded(answer.headers, `${method} ${path}`);
+    }
+  });
+
+  it('let a page of anybody show a file, and let nothing in it run', async () => {
+    const { body: created } = await account.client.create(body());
+    await served.succeed(created.data.taskId, Buffer.from('bytes'));
+    const { body: task } = await account.client.get(created.data.taskId);
+    const { pathname } = new URL(task.data.output?.[0]?.url ?? '');
+    const file = {
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cross-origin-resource-policy': 'cross-origin',
+    };
+    for (const [headers, status] of [
+      [{}, 200],
+      [{ Range: 'bytes=0-1' }, 206],
+      [{ Range: 'bytes=9-' }, 416],
+      [{ 'If-None-Match': '*' }, 304],
+    ] as const) {
+      const answer = await raw(served.url, 'GET', pathname, headers);
+      assert.equal(answer.status, status);
+      assertGuarded(answer.headers, `a file: ${status}`, file);
+    }
+  });
+
+  it('let the page of the reference load what it is made of, and nobody frame it', async () => {
+    const page = await raw(served.url, 'GET', '/docs');
+    const policy = String(page.headers['content-security-policy']);
+    assert.match(policy, /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/);
+    assertGuarded(page.headers, '/docs', { 'content-security-policy': policy, 'x-frame-options': 'DENY' });
+    assertGuarded((await raw(served.url, 'GET', '/docs/start.js')).headers, 'a script');
+  });
+
+  it('are on streams of both kinds', async () => {
+    const { body: created } = await account.client.create(body());
+    const events = await fetch(`${served.url}/v1/tasks/${created.data.taskId}/events`, {
+      headers: { ...bearer, Accept: 'text/event-stream' },
+    });
+    assert.match(events.headers.get('content-type') ?? '', /^text\/event-stream/);
+    assertGuarded(Object.fromEntries(events.headers), 'a stream of events');
+    await events.body?.cancel();
+
+    const request = { model: 'darkroom/none', messages: [{ role: 'user', content: 'hello' }], stream: true };
+    const models = (await account.client.send('GET', '/v1/models')).body as unknown as {
+      data: { id: string; modality: string }[];
+    };
+    const model = models.data.find(({ modality }) => modality === 'text')?.id ?? request.model;
+    const text = await raw(
+      served.url,
+      'POST',
+      '/v1/chat/completions',
+      { ...bearer, 'Content-Type': 'application/json' },
+      JSON.stringify({ ...request, model }),
+    );
+    assert.match(String(text.headers['content-type']), /^text\/event-stream/, text.text);
+    assertGuarded(text.headers, 'a text stream');
+  });
+
+  it('are on what is no request at all, and on requests that HTTP itself refuses', async () => {
+    const { port } = new URL(served.url);
+    const broken = ['BROKEN\r\n\r\n', `GET /?${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`];
+    for (const sent of broken) {
+      const socket = connect(Number(port), '127.0.0.1');
+      let heard = '';
+      socket.on('data', (bytes) => {
+        heard += String(bytes);
+      });
+      socket.write(sent);
+      await new Promise((resolve) => void socket.once('end', resolve));
+      socket.destroy();
+      const lines = heard.slice(0, heard.indexOf('\r\n\r\n')).split('\r\n').slice(1);
+      const headers = Object.fromEntries(
+        lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ')[1]]),
+      );
+      assert.match(heard, /^HTTP\/1\.1 4\d\d /);
+      assertGuarded(headers, sent.slice(0, 20));
+    }
+  });
+
+  it('are on the admin listener', async () => {
+    for (const [path, status] of [
+      ['/admin/queues', 200],
+      ['/nothing', 404],
+    ] as const) {
+      const answer = await raw(admin.url, 'GET', path, { Authorization: `Bearer ${ADMIN_TOKEN}` });
+      assert.equal(answer.status, status);
+      assertGuarded(answer.headers, path);
+    }
+    assertGuarded((await raw(admin.url, 'GET', '/admin/queues')).headers, 'without the token');
+  });
+});
+
+describe('Strict-Transport-Security', () => {
+  it('is told where a trusted proxy says that a request came by HTTPS, and nowhere else', async () => {
+    const told = async (trusted: string, headers: Record<string, string>): Promise<readonly unknown[]> => {
+      const behind = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
+      try {
+        const answer = await raw(behind.url, 'GET', '/nothing', headers);
+        return [answer.status, answer.headers['strict-transport-security'], answer.headers.location];
+      } finally {
+        await behind.close();
+      }
+    };
+    const https = { 'X-Forwarded-Proto': 'https' };
+    assert.deepEqual(await told('127.0.0.0/8', https), [404, 'max-age=31536000', undefined]);
+    assert.deepEqual(await told('127.0.0.0/8', { 'X-Forwarded-Proto': 'http' }), [400, undefined, undefined]);
+    assert.deepEqual(await told('10.0.0.0/8', https), [400, undefined, undefined]);
+  });
+});

@@ -1,0 +1,149 @@
+/** Where processes are scraped and probed: as it is configured, under `npm start`, and before they can work. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
+import { ConfigurationError } from '../../src/config/environment.ts';
+import { claimPort, findFreePort } from '../../src/embedded/ports.ts';
+import { readSettings } from '../../src/embedded/settings.ts';
+import { supervise, temporaryFolder } from '../embedded/fixtures/supervised.ts';
+import { Role } from '../support/darkroom.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+import { scrape } from './exposition.ts';
+
+const SECRET = 's'.repeat(32);
+const LEAST = {
+  DATABASE_URL: 'postgres://user:password@db:5432/darkroom',
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+  STORE_URL: 'file:///var/lib/darkroom',
+  URL_SIGNING_KEY: SECRET,
+  ENCRYPTION_KEY: SECRET,
+};
+
+function problemsOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.problems;
+  }
+}
+
+/** A free port with a free one after it. */
+async function findTwoFreePorts(): Promise<number> {
+  for (;;) {
+    const port = await findFreePort();
+    const next = port === 65_535 ? undefined : await claimPort(port + 1, 'a test', 'none').catch(() => undefined);
+    if (next !== undefined) return port;
+  }
+}
+
+describe('METRICS_PORT', () => {
+  it('is off by default, on loopback where it is set, and elsewhere only where that is said', () => {
+    assert.equal(loadConfig(LEAST).metrics, undefined);
+    assert.equal(loadConfig({ ...LEAST, METRICS_HOST: '0.0.0.0' }).metrics, undefined);
+    assert.deepEqual(loadConfig({ ...LEAST, METRICS_PORT: '9464' }).metrics, { host: '127.0.0.1', port: 9464 });
+    const open = { ...LEAST, METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' };
+    assert.deepEqual(loadConfig(open).metrics, { host: '0.0.0.0', port: 9464 });
+    assert.equal(problemsOf(() => loadConfig({ ...LEAST, METRICS_PORT: 'x' })).length, 1);
+    assert.equal(problemsOf(() => loadConfig({ ...LEAST, METRICS_PORT: '65536' })).length, 1);
+  });
+
+  it('under `npm start` meets no other port, and neither does the one after it', () => {
+    const told = (environment: NodeJS.ProcessEnv) => problemsOf(() => readSettings(environment));
+
+    assert.deepEqual(told({ METRICS_PORT: '9464' }), []);
+    assert.deepEqual(told({ METRICS_PORT: '8787' }).length, 2);
+    assert.match(told({ METRICS_PORT: '8786' })[0] ?? '', /^METRICS_PORT \+ 1 and PORT are both 8787/);
+    assert.match(told({ METRICS_PORT: '65535' })[0] ?? '', /the worker has the next port/);
+  });
+
+  it(
+    'under `npm start` is the port of the api, and the worker has the next one',
+    { skip: process.platform !== 'linux' },
+    async () => {
+      const folder = await temporaryFolder();
+      const dataDir = path.join(folder, 'data');
+      const port = await findTwoFreePorts();
+      const running = supervise(dataDir, { METRICS_PORT: String(port) });
+      try {
+        await running.printed('Stop:  ');
+        const record = JSON.parse(await readFile(path.join(dataDir, 'processes.json'), 'utf8')) as Record<
+          'api' | 'worker',
+          { pid: number }
+        >;
+        const portOf = async ({ pid }: { pid: number }) =>
+          /(?:^|\0)METRICS_PORT=(\d+)/.exec(await readFile(`/proc/${pid}/environ`, 'utf8'))?.[1];
+
+        assert.equal(await portOf(record.api), String(port));
+        assert.equal(await portOf(record.worker), String(port + 1));
+      } finally {
+        await running.stop();
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+});
+
+describe('a worker that waits for Temporal', () => {
+  let testDatabase: TestDatabase;
+  let folder: string;
+  let url: string;
+  let worker: Role;
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-metrics-'));
+    const port = await findFreePort();
+    url = `http://127.0.0.1:${port}`;
+    const environment = {
+      ...LEAST,
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DATABASE_URL: testDatabase.url,
+      STORE_URL: `file://${folder}/store`,
+      METRICS_PORT: String(port),
+    };
+    worker = new Role('worker', environment, path.join(folder, 'log'));
+    // It is never ready here.
+    worker.start().catch(() => undefined);
+    await until('the worker is there', () =>
+      fetch(`${url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+  });
+  after(async () => {
+    await worker.kill('SIGTERM');
+    await testDatabase.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('lives, and says that it is not ready and what is missing', async () => {
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    const response = await fetch(`${url}/readyz`);
+
+    assert.equal(response.status, 503);
+    assert.deepEqual(await response.json(), {
+      status: 'not ready',
+      database: true,
+      store: true,
+      temporal: false,
+      queues: { media: false, generation: false, waiting: false, callbacks: false },
+    });
+  });
+
+  it('is scraped all the same', async () => {
+    const seen = await scrape(url);
+
+    assert.equal(seen.value('darkroom_temporal_up'), 0);
+    assert.equal(seen.value('darkroom_database_up'), 1);
+    assert.equal(seen.value('darkroom_worker_running', { queue: 'media' }), 0);
+    assert.equal(seen.value('darkroom_tasks_open'), 0);
+  });
+});

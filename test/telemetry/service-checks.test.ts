@@ -1,0 +1,165 @@
+/** What is read at a scrape, on a real database with a long history: what it says, and what it costs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Database, Queryable, Statement } from '../../src/database/database.ts';
+import type { ObjectStore } from '../../src/files/object-store.ts';
+import { createServiceChecks } from '../../src/processes/service-checks.ts';
+import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src/tasks/backlog.ts';
+import { outboxWaitSeconds } from '../../src/tasks/outbox.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
+import { listStates } from '../../src/upstreams/states.ts';
+import { unreachableDatabase } from '../http/serve.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+const HISTORY = 200_000;
+
+/** Rows as they stand after a while: nearly all of them over. */
+const FILL = [
+  `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, storage, status,
+                      held_micro_usd, captured_micro_usd, created_at, queue_deadline_at, started_at, completed_at, updated_at)
+   SELECT 'old-' || n, 'acct', 'key', '\\x00', 1, 'acme/pictures', 'hash', 'temp', 'success', 10, 10,
+          now() - interval '30 days' + n * interval '10 seconds', now(), now(), now(), now()
+     FROM generate_series(1, ${HISTORY}) n`,
+  `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, storage, status,
+                      held_micro_usd, created_at, queue_deadline_at, started_at, updated_at)
+   SELECT 'open-' || n, 'acct', 'key', '\\x00', 1, 'acme/pictures', 'hash', 'temp',
+          (ARRAY['queued', 'handling', 'archiving'])[1 + n % 3], 1000, now() - n * interval '1 second', now(),
+          now() - interval '7 seconds', now() - interval '3 seconds'
+     FROM generate_series(1, 900) n`,
+  `INSERT INTO text_calls (id, account_id, key_id, model, process_id, created_at, settled_at, held_micro_usd,
+                           floor_micro_usd, captured_micro_usd, input_tokens, is_stored)
+   SELECT 'old-' || n, 'acct', 'key', 'acme/text', gen_random_uuid(), now(), now(), 5, 0, 1, 1, false
+     FROM generate_series(1, ${HISTORY}) n`,
+  `INSERT INTO text_calls (id, account_id, key_id, model, process_id, created_at, held_micro_usd, floor_micro_usd,
+                           input_tokens, is_stored)
+   SELECT 'open-' || n, 'acct', 'key', 'acme/text', gen_random_uuid(), now() - interval '40 seconds', 5, 0, 1, false
+     FROM generate_series(1, 30) n`,
+  `INSERT INTO callbacks (task_id, account_id, url, state, attempts)
+   SELECT 'old-' || n, 'acct', 'https://example.com', 'delivered', 1 FROM generate_series(1, ${HISTORY}) n`,
+  `INSERT INTO callback_attempts (task_id, attempt, started_at, finished_at, http_status)
+   SELECT 'old-' || n, 1, now(), now(), 204 FROM generate_series(1, ${HISTORY}) n`,
+  `INSERT INTO callbacks (task_id, account_id, url, state, attempts, next_attempt_at)
+   VALUES ('open-1', 'acct', 'https://example.com', 'pending', 1, now() + interval '60 seconds'),
+          ('open-2', 'acct', 'https://example.com', 'pending', 1, now() - interval '20 seconds'),
+          ('open-3', 'acct', 'https://example.com', 'pending', 1, NULL)`,
+  `INSERT INTO callback_attempts (task_id, attempt, started_at) VALUES ('open-3', 1, now() - interval '50 seconds')`,
+  `INSERT INTO outbox (kind, account_id, subject_id, is_ready, due_at, deliveries)
+   VALUES ('start_task', 'acct', 'open-1', true, now() - interval '2 seconds', 0),
+          ('start_task', 'acct', 'open-2', true, now() + interval '10 seconds', 3),
+          ('start_task', 'acct', 'open-4', false, now() - interval '1 hour', 0),
+          ('deliver_callback', 'acct', 'open-2', true, now() - interval '4 seconds', 0)`,
+  `INSERT INTO upstream_states (upstream, slots_taken, paused_until, failures, open_until)
+   VALUES ('busy', 3, now() + interval '1 hour', 0, NULL), ('broken', 0, NULL, 9, now() - interval '1 second')`,
+  'ANALYZE',
+];
+
+const fineStore = { check: () => Promise.resolve() } as unknown as ObjectStore;
+
+/** At least so much, and not far above: the machine takes its time between filling and reading. */
+function assertAbout(seconds: number | undefined, least: number): void {
+  assert.ok(seconds !== undefined && seconds >= least && seconds < least + 600, `${seconds} is not about ${least}`);
+}
+
+describe('what is read at a scrape', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    ({ database } = testDatabase);
+    for (const [place, text] of FILL.entries()) await database.query({ name: `fill_${place}`, text });
+  });
+  after(() => testDatabase.close());
+
+  it('tells what waits, for how long, and what is held', async () => {
+    const checks = createServiceChecks({ database, store: fineStore, logger: silentLogger() }, () => Promise.resolve());
+
+    const { stored, ...up } = await checks.state();
+
+    assert.deepEqual(up, { isDatabaseUp: true, isStoreUp: true, isTemporalUp: true });
+    assert.ok(stored);
+    assert.equal(stored.tasks.queued.count, 300);
+    assertAbout(stored.tasks.queued.oldestSeconds, 900);
+    assertAbout(stored.tasks.handling.oldestSeconds, 7);
+    assertAbout(stored.tasks.archiving.oldestSeconds, 3);
+    assert.deepEqual([stored.holds.task.count, stored.holds.task.microUsd], [900, 900_000]);
+    assertAbout(stored.holds.task.oldestSeconds, 900);
+    assert.deepEqual([stored.holds.text.count, stored.holds.text.microUsd], [30, 150]);
+    assertAbout(stored.holds.text.oldestSeconds, 40);
+    assert.equal(stored.outbox.get('start_task')?.count, 2);
+    // Claimed three times, its last lease of 60 s has 10 s to go: the two before were 15 and 30 s.
+    assertAbout(stored.outbox.get('start_task')?.oldestSeconds, 15 + 30 + 60 - 10);
+    assertAbout(stored.outbox.get('deliver_callback')?.oldestSeconds, 4);
+    assert.equal(stored.callbacks.count, 3);
+    assertAbout(stored.callbacks.oldestSeconds, 50);
+    assert.deepEqual(stored.upstreams, [
+      { upstream: 'broken', isPaused: false, isFailing: true, slotsTaken: 0 },
+      { upstream: 'busy', isPaused: true, isFailing: false, slotsTaken: 3 },
+    ]);
+  });
+
+  it('reads by index what is open, whatever the history', async () => {
+    const asked: Statement[] = [];
+    const noting: Queryable = {
+      query(statement, values) {
+        asked.push(statement);
+        return database.query(statement, values);
+      },
+    };
+    for (const read of [readOpenTasks, readOutboxBacklog, readCallbackBacklog, readOpenTextHolds, listStates]) {
+      await read(noting);
+    }
+    assert.equal(asked.length, 5);
+
+    for (const { name, text } of asked) {
+      const plan = await database.query<{ 'QUERY PLAN': string }>({ name: `explain_${name}`, text: `EXPLAIN ${text}` });
+      const lines = plan.map((row) => row['QUERY PLAN']).join('\n');
+      assert.doesNotMatch(lines, /Seq Scan on (?:tasks|text_calls|callbacks|callback_attempts)\b/, `${name}\n${lines}`);
+    }
+  });
+
+  it('asks once for all who scrape within 5 s', async () => {
+    let transactions = 0;
+    const counting: Database = {
+      ...database,
+      transaction(work) {
+        transactions += 1;
+        return database.transaction(work);
+      },
+    };
+    const logger = silentLogger();
+    const checks = createServiceChecks({ database: counting, store: fineStore, logger }, () => Promise.resolve());
+
+    await Promise.all(Array.from({ length: 20 }, () => checks.state()));
+    await checks.state();
+
+    assert.equal(transactions, 1);
+  });
+
+  it('says what does not answer, and never fails', async () => {
+    const away = unreachableDatabase();
+    const store = { check: () => Promise.reject(new Error('the disk is full')) } as unknown as ObjectStore;
+    const never = (): Promise<never> => new Promise(() => {});
+    const checks = createServiceChecks({ database: away, store, logger: silentLogger() }, never);
+
+    assert.deepEqual(await checks.state(), {
+      isDatabaseUp: false,
+      isStoreUp: false,
+      isTemporalUp: false,
+      stored: undefined,
+    });
+    await away.close();
+  });
+});
+
+describe('how long an outbox row has waited', () => {
+  it('counts the leases it has had', () => {
+    assert.equal(outboxWaitSeconds(0, 3), 3);
+    assert.equal(outboxWaitSeconds(0, -3), 0);
+    assert.equal(outboxWaitSeconds(1, -14), 1);
+    assert.equal(outboxWaitSeconds(2, 0), 45);
+    assert.equal(outboxWaitSeconds(3, 0), 105);
+    assert.equal(outboxWaitSeconds(1_000, 0), 45 + 998 * 60);
+  });
+});

@@ -1,0 +1,50 @@
+/** The metrics of Temporal's SDK: read with ours, and not in the way of a connection. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { after, it } from 'node:test';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { checkTemporal, connectTemporal } from '../../src/temporal/connection.ts';
+import { installTemporalRuntime } from '../../src/temporal/runtime.ts';
+import { temporalAddress } from '../support/test-namespace.ts';
+
+const HERE = { address: temporalAddress(), namespace: 'default', apiKey: undefined, tls: undefined };
+const NOBODY = { ...HERE, address: '127.0.0.1:1' };
+
+/** The addresses that were asked, the last one last. */
+const asked: URL[] = [];
+const { fetch } = globalThis;
+globalThis.fetch = (input, init) => {
+  asked.push(new URL(input instanceof Request ? input.url : input));
+  return fetch(input, init);
+};
+after(() => {
+  globalThis.fetch = fetch;
+});
+
+it('gives the SDK another port where somebody took its own while there was no connection', async () => {
+  const runtime = await installTemporalRuntime(silentLogger(), true);
+  const refused = await connectTemporal(NOBODY).catch((error: unknown) => error);
+  assert.ok(refused instanceof Error);
+  await runtime.recover(refused);
+  assert.equal(await runtime.readMetrics(), '');
+  const first = Number(asked.at(-1)?.port);
+  assert.ok(first > 0);
+
+  const squatter = createServer().listen(first, '127.0.0.1');
+  await once(squatter, 'listening');
+  const unable = await connectTemporal(HERE).catch((error: unknown) => error);
+  assert.match(String(unable), /prometheus metrics exporter/);
+  await runtime.recover(unable);
+  const connection = await connectTemporal(HERE);
+  squatter.close();
+
+  await checkTemporal(connection);
+  assert.match(await runtime.readMetrics(), /^temporal_request_total\{/m);
+  assert.notEqual(Number(asked.at(-1)?.port), first);
+  // Told of it again while all is well, it leaves the connection alone.
+  await runtime.recover(unable);
+  await checkTemporal(connection);
+  assert.match(await runtime.readMetrics(), /^temporal_request_total\{/m);
+  await connection.close();
+});

