@@ -21,7 +21,7 @@ const DEADLINE_GRACE_SECONDS = 60;
 
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
   return async ({ after: first = FIRST_IDLE_CURSOR } = {}) => {
-    const endAt = Date.now() + PASS_MS;
+    const endAt = performance.now() + PASS_MS;
     if (first === FIRST_IDLE_CURSOR) {
       const requested = await requestStalledCallbacks(context.database);
       context.metrics.tasks.repaired('callback', requested);
@@ -52,7 +52,7 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
       }
       after = tasks.at(-1)?.cursor ?? after;
       if (tasks.length < PAGE) return counts;
-      if (Date.now() > endAt) return { ...counts, next: after };
+      if (performance.now() > endAt) return { ...counts, next: after };
     }
   };
 }

@@ -40,12 +40,13 @@ export function startLauncher({ database, gateway, definitions, tracing, logger 
   let isClosing = false;
   let isClaiming = false;
   let wantsAnother = false;
-  let pausedUntil = 0;
+  /** Not by the wall clock, which may be set back and hold it closed for hours. */
+  let pausedUntil = -Infinity;
   const underWay = new Set<Promise<void>>();
   let delivered: bigint[] = [];
   let removal: Promise<void> | undefined;
 
-  const hasRoom = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && Date.now() >= pausedUntil;
+  const hasRoom = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && performance.now() >= pausedUntil;
 
   const wake = (claimed?: OutboxItem): void => {
     if (claimed !== undefined) {
@@ -60,7 +61,7 @@ export function startLauncher({ database, gateway, definitions, tracing, logger 
   const claimAll = async (): Promise<void> => {
     isClaiming = true;
     try {
-      while (wantsAnother && !isClosing && Date.now() >= pausedUntil) {
+      while (wantsAnother && !isClosing && performance.now() >= pausedUntil) {
         wantsAnother = false;
         const room = MAX_IN_FLIGHT - underWay.size;
         if (room <= 0) break;
@@ -71,7 +72,7 @@ export function startLauncher({ database, gateway, definitions, tracing, logger 
         if (items.length > 1) wantsAnother = true;
       }
     } catch (error) {
-      pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
+      pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
       logger.warn({ err: error }, 'the outbox could not be read');
     } finally {
       isClaiming = false;
@@ -99,7 +100,7 @@ export function startLauncher({ database, gateway, definitions, tracing, logger 
         await removeDelivered();
       }
     } catch (error) {
-      pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
+      pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
       logger.warn(
         { err: error, subjectId: item.subjectId, kind: item.kind },
         'Temporal could not be told; it will be again',

@@ -72,7 +72,7 @@ interface Known {
 export function createUpstreamGate({
   database,
   logger,
-  now = Date.now,
+  now = () => performance.now(),
 }: {
   readonly database: Database;
   readonly logger: Logger;

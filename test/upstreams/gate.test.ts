@@ -145,6 +145,19 @@ describe('the gate of an upstream', () => {
     assert.equal(await gate.pausedMs(there), before - 700);
   });
 
+  it('waits no longer where the machine’s clock is set back meanwhile', async (t) => {
+    const gate = createUpstreamGate({ database: room.database, logger: silentLogger() });
+    const there = upstream();
+    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+    await gate.report(there, { pauseMs: 5_000 });
+
+    const { now } = Date;
+    t.mock.method(Date, 'now', () => now() - 3_600_000);
+
+    const pausedMs = await gate.pausedMs(there);
+    assert.ok(pausedMs > 0 && pausedMs <= 5_000, String(pausedMs));
+  });
+
   it('opens its breaker to nobody after five failures in a row within a minute, and not after four', async () => {
     const there = upstream();
     for (let times = 0; times < 4; times++) await worker().report(there, 'failed');

@@ -48,7 +48,7 @@ interface Candidate {
 export function createTextRouter(options: TextRouterOptions): TextRouter {
   const { embedded, secrets, gate, metrics, logger, now = Date.now } = options;
   const upstreamSources = createUpstreamTextSources({ secrets, logger, now });
-  const health = createUpstreamHealth({ gate, now });
+  const health = createUpstreamHealth({ gate, now: options.now ?? (() => performance.now()) });
 
   const candidatesOf = (upstreams: readonly TextUpstream[]): readonly Candidate[] => {
     const sound: Candidate[] = [];
