@@ -7,6 +7,7 @@ import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
+import { hostInUrl } from './config/listeners.ts';
 import { openDatabase } from './database/database.ts';
 import { parseAllowList } from './egress/allow-list.ts';
 import { createEgress } from './egress/guarded-client.ts';
@@ -68,8 +69,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
 /** The only source of the URLs that are handed out (contract, "Conventions"). */
 function publicUrlOf({ http }: Config): string {
   const scheme = http.tls === undefined ? 'http' : 'https';
-  const host = http.host.includes(':') ? `[${http.host}]` : http.host;
-  return http.publicUrl ?? `${scheme}://${host}:${http.port}`;
+  return http.publicUrl ?? `${scheme}://${hostInUrl(http.host)}:${http.port}`;
 }
 
 /** Every protocol by its name; the names are listed in src/catalogue/definition.ts, where model files are judged. */

@@ -87,6 +87,11 @@ function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omi
   };
 }
 
+/** An address as it stands in a URL: those of IPv6 in brackets. */
+export function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** Whether only this machine reaches what listens there. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

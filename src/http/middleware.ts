@@ -13,6 +13,7 @@ import type { HttpContext } from './context.ts';
 import { isTrusted, plain } from './client-address.ts';
 import { RequestError, problemOf } from './errors.ts';
 import type { HttpProblem } from './errors.ts';
+import { matchedRoute } from './matched-route.ts';
 import type { Route } from './route.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { textProblemOf } from './text-problem.ts';
@@ -54,10 +55,13 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
     } catch (error) {
       const problem = problemOf(error, http.config.isEmbedded ? topUpAdvice : undefined);
       if (problem === undefined) {
-        http.logger.error({ err: error, requestId, method: ctx.method, route: routeOf(ctx) }, 'a request failed');
+        http.logger.error(
+          { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
+          'a request failed',
+        );
       } else if (problem.status >= 500) {
         http.logger.warn(
-          { err: error, requestId, method: ctx.method, route: routeOf(ctx) },
+          { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
           'a request was not served',
         );
       }
@@ -81,12 +85,6 @@ function requireFewHeaders(ctx: Context): void {
   if (ctx.req.rawHeaders.length <= 2 * MAX_HEADERS) return;
   const message = `the request has more than ${MAX_HEADERS} headers`;
   throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
-}
-
-/** The pattern and not the path, which can be a signed URL's. */
-function routeOf(ctx: Context): string {
-  const pattern: unknown = ctx['_matchedRoute'];
-  return typeof pattern === 'string' ? pattern : 'none';
 }
 
 /** What is told of a fault of ours. */
@@ -128,6 +126,6 @@ export function requireHttps(config: HttpConfig): Middleware {
 /** Judged by our own TLS or by the trusted proxies alone. */
 function cameByHttps(ctx: Context, config: HttpConfig): boolean {
   if (config.tls !== undefined) return true;
-  if (!isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''))) return false;
-  return ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() === 'https';
+  if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() !== 'https') return false;
+  return isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''));
 }

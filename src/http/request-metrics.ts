@@ -1,8 +1,9 @@
 /** Counts every request by its route's pattern, from its head to the end of its answer. */
 import type { Server } from 'node:http';
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { UNMATCHED_ROUTE } from '../telemetry/metrics-requests.ts';
 import type { RequestMetrics } from '../telemetry/metrics-requests.ts';
+import { matchedRoute } from './matched-route.ts';
 
 /** What other servers log where the client went before it was answered. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -15,7 +16,12 @@ export function countRequests(metrics: RequestMetrics): Middleware {
     ctx.res.once('close', () => {
       const { headersSent, statusCode } = ctx.res;
       const seconds = (performance.now() - startedAt) / 1000;
-      metrics.ended(patternOf(ctx), ctx.method, headersSent ? statusCode : CLIENT_CLOSED_REQUEST, seconds);
+      metrics.ended(
+        matchedRoute(ctx) ?? UNMATCHED_ROUTE,
+        ctx.method,
+        headersSent ? statusCode : CLIENT_CLOSED_REQUEST,
+        seconds,
+      );
     });
     return next();
   };
@@ -26,10 +32,4 @@ export function countBrokenRequests(server: Server, metrics: RequestMetrics): vo
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException) => {
     if (code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT') metrics.refused();
   });
-}
-
-/** Never the path: whoever asks for a thousand unknown ones would make a thousand series. */
-function patternOf(ctx: Context): string {
-  const pattern: unknown = ctx['_matchedRoute'];
-  return typeof pattern === 'string' ? pattern : UNMATCHED_ROUTE;
 }

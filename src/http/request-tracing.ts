@@ -2,6 +2,7 @@
 import type { Middleware } from 'koa';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import type { AnsweredRequest, Tracing } from '../telemetry/tracing.ts';
+import { matchedRoute } from './matched-route.ts';
 import { PROBES } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
 
@@ -10,8 +11,7 @@ export function traceRequests(tracing: Tracing, now: () => number): Middleware<R
     if (PROBES.has(ctx.path)) return next();
     const startedAt = now();
     await next();
-    const pattern: unknown = ctx['_matchedRoute'];
-    const route = typeof pattern === 'string' ? pattern : undefined;
+    const route = matchedRoute(ctx);
     const { taskId: named }: { taskId?: unknown } = (ctx['params'] as object | undefined) ?? {};
     const created = ctx.state.createdTaskId;
     const taskId = created ?? (typeof named === 'string' && isTaskId(named) ? named : undefined);

@@ -10,6 +10,8 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { HttpConfig } from '../config/config.ts';
+import { hostInUrl } from '../config/listeners.ts';
+import { PortInUseError } from '../config/port-in-use-error.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { failure } from '../wire/envelope.ts';
@@ -47,15 +49,6 @@ export interface RunningServer {
   reloadCertificate(): Promise<void>;
   /** Takes no more connections, lets requests finish until the grace time is over, then cuts what is left. */
   close(graceMs: number): Promise<void>;
-}
-
-/** The port that was asked for belongs to another process. */
-export class PortInUseError extends Error {
-  override readonly name = 'PortInUseError';
-
-  constructor(port: number, variable: 'PORT' | 'ADMIN_PORT' = 'PORT') {
-    super(`port ${port} is in use; stop what listens there, or set ${variable} to another`);
-  }
 }
 
 /** Connections whose request is bounded by whoever reads its body, and not by the request time-out. */
@@ -136,10 +129,9 @@ export async function listen(
     server.listen(config.port, config.host, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
     server,
-    url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
+    url: `${isTls ? 'https' : 'http'}://${hostInUrl(config.host)}:${port}`,
     drain: () => requests.drain(),
     async reloadCertificate() {
       await certificate?.reload();

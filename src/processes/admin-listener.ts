@@ -3,7 +3,8 @@
  */
 import { createAdminApp } from '../http/admin-app.ts';
 import type { HttpContext } from '../http/context.ts';
-import { PortInUseError, listen } from '../http/server.ts';
+import { PortInUseError } from '../config/port-in-use-error.ts';
+import { listen } from '../http/server.ts';
 import type { RunningServer } from '../http/server.ts';
 
 /** @returns undefined where the configuration has no token. @throws {PortInUseError} */

@@ -4,13 +4,12 @@
  * with the backlog and not with the history.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import type { Backlog } from '../telemetry/metrics-service.ts';
 import { outboxWaitSeconds } from './outbox.ts';
 
-export interface OpenTasks {
+/** `oldestSeconds`: for how long the oldest one has been in this status. */
+export interface OpenTasks extends Backlog {
   readonly status: 'queued' | 'handling' | 'archiving';
-  readonly count: number;
-  /** For how long the oldest one has been in this status. */
-  readonly oldestSeconds: number;
   readonly heldMicroUsd: number;
   /** For how long the oldest hold has been open. */
   readonly oldestHoldSeconds: number;
@@ -31,12 +30,6 @@ export async function readOpenTasks(database: Queryable): Promise<readonly OpenT
   return database.query<OpenTasks>(selectOpenTasks);
 }
 
-export interface OutboxBacklog {
-  readonly kind: string;
-  readonly count: number;
-  readonly oldestSeconds: number;
-}
-
 /** Of a kind those that were claimed equally often come due in the order in which they were written. */
 const selectOutbox: Statement = {
   name: 'select_outbox_backlog',
@@ -45,15 +38,15 @@ const selectOutbox: Statement = {
 };
 
 /** Rows that are to be delivered: not those that wait for a running slot of their account, which are queued tasks. */
-export async function readOutboxBacklog(database: Queryable): Promise<ReadonlyMap<string, OutboxBacklog>> {
+export async function readOutboxBacklog(database: Queryable): Promise<ReadonlyMap<string, Backlog>> {
   const rows = await database.query<{ kind: string; deliveries: number; count: number; dueSeconds: number }>(
     selectOutbox,
   );
-  const backlog = new Map<string, OutboxBacklog>();
+  const backlog = new Map<string, Backlog>();
   for (const { kind, deliveries, count, dueSeconds } of rows) {
     const others = backlog.get(kind);
     const oldestSeconds = Math.max(outboxWaitSeconds(deliveries, dueSeconds), others?.oldestSeconds ?? 0);
-    backlog.set(kind, { kind, count: count + (others?.count ?? 0), oldestSeconds });
+    backlog.set(kind, { count: count + (others?.count ?? 0), oldestSeconds });
   }
   return backlog;
 }
@@ -70,9 +63,7 @@ const selectCallbacks: Statement = {
 };
 
 /** Callbacks that are neither delivered nor given up, and for how long the longest overdue has been due. */
-export async function readCallbackBacklog(
-  database: Queryable,
-): Promise<{ readonly count: number; readonly oldestSeconds: number }> {
+export async function readCallbackBacklog(database: Queryable): Promise<Backlog> {
   const [row] = await database.query<{ count: number; oldestSeconds: number | null }>(selectCallbacks);
   return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
 }

@@ -7,6 +7,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MetricsConfig } from '../config/config.ts';
+import { hostInUrl } from '../config/listeners.ts';
+import { PortInUseError } from '../config/port-in-use-error.ts';
 import type { Logger } from './log.ts';
 import { METRICS_TYPE } from './metrics.ts';
 
@@ -41,15 +43,6 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** The port that was asked for belongs to another process. Its name is that of the other listeners' error. */
-class PortInUseError extends Error {
-  override readonly name = 'PortInUseError';
-
-  constructor(port: number) {
-    super(`port ${port} is in use; stop what listens there, or set METRICS_PORT to another`);
-  }
-}
-
 /**
  * @param changes time-outs of a test that cannot wait for ours.
  * @throws {PortInUseError}
@@ -71,11 +64,11 @@ export async function listenForMetrics(
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new PortInUseError(port) : error);
+      reject(error.code === 'EADDRINUSE' ? new PortInUseError(port, 'METRICS_PORT') : error);
     });
     server.listen(port, host, resolve);
   });
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  const url = `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
   logger.info({ url }, 'metrics are served');
   return {
     url,

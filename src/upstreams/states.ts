@@ -6,6 +6,7 @@
  * what becomes of it; success closes the breaker, failure opens it again.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import type { UpstreamStanding } from '../telemetry/metrics-service.ts';
 
 /** Failures in a row that open the breaker: fewer can be a restart of the upstream, more are a queue of lost work. */
 const FAILURES_TO_OPEN = 5;
@@ -98,14 +99,6 @@ export async function claimUpstreamProbe(database: Queryable, upstream: string):
   return (await database.query(claimProbe, [upstream])).length === 1;
 }
 
-/** An upstream as operators see it. */
-export interface ListedUpstream {
-  readonly upstream: string;
-  readonly isPaused: boolean;
-  readonly isFailing: boolean;
-  readonly slotsTaken: number;
-}
-
 /** There are as many as model files have ever named. */
 const MAX_LISTED = 200;
 
@@ -117,6 +110,6 @@ const list: Statement = {
 };
 
 /** Every upstream that was ever paused, failing or capped. */
-export async function listStates(database: Queryable): Promise<readonly ListedUpstream[]> {
-  return database.query<ListedUpstream>(list);
+export async function listStates(database: Queryable): Promise<readonly UpstreamStanding[]> {
+  return database.query<UpstreamStanding>(list);
 }

@@ -1,5 +1,6 @@
 /** What text calls hold at this moment, for the metrics: a few rows of a partial index, however many calls there were. */
 import type { Queryable, Statement } from '../../database/database.ts';
+import type { Hold } from '../../telemetry/metrics-service.ts';
 
 const select: Statement = {
   name: 'select_open_text_holds',
@@ -8,14 +9,8 @@ const select: Statement = {
            FROM text_calls WHERE settled_at IS NULL`,
 };
 
-export interface OpenTextHolds {
-  readonly count: number;
-  readonly microUsd: number;
-  readonly oldestSeconds: number;
-}
-
 /** How many text calls are not settled, what they hold, and for how long the oldest has been open. */
-export async function readOpenTextHolds(database: Queryable): Promise<OpenTextHolds> {
-  const [row] = await database.query<OpenTextHolds>(select);
+export async function readOpenTextHolds(database: Queryable): Promise<Hold> {
+  const [row] = await database.query<Hold>(select);
   return row ?? { count: 0, microUsd: 0, oldestSeconds: 0 };
 }

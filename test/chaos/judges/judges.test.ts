@@ -32,6 +32,16 @@ const failed: TaskAnswer = {
 };
 
 const OK = { kind: 'answer', status: 200, errorCode: '' } as const;
+/** A streamed call of text that was taken; how it ended is each case's own. */
+const TEXT_STREAM = {
+  kind: 'text',
+  account: 'ada',
+  marker: 'm',
+  isStream: true,
+  begun: 1,
+  ended: 2,
+  outcome: OK,
+} as const;
 const wish = { account: 'ada', model: 'chaos/keyed', prompt: 'a lake' };
 
 function read(of: TaskAnswer, begun: number): ClientLine {
@@ -384,13 +394,7 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
     'a text stream never just stops',
     () =>
       withLines({
-        kind: 'text',
-        account: 'ada',
-        marker: 'm',
-        isStream: true,
-        begun: 1,
-        ended: 2,
-        outcome: OK,
+        ...TEXT_STREAM,
         end: 'silent',
       }),
   ],
@@ -399,13 +403,7 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
     'a text stream never just stops',
     () =>
       withLines({
-        kind: 'text',
-        account: 'ada',
-        marker: 'm',
-        isStream: true,
-        begun: 1,
-        ended: 2,
-        outcome: OK,
+        ...TEXT_STREAM,
         end: 'whole',
         responseId: 'chatcmpl-1',
         usage: { input: 21, output: 12 },
