@@ -44,6 +44,12 @@ export function temporalServerLaunch(server: TemporalServer, environment: NodeJS
     // A worker that shuts down is handed no more work: what reached it then would wait for its heartbeat time-out.
     '--dynamic-config-value',
     'frontend.enableCancelWorkerPollsOnShutdown=true',
+    // One partition a queue. With more, a poll is passed on between them, and a task that comes while a worker's polls
+    // are cancelled is recorded as started and lost on the way: it too would wait for its heartbeat time-out.
+    '--dynamic-config-value',
+    'matching.numTaskqueueReadPartitions=1',
+    '--dynamic-config-value',
+    'matching.numTaskqueueWritePartitions=1',
   ];
   for (const [key, value] of Object.entries(server.dynamicConfig ?? {})) {
     args.push('--dynamic-config-value', `${key}=${value}`);

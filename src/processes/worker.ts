@@ -29,7 +29,9 @@ const HEARTBEAT_THROTTLE = '2 seconds';
 /**
  * Polls for activities at once. The SDK stops to listen at the first of them that comes back empty when a worker shuts
  * down, and drops what another one brings at that moment, which then waits for its heartbeat time-out: so there is no
- * other. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`).
+ * other. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`), and a queue must have
+ * one partition (`matching.numTaskqueueReadPartitions`): a poll that is passed on between partitions can be lost too.
+ * Given as a behaviour because the SDK ignores `maxConcurrentActivityTaskPolls`.
  */
 const ACTIVITY_POLLS = 1;
 
@@ -88,7 +90,7 @@ function optionsFor(
     ...(tracing === NO_TRACES
       ? {}
       : { interceptors: { activity: [traceActivities(tracing, () => activityContext.now())] } }),
-    maxConcurrentActivityTaskPolls: ACTIVITY_POLLS,
+    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: ACTIVITY_POLLS },
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     shutdownGraceTime: config.shutdownGraceMs,

@@ -7,6 +7,7 @@ import type { Server as HttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
@@ -126,6 +127,21 @@ describe('the metrics of a running service', () => {
       assert.ok((seen.value('process_resident_memory_bytes') ?? 0) > 0);
     }
     assert.equal((await scrape(worker)).value('darkroom_worker_running'), 4);
+  });
+
+  // More of them lose a task when a worker stops (docs/0020), and the SDK ignores an option for it without a word.
+  it('has one poll for activities on each queue', async () => {
+    const labels = { poller_type: 'activity_task' };
+    for (const queue of Object.values(TASK_QUEUES)) {
+      const polls = async () => (await scrape(worker)).value('temporal_num_pollers', { ...labels, task_queue: queue });
+      // None between one poll and the next.
+      let seen = 0;
+      await until(`the worker polls ${queue}`, async () => {
+        seen = (await polls()) ?? 0;
+        return seen > 0;
+      });
+      assert.equal(seen, 1, queue);
+    }
   });
 
   it('puts all unknown paths and methods under one route, so that nobody makes series', async () => {
