@@ -1,14 +1,31 @@
 /**
  * Ports of the embedded installation: a free one where nobody cares, and a clear word where a wanted one is taken.
  */
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 
 const LOOPBACK = '127.0.0.1';
 
+/**
+ * Where free ports are looked for: below those that systems give to outgoing connections (from 32768 on Linux, from
+ * 49152 elsewhere). A server that is down for a moment would otherwise find its port taken by one of them.
+ */
+const LOWEST_FREE_PORT = 20_000;
+const ABOVE_FREE_PORTS = 32_768;
+/** More than this many taken in a row is no chance any more: the system may have a look. */
+const MOST_TRIES = 100;
+
 /** A port that is free now. Nothing keeps it free: use it at once. */
-export async function findFreePort(): Promise<number> {
-  return tryPort(0, LOOPBACK);
+export async function findFreePort(host = LOOPBACK): Promise<number> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    try {
+      return await tryPort(randomInt(LOWEST_FREE_PORT, ABOVE_FREE_PORTS), host);
+    } catch (error) {
+      if (systemCode(error) !== 'EADDRINUSE') throw error;
+    }
+  }
+  return tryPort(0, host);
 }
 
 /**
@@ -20,7 +37,7 @@ export async function findFreePort(): Promise<number> {
  */
 export async function claimPort(wanted: number, purpose: string, variable: string, host = LOOPBACK): Promise<number> {
   try {
-    return await tryPort(wanted, host);
+    return wanted === 0 ? await findFreePort(host) : await tryPort(wanted, host);
   } catch (error) {
     const code = systemCode(error);
     const problem =
