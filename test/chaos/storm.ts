@@ -15,7 +15,7 @@ import type { ReceiverLine } from './receivers/log.ts';
 import type { Fault } from './schedule.ts';
 import { LINKS, PARTS } from './schedule.ts';
 import type { LinkName, PartName } from './schedule.ts';
-import type { Link, LinkState } from './world/proxy.ts';
+import type { Link, LinkState, LinkTally } from './world/proxy.ts';
 import type { World } from './world/world.ts';
 
 export interface FaultRecord {
@@ -80,20 +80,36 @@ async function apply(world: World, fault: Fault): Promise<Evidence> {
       return stepClock(world, fault);
     case 'provider-misbehaves': {
       const since = Date.now();
-      await inMode(world, 'provider', fault.target, fault.forMs);
-      const lines = await readLedger<ProviderLine>(world.files.provider);
-      return counted(lines.filter((line) => line.kind === 'misbehaved' && line.at >= since).length, 'requests met it');
+      const count = async (): Promise<number> => {
+        const lines = await readLedger<ProviderLine>(world.files.provider);
+        return lines.filter((line) => line.kind === 'misbehaved' && line.at >= since).length;
+      };
+      await inMode(world, 'provider', fault, async () => (await count()) > 0);
+      return counted(await count(), 'requests met it');
     }
     case 'receiver-misbehaves': {
       const since = Date.now();
-      await inMode(world, 'receivers', fault.target, fault.forMs);
-      const lines = await readLedger<ReceiverLine>(world.files.receivers);
-      const met = lines.filter((line) => line.kind === 'received' && line.mode === fault.target && line.at >= since);
-      return counted(met.length, 'callbacks met it');
+      const count = async (): Promise<number> => {
+        const lines = await readLedger<ReceiverLine>(world.files.receivers);
+        return lines.filter((line) => line.kind === 'received' && line.mode === fault.target && line.at >= since)
+          .length;
+      };
+      await inMode(world, 'receivers', fault, async () => (await count()) > 0);
+      return counted(await count(), 'callbacks met it');
     }
     default:
       return badLinks(world, [fault.target], fault.kind, fault.forMs);
   }
+}
+
+/** A fault that has met nothing in its time goes on for as much longer, and no longer than this: 30 s. */
+const MOST_LONGER_MS = 30_000;
+const LOOK_EVERY_MS = 500;
+
+async function sleepUntilMet(forMs: number, isMet: () => boolean | Promise<boolean>): Promise<void> {
+  await sleep(forMs);
+  const deadline = Date.now() + MOST_LONGER_MS;
+  while (!(await isMet()) && Date.now() < deadline) await sleep(LOOK_EVERY_MS);
 }
 
 async function endAndStart(
@@ -129,7 +145,8 @@ async function badLinks(world: World, names: readonly LinkName[], state: LinkSta
   const links = names.flatMap((name) => world.links(name));
   if (links.length === 0) return { hasFired: false, evidence: world.whyNoS3 ?? 'there is no such link' };
   const before = links.map((link) => link.set(state));
-  await sleep(forMs);
+  const isMet = (): boolean => before.some(hasMet) || links.some(({ met }) => hasMet(met));
+  await (state === 'refuse' ? sleep(forMs) : sleepUntilMet(forMs, isMet));
   // Nobody sees a connection that is refused but who made it.
   const refused = state === 'refuse' ? await countRefusals(links) : 0;
   const tallies = [...before, ...links.map((link) => link.set('pass'))];
@@ -138,6 +155,10 @@ async function badLinks(world: World, names: readonly LinkName[], state: LinkSta
   const told = `${connections} connections and ${bytes} bytes met it`;
   if (state !== 'refuse') return { hasFired: connections + bytes > 0, evidence: told };
   return { hasFired: refused === links.length, evidence: `${told}, and ${refused} of our own were refused` };
+}
+
+function hasMet({ connections, bytes }: LinkTally): boolean {
+  return connections + bytes > 0;
 }
 
 async function countRefusals(links: readonly Link[]): Promise<number> {
@@ -178,11 +199,14 @@ async function fullDisk(world: World, forMs: number): Promise<Evidence> {
   };
   const logFile = `${world.cluster.folder}.log`;
   const before = (await readFile(logFile, 'utf8')).length;
+  const countComplaints = async (): Promise<number> => {
+    const said = (await readFile(logFile, 'utf8')).slice(before);
+    return said.match(/File too large|No space left|PANIC/g)?.length ?? 0;
+  };
   const processes = await limit('0');
-  await sleep(forMs);
+  await sleepUntilMet(forMs, async () => (await countComplaints()) > 0);
   await limit('unlimited');
-  const said = (await readFile(logFile, 'utf8')).slice(before);
-  const complaints = said.match(/File too large|No space left|PANIC/g)?.length ?? 0;
+  const complaints = await countComplaints();
   return {
     hasFired: complaints > 0,
     evidence: `${processes} processes could not write, ${complaints} complaints in their log`,
@@ -214,9 +238,14 @@ async function clockReports(world: World, role: 'api' | 'worker'): Promise<reado
   return text.split('\n').filter(Boolean).map(Number);
 }
 
-async function inMode(world: World, name: 'provider' | 'receivers', mode: string, forMs: number): Promise<void> {
-  world.part(name).send({ mode });
-  await sleep(forMs);
+async function inMode(
+  world: World,
+  name: 'provider' | 'receivers',
+  { target, forMs }: { readonly target: string; readonly forMs: number },
+  isMet: () => Promise<boolean>,
+): Promise<void> {
+  world.part(name).send({ mode: target });
+  await sleepUntilMet(forMs, isMet);
   world.part(name).send({ mode: 'normal' });
 }
 

@@ -23,6 +23,8 @@ export interface Link {
   readonly port: number;
   /** Sets how bad it is from now on. @returns what the state before it met. */
   set(state: LinkState): LinkTally;
+  /** What the present state has met so far. */
+  readonly met: LinkTally;
   close(): Promise<void>;
 }
 
@@ -128,6 +130,9 @@ export async function openLink(targetPort: number, port = 0): Promise<Link> {
         setTimeout(() => dead.forEach(drop), DEAD_FOR_MS).unref();
       }
       return met;
+    },
+    get met() {
+      return tally;
     },
     async close() {
       await closing;

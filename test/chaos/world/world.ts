@@ -99,7 +99,7 @@ export async function openWorld(patches: readonly Patch[], report: (line: string
   const cluster: Cluster = { folder: at('postgres'), port: port.postgres, password: 'only-for-tests', isDurable: true };
   await createCluster(cluster.folder, cluster.password);
   const openNamed = async (name: LinkName, target: number): Promise<Link> => {
-    const link = await openLink(target);
+    const link = await openLink(target, await findFreePort());
     links.get(name)?.push(link);
     return link;
   };
