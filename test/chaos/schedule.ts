@@ -5,7 +5,17 @@
 import { createRandom } from './random.ts';
 import type { Random } from './random.ts';
 
-export const PARTS = ['api-1', 'api-2', 'worker-1', 'worker-2', 'postgres', 'temporal', 's3', 'provider'] as const;
+export const PARTS = [
+  'api-1',
+  'api-2',
+  'worker-1',
+  'worker-2',
+  'postgres',
+  'temporal',
+  's3',
+  'provider',
+  'receivers',
+] as const;
 export type PartName = (typeof PARTS)[number];
 
 /** Between whom bytes go through a proxy of ours. A link of `api` or `worker` is that of each process of the role. */
