@@ -5,6 +5,7 @@ import { startApi } from '../processes/api.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
+import { untilDatabaseAnswers } from './until-database-answers.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });
@@ -12,7 +13,10 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
   const foundation = createFoundation(config, logger, 'api');
+  const stopped = new AbortController();
+  void stop.then(() => stopped.abort());
   try {
+    if (!(await untilDatabaseAnswers(foundation.database, logger, stopped.signal))) return;
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'the api is listening');
     // Elsewhere the signal means what it always does: the terminal is gone.

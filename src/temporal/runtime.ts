@@ -22,9 +22,11 @@ export interface TemporalRuntime {
   recover(error: unknown): Promise<void>;
 }
 
-function temporalLogger(logger: Logger): DefaultLogger {
+/** The SDK's lines as ours. Its errors go where ours go: elsewhere they would be written as an empty object. */
+export function temporalLogger(logger: Logger): DefaultLogger {
   return new DefaultLogger('INFO', ({ level, message, meta }) => {
-    const fields = { temporal: meta };
+    const { error, ...temporal } = meta ?? {};
+    const fields = error === undefined ? { temporal } : { temporal, err: error as unknown };
     if (level === 'ERROR') logger.error(fields, message);
     else if (level === 'WARN') logger.info(fields, message);
     else logger.debug(fields, message);

@@ -4,10 +4,12 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { Server as HttpServer } from 'node:http';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { startDatabaseWire } from '../support/database-wire.ts';
+import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
@@ -260,54 +262,3 @@ describe('the metrics of a running service', () => {
     await until('it is ready again', async () => (await ready().catch(() => 0)) === 200);
   });
 });
-
-/** The way to PostgreSQL, which a test can cut. */
-interface DatabaseWire {
-  /** The server by way of the wire. */
-  readonly url: string;
-  cut(): void;
-  mend(): void;
-  close(): void;
-}
-
-async function startDatabaseWire(server: string): Promise<DatabaseWire> {
-  const target = new URL(server);
-  const open = new Set<Socket>();
-  let isCut = false;
-  const wire: Server = createServer((near) => {
-    if (isCut) {
-      near.destroy();
-      return;
-    }
-    const far = connect(Number(target.port), target.hostname);
-    for (const socket of [near, far]) {
-      open.add(socket);
-      socket.on('error', () => undefined);
-      socket.once('close', () => {
-        open.delete(socket);
-        (socket === near ? far : near).destroy();
-      });
-    }
-    near.pipe(far);
-    far.pipe(near);
-  });
-  wire.listen(0, '127.0.0.1').unref();
-  await once(wire, 'listening');
-  const url = new URL(server);
-  url.hostname = '127.0.0.1';
-  url.port = String((wire.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    cut() {
-      isCut = true;
-      for (const socket of open) socket.destroy();
-    },
-    mend() {
-      isCut = false;
-    },
-    close() {
-      wire.close();
-      for (const socket of open) socket.destroy();
-    },
-  };
-}

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, it } from 'node:test';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import type { Logger } from '../../src/telemetry/log.ts';
 import { checkTemporal, connectTemporal } from '../../src/temporal/connection.ts';
-import { installTemporalRuntime } from '../../src/temporal/runtime.ts';
+import { installTemporalRuntime, temporalLogger } from '../../src/temporal/runtime.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
 
 const HERE = { address: temporalAddress(), namespace: 'default', apiKey: undefined, tls: undefined };
@@ -20,6 +21,19 @@ globalThis.fetch = (input, init) => {
 };
 after(() => {
   globalThis.fetch = fetch;
+});
+
+it('says what failed in a line of the SDK that tells of an error', () => {
+  const lines: unknown[] = [];
+  const logger = { ...silentLogger(), error: (...line: unknown[]) => lines.push(line) } as unknown as Logger;
+  const failed = new Error('the grace time is over');
+  temporalLogger(logger).error('Worker failed', { error: failed, taskQueue: 'media' });
+  temporalLogger(logger).error('No cause');
+
+  assert.deepEqual(lines, [
+    [{ temporal: { taskQueue: 'media' }, err: failed }, 'Worker failed'],
+    [{ temporal: {} }, 'No cause'],
+  ]);
 });
 
 it('gives the SDK another port where somebody took its own while there was no connection', async () => {

@@ -1,0 +1,75 @@
+/** An api that is started before its database waits for it, says so, and can be stopped meanwhile. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { untilDatabaseAnswers } from '../../src/commands/until-database-answers.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
+import { startDatabaseWire } from '../support/database-wire.ts';
+import type { DatabaseWire } from '../support/database-wire.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, Role } from '../support/darkroom.ts';
+import { adminUrl } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+
+describe('an api that is started before its database', () => {
+  let wire: DatabaseWire;
+  let darkroom: Darkroom;
+  let api: Role;
+  before(async () => {
+    wire = await startDatabaseWire(adminUrl());
+    darkroom = await startDarkroom({ workers: 0, databaseServer: wire.url });
+    const [only] = darkroom.apis;
+    assert.ok(only !== undefined);
+    api = only;
+  });
+  after(async () => {
+    wire.mend();
+    await darkroom.stop();
+    wire.close();
+  });
+
+  async function startWithoutDatabase(): Promise<{ readonly started: Promise<unknown> }> {
+    await api.kill('SIGTERM');
+    wire.cut();
+    const { length } = await readFile(darkroom.logFile, 'utf8');
+    const started = api.start().then(
+      () => 'ready',
+      (error: unknown) => error,
+    );
+    await until('it says that it waits', async () =>
+      (await readFile(darkroom.logFile, 'utf8')).slice(length).includes('waiting for PostgreSQL'),
+    );
+    return { started };
+  }
+
+  it('serves once the database is there', async () => {
+    const { started } = await startWithoutDatabase();
+    wire.mend();
+
+    assert.equal(await started, 'ready');
+    assert.equal((await fetch(`${darkroom.url}/readyz`)).status, 200);
+  });
+
+  it('ends in order when it is asked to meanwhile', async () => {
+    const { started } = await startWithoutDatabase();
+    await api.kill('SIGTERM');
+
+    assert.match(String(await started), /the api ended with 0/);
+    wire.mend();
+    await api.start();
+  });
+
+  it('does not wait for a database that refuses it', async () => {
+    const url = new URL(adminUrl());
+    url.password = 'wrong';
+    const logger = createLogger({ level: 'silent', format: 'json', role: 'api' });
+    const database = openDatabase({ url: url.href, poolSize: 1 }, logger);
+    try {
+      const answers = untilDatabaseAnswers(database, logger, new AbortController().signal);
+      await assert.rejects(answers, /password authentication failed/);
+    } finally {
+      await database.close();
+    }
+  });
+});
