@@ -92,5 +92,6 @@ try {
   process.stderr.write(
     isPlain(error) ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`,
   );
-  process.exitCode = isConfigurationError(error) ? UNUSABLE_CONFIGURATION : 1;
+  // Not the exit code alone: what a start that failed has left open would keep the process, and nobody would start it again.
+  process.exit(isConfigurationError(error) ? UNUSABLE_CONFIGURATION : 1);
 }

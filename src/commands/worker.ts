@@ -49,7 +49,10 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
     await worker.finished;
   } finally {
     await activities.close();
-    await connection.close();
+    // Where the SDK has given up its runtime this fails, and must not hide what failed before it.
+    await connection.close().catch((err: unknown) => {
+      logger.warn({ err }, 'the connection to Temporal could not be closed');
+    });
     await metricsListener?.close();
     await foundation.close();
   }

@@ -144,10 +144,11 @@ export function openDatabase(
 
 /**
  * Classes 08 (connection), 53 (resources), 57P (shutdown and crash), 57014 (our own statement time-out), 58 (its disk),
- * 40 (rolled back by a deadlock or a conflict), 25006 (a replica that was the primary): the server's state, not the
- * statement, is at fault, and the same statement may well succeed later.
+ * 40 (rolled back by a deadlock or a conflict), 25006 (a replica that was the primary), XX000 (an error inside the server:
+ * a file that may not grow is one): the server's state, not the statement, is at fault, and the same statement may well
+ * succeed later.
  */
-const UNAVAILABLE_SQLSTATE = /^(08|53|57P|57014|58|40|25006)/;
+const UNAVAILABLE_SQLSTATE = /^(08|53|57P|57014|58|40|25006|XX000)/;
 const UNAVAILABLE_SYSTEM_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -37,6 +37,25 @@ describe('a statement', () => {
   });
 });
 
+describe('a failed statement', () => {
+  const failWith = (state: string) =>
+    database.query({
+      name: `fail_${state}`,
+      text: `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${state}'; END $$`,
+    });
+
+  // Disk full, and a file that may not grow, for which PostgreSQL has no better code than an error inside.
+  for (const state of ['53100', '58030', 'XX000', '40P01']) {
+    it(`is the server's fault where its state is ${state}, and may be tried again`, async () => {
+      await assert.rejects(failWith(state), DatabaseUnavailableError);
+    });
+  }
+
+  it('is its own fault elsewhere', async () => {
+    await assert.rejects(failWith('22012'), (error: unknown) => !(error instanceof DatabaseUnavailableError));
+  });
+});
+
 describe('a transaction', () => {
   it('is undone by whatever its work throws, and its connection is used again', async () => {
     class Stop extends Error {}

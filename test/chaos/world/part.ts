@@ -113,7 +113,8 @@ export class Part {
         if (this.#isWanted) this.start().catch(() => undefined);
       }, RESTART_AFTER_MS);
     });
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(START_TIMEOUT_MS)]);
+    const { signal } = ended;
+    const timer = setTimeout(() => ended.abort(), START_TIMEOUT_MS);
     await Promise.race([
       child.channel === undefined || child.channel === null ? this.#options.ready(signal) : said,
       new Promise<never>((_, reject) => {
@@ -121,7 +122,7 @@ export class Part {
           once: true,
         });
       }),
-    ]);
+    ]).finally(() => clearTimeout(timer));
   }
 
   async #end(end: (pid: number) => void): Promise<string> {

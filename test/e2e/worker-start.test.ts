@@ -1,0 +1,14 @@
+/** A worker that cannot start ends, and says why: whoever supervises it starts it again. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { startDarkroom } from '../support/darkroom.ts';
+
+it('ends where Temporal has no such namespace', async () => {
+  const environment = { TEMPORAL_NAMESPACE: 'nowhere' };
+
+  await assert.rejects(startDarkroom({ apis: 0, environment }), (error: Error) => {
+    assert.match(error.message, /^the worker ended with 1:/);
+    assert.match(error.message, /nowhere/);
+    return true;
+  });
+});
