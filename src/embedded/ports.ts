@@ -16,11 +16,17 @@ const ABOVE_FREE_PORTS = 32_768;
 /** More than this many taken in a row is no chance any more: the system may have a look. */
 const MOST_TRIES = 100;
 
-/** A port that is free now. Nothing keeps it free: use it at once. */
+/** Given once and not again: whoever was given one may be about to use it. */
+const given = new Set<number>();
+
+/** A port that is free now, and that nobody else in this process was given. Nothing keeps it free: use it soon. */
 export async function findFreePort(host = LOOPBACK): Promise<number> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const port = randomInt(LOWEST_FREE_PORT, ABOVE_FREE_PORTS);
+    if (given.has(port)) continue;
+    given.add(port);
     try {
-      return await tryPort(randomInt(LOWEST_FREE_PORT, ABOVE_FREE_PORTS), host);
+      return await tryPort(port, host);
     } catch (error) {
       if (systemCode(error) !== 'EADDRINUSE') throw error;
     }

@@ -18,6 +18,11 @@ describe('a free port', () => {
     assert.ok((await claimPort(0, 'a test', 'TEST_PORT')) < OUTGOING_FROM);
   });
 
+  it('is given to one alone, also while nobody listens on it yet', async () => {
+    const ports = await Promise.all(Array.from({ length: 500 }, () => findFreePort()));
+    assert.equal(new Set(ports).size, ports.length);
+  });
+
   it('can be listened on', async () => {
     const server = createServer().listen(await findFreePort(), '127.0.0.1');
     await once(server, 'listening');
