@@ -93,4 +93,18 @@ describe('a link', () => {
     link.set('pass');
     await assertPasses();
   });
+
+  it('closes although somebody waits silently, or has gone, where there is no space', async () => {
+    const own = await openLink((echo.address() as AddressInfo).port);
+    own.set('full');
+    const silent = connect(own.port, '127.0.0.1');
+    const gone = connect(own.port, '127.0.0.1');
+    silent.on('error', () => undefined);
+    await Promise.all([once(silent, 'connect'), once(gone, 'connect')]);
+    gone.end().resume();
+    await once(gone, 'close');
+
+    await own.close();
+    silent.destroy();
+  });
 });

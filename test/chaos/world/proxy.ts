@@ -42,6 +42,8 @@ interface Pair {
 /** @param targetPort of the real part, on the loopback. @param port to listen on; 0 takes any. */
 export async function openLink(targetPort: number, port = 0): Promise<Link> {
   const pairs = new Set<Pair>();
+  /** Those who were let in only to be told that there is no space. */
+  const refused = new Set<Socket>();
   let state: LinkState = 'pass';
   let tally: LinkTally = { connections: 0, bytes: 0 };
   let closing = Promise.resolve();
@@ -54,6 +56,8 @@ export async function openLink(targetPort: number, port = 0): Promise<Link> {
       return;
     }
     if (state === 'full') {
+      refused.add(client);
+      client.once('close', () => refused.delete(client));
       answerFull(client);
       return;
     }
@@ -123,6 +127,8 @@ export async function openLink(targetPort: number, port = 0): Promise<Link> {
       state = next;
       tally = { connections: next === 'pass' ? 0 : pairs.size, bytes: 0 };
       if (next === 'reset' || next === 'refuse' || next === 'full') for (const pair of pairs) drop(pair);
+      // A server is closed only when nobody is connected.
+      if (next === 'refuse') for (const client of refused) client.destroy();
       if (next === 'refuse') closing = closed(server);
       if (before === 'refuse' && next !== 'refuse') closing = closing.then(() => listen(server, ownPort));
       if (before === 'half-open') {
@@ -137,6 +143,7 @@ export async function openLink(targetPort: number, port = 0): Promise<Link> {
     async close() {
       await closing;
       for (const pair of pairs) drop(pair);
+      for (const client of refused) client.destroy();
       if (server.listening) await closed(server);
     },
   };
@@ -162,5 +169,7 @@ function answerFull(client: Socket): void {
       `HTTP/1.1 507 Insufficient Storage\r\nContent-Type: application/xml\r\nContent-Length: ${FULL.length}\r\nConnection: close\r\n\r\n${FULL}`,
     );
   });
+  // Whoever goes away without a word.
+  client.once('end', () => client.end());
   client.resume();
 }
