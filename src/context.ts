@@ -9,7 +9,9 @@ import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
 import { hostInUrl } from './config/listeners.ts';
 import { openDatabase } from './database/database.ts';
+import { ConfigurationError } from './config/environment.ts';
 import { parseAllowList } from './egress/allow-list.ts';
+import type { AllowList } from './egress/allow-list.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './engines/engine-pool.ts';
 import type { EnginePool } from './engines/engine.ts';
@@ -36,7 +38,7 @@ import { createUpstreams } from './upstreams/upstreams.ts';
 export function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Foundation {
   const database = openDatabase(config.database, logger);
   const store = openStore(config.store);
-  const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
+  const egressPolicy = { allow: readAllowList(config.egress.allow), ports: config.egress.ports };
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger }), metrics.outgoing);
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
@@ -70,6 +72,15 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
 function publicUrlOf({ http }: Config): string {
   const scheme = http.tls === undefined ? 'http' : 'https';
   return http.publicUrl ?? `${scheme}://${hostInUrl(http.host)}:${http.port}`;
+}
+
+/** @throws {ConfigurationError} */
+function readAllowList(entries: readonly string[]): AllowList {
+  try {
+    return parseAllowList(entries);
+  } catch (error) {
+    throw new ConfigurationError([error instanceof Error ? error.message : String(error)]);
+  }
 }
 
 /** Every protocol by its name; the names are listed in src/catalogue/definition.ts, where model files are judged. */

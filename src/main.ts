@@ -15,7 +15,7 @@ class UsageError extends Error {
 const UNUSABLE_CONFIGURATION = 78;
 
 function isConfigurationError(error: unknown): boolean {
-  const names = ['ModelFileError', 'CertificateError'];
+  const names = ['ModelFileError', 'CertificateError', 'StoreUrlError'];
   return error instanceof ConfigurationError || (error instanceof Error && names.includes(error.name));
 }
 
@@ -30,6 +30,8 @@ function isPlain(error: unknown): error is Error {
     'StoreUrlError',
     'AdminError',
     'DatabaseUnavailableError',
+    'DatabaseRefusedError',
+    'TemporalUnreachableError',
     'AccountNotFoundError',
     'OutputNotFoundError',
   ];

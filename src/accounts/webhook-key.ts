@@ -35,8 +35,19 @@ export interface WebhookKeys {
    * @throws {AccountNotFoundError}
    */
   replace(transaction: Queryable, accountId: string, secret: string, now: number): Promise<void>;
+  /**
+   * Looks whether what was stored last can be opened: beside another key than its own a restored database cannot.
+   *
+   * @throws {WrongEncryptionKeyError}
+   */
+  requireKeyOf(database: Queryable): Promise<void>;
   /** Takes the key away, the one before it too: callbacks are not signed from now on. */
   remove(transaction: Queryable, accountId: string): Promise<void>;
+}
+
+/** What is stored was sealed with another key: it can only be removed, and set anew. */
+export class WrongEncryptionKeyError extends Error {
+  override readonly name = 'WrongEncryptionKeyError';
 }
 
 interface ActiveRow {
@@ -51,6 +62,11 @@ const selectActive: Statement = {
            FROM webhook_keys
           WHERE account_id = $1 AND (expires_at IS NULL OR expires_at > $2)
           ORDER BY id DESC`,
+};
+const selectNewest: Statement = {
+  name: 'select_newest_webhook_key',
+  text: `SELECT account_id AS "accountId", secret_ciphertext AS "secretCiphertext"
+           FROM webhook_keys ORDER BY id DESC LIMIT 1`,
 };
 const expireCurrent: Statement = {
   name: 'expire_webhook_key',
@@ -83,7 +99,15 @@ export function createWebhookKeys(encryptionKey: string): WebhookKeys {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES));
     decipher.setAAD(Buffer.from(accountId));
     decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-    return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+    const opened = decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES));
+    try {
+      return Buffer.concat([opened, decipher.final()]).toString('utf8');
+    } catch (error) {
+      throw new WrongEncryptionKeyError(
+        `ENCRYPTION_KEY is not the one that the signing key of ${accountId} was stored with`,
+        { cause: error },
+      );
+    }
   };
 
   const readActive = (database: Queryable, accountId: string, now: number): Promise<readonly ActiveRow[]> =>
@@ -105,6 +129,10 @@ export function createWebhookKeys(encryptionKey: string): WebhookKeys {
       return rows.map((row) => decrypt(accountId, row.secretCiphertext));
     },
     read,
+    async requireKeyOf(database) {
+      const [newest] = await database.query<{ accountId: string; secretCiphertext: Buffer }>(selectNewest);
+      if (newest !== undefined) decrypt(newest.accountId, newest.secretCiphertext);
+    },
     async replace(transaction, accountId, secret, now) {
       // Two at once would both be current otherwise.
       await lockAccount(transaction, accountId);

@@ -1,10 +1,12 @@
 /** `darkroom api`: runs the HTTP facade and the launcher until asked to stop. */
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createFoundation } from '../context.ts';
+import { readCertificate } from '../http/tls-certificates.ts';
 import { startApi } from '../processes/api.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
+import { tellWrongEncryptionKey } from './tell-wrong-encryption-key.ts';
 import { untilDatabaseAnswers } from './until-database-answers.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -16,7 +18,12 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const stopped = new AbortController();
   void stop.then(() => stopped.abort());
   try {
+    // What only its operator can mend is told before anything is waited for.
+    for (const { tls } of [config.http, ...(config.admin === undefined ? [] : [config.admin.http])]) {
+      if (tls !== undefined) await readCertificate(tls);
+    }
     if (!(await untilDatabaseAnswers(foundation.database, logger, stopped.signal))) return;
+    await tellWrongEncryptionKey(foundation);
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'the api is listening');
     // Elsewhere the signal means what it always does: the terminal is gone.

@@ -3,7 +3,7 @@ import { loadDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config
 import { openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrate.ts';
 import { createLogger } from '../telemetry/log.ts';
-import { connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { requireTemporal, temporalClient } from '../temporal/connection.ts';
 import { ensureSchedules, prepareNamespace } from '../temporal/prepare-namespace.ts';
 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -17,7 +17,7 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
   } finally {
     await database.close();
   }
-  const connection = await connectTemporal(temporalConfig);
+  const connection = await requireTemporal(temporalConfig);
   try {
     await prepareNamespace(connection, temporalConfig, logger);
     await ensureSchedules(temporalClient(connection, temporalConfig));

@@ -101,7 +101,7 @@ export function loadLogConfig(environment: NodeJS.ProcessEnv): { level: string; 
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const read = new EnvironmentReader(environment);
   const config: Config = {
-    database: { url: read.text('DATABASE_URL'), poolSize: read.integer('DATABASE_POOL_SIZE') },
+    database: { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') },
     temporal: readTemporal(read),
     http: readHttp(read),
     admin: readAdmin(read),
@@ -157,10 +157,18 @@ function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
   return downloads;
 }
 
+function readDatabaseUrl(read: EnvironmentReader): string {
+  const url = read.text('DATABASE_URL');
+  // Any other would be looked for as a host of that name.
+  if (url !== '' && !/^postgres(?:ql)?:\/\//.test(url))
+    read.report('DATABASE_URL: want postgres://user:password@host/database');
+  return url;
+}
+
 /** Only what `migrate` and `admin` need of the configuration beside the database. */
 export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
   const read = new EnvironmentReader(environment);
-  const database = { url: read.text('DATABASE_URL'), poolSize: read.integer('DATABASE_POOL_SIZE') };
+  const database = { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') };
   read.throwIfBroken();
   return database;
 }

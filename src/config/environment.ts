@@ -123,7 +123,9 @@ export class EnvironmentReader {
       return direct;
     }
     try {
-      return readFileSync(file, 'utf8').trimEnd();
+      const secret = readFileSync(file, 'utf8').trimEnd();
+      if (secret === '') this.report(`${name}_FILE: the file is empty`);
+      return secret;
     } catch {
       this.report(`${name}_FILE: the file cannot be read`);
       return undefined;

@@ -41,6 +41,9 @@ export function readHttp(read: EnvironmentReader): HttpConfig {
   if (!isLoopback(listener.host) && publicUrl === undefined) {
     read.report(`PUBLIC_URL is required when HOST is not loopback`);
   }
+  if (publicUrl?.startsWith('http:') === true && (listener.tls !== undefined || listener.requiresHttps)) {
+    read.report(`PUBLIC_URL: "${publicUrl}" is what downloads and callbacks would name, and only HTTPS is served here`);
+  }
   return { ...listener, port, publicUrl };
 }
 
@@ -113,6 +116,10 @@ function readProxies(read: EnvironmentReader, entries: readonly string[]): Block
   for (const entry of entries) {
     const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
     const version = isIP(address);
+    if (prefix === '0') {
+      read.report(`TRUSTED_PROXIES: "${entry}" is everybody: whoever asks could say who he is`);
+      continue;
+    }
     const family = version === 6 ? 'ipv6' : 'ipv4';
     const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix);
     if (version === 0 || bits > (version === 6 ? 128 : 32)) {

@@ -41,6 +41,11 @@ export class DatabaseUnavailableError extends Error {
   override readonly name = 'DatabaseUnavailableError';
 }
 
+/** PostgreSQL answers, and does not let us in: the address is wrong, and does not mend itself. */
+export class DatabaseRefusedError extends Error {
+  override readonly name = 'DatabaseRefusedError';
+}
+
 /** A unique constraint refused a row. */
 export class UniqueViolationError extends Error {
   override readonly name = 'UniqueViolationError';
@@ -160,12 +165,18 @@ const UNAVAILABLE_SYSTEM_CODES = new Set([
 ]);
 const UNIQUE_VIOLATION = '23505';
 
+/** No such user, a wrong password, no such database. */
+const REFUSED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
+
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailableError) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === UNIQUE_VIOLATION) {
     const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
     return new UniqueViolationError(constraint, { cause: error });
+  }
+  if (REFUSED_SQLSTATES.has(code)) {
+    return new DatabaseRefusedError(`DATABASE_URL: PostgreSQL refuses it: ${error.message}`, { cause: error });
   }
   const isConnectionLoss =
     /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|connection ended/i.test(

@@ -5,6 +5,7 @@
 import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import type { Variable, VariableName } from '../config/variables.ts';
+import { parseAllowList } from '../egress/allow-list.ts';
 
 export interface EmbeddedSettings {
   readonly host: string;
@@ -57,6 +58,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
   if (settings.metricsPort === 65_535) read.report('METRICS_PORT: the worker has the next port, and there is none');
   checkPortsDiffer(settings, read);
   checkEveryVariable(environment, read);
+  checkAllowList(read);
   read.throwIfBroken();
   return settings;
 }
@@ -89,6 +91,15 @@ function checkEveryVariable(environment: NodeJS.ProcessEnv, read: EnvironmentRea
     if (kind === 'integer') read.integer(name);
     else if (kind === 'boolean') read.boolean(name);
     else read.text(name);
+  }
+}
+
+/** Its form is known to those who use it, which are started last. */
+function checkAllowList(read: EnvironmentReader): void {
+  try {
+    parseAllowList(read.list('EGRESS_ALLOW'));
+  } catch (error) {
+    read.report(error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -112,7 +112,8 @@ export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 /** Refuses what did not come by HTTPS. There is no redirect: what was sent is out already, its key with it. */
 export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
-    if (config.requiresHttps && !PROBES.has(ctx.path) && !cameByHttps(ctx, config)) {
+    const isRefused = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
+    if (isRefused && !PROBES.has(ctx.path)) {
       throw new RequestError({
         status: 400,
         errorCode: 'INVALID_REQUEST',
@@ -123,9 +124,23 @@ export function requireHttps(config: HttpConfig): Middleware {
   };
 }
 
+/** A trusted proxy says so. On the loopback nobody has to, but what one says is believed. */
+function cameByHttp(ctx: Context, config: HttpConfig): boolean {
+  return (
+    config.tls === undefined &&
+    ctx.get('X-Forwarded-Proto') !== '' &&
+    isByProxy(ctx, config) &&
+    !cameByHttps(ctx, config)
+  );
+}
+
 /** Judged by our own TLS or by the trusted proxies alone. */
 function cameByHttps(ctx: Context, config: HttpConfig): boolean {
   if (config.tls !== undefined) return true;
   if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() !== 'https') return false;
+  return isByProxy(ctx, config);
+}
+
+function isByProxy(ctx: Context, config: HttpConfig): boolean {
   return isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''));
 }

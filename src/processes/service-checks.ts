@@ -5,13 +5,12 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/backlog.ts';
+import { answersInTime, asked, inTime } from '../telemetry/answer-in-time.ts';
 import type { ServiceState, StoredState } from '../telemetry/metrics-service.ts';
 import { readOpenTextHolds } from '../text/money/open-holds.ts';
 import { listStates } from '../upstreams/states.ts';
 import type { Foundation } from './foundation.ts';
 
-/** Prometheus gives up after 10 s by default. */
-const ANSWER_WITHIN_MS = 3_000;
 /** A statement of ours that takes longer than this is ended by the server: figures are never worth a slow database. */
 const STATEMENT_TIMEOUT_MS = 2_000;
 /** Two that scrape, and somebody who looks beside them, are one read. */
@@ -34,10 +33,10 @@ export function createServiceChecks(
   { database, store, logger }: Pick<Foundation, 'database' | 'store' | 'logger'>,
   askTemporal: () => Promise<unknown>,
 ): ServiceChecks {
-  const isDatabaseUp = answers(CHECK_FRESH_MS, () => database.check());
-  const isStoreUp = answers(STORE_FRESH_MS, () => store.check());
-  const isTemporalUp = answers(CHECK_FRESH_MS, askTemporal);
-  const stored = fresh(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
+  const isDatabaseUp = answersInTime(CHECK_FRESH_MS, () => database.check());
+  const isStoreUp = answersInTime(STORE_FRESH_MS, () => store.check());
+  const isTemporalUp = answersInTime(CHECK_FRESH_MS, askTemporal);
+  const stored = asked(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
     if (!(await isDatabaseUp())) return undefined;
     return database.transaction(readStored).catch((err: unknown) => {
       logger.warn({ err }, 'what waits in the database could not be read for the metrics');
@@ -53,7 +52,7 @@ export function createServiceChecks(
         isDatabaseUp(),
         isStoreUp(),
         isTemporalUp(),
-        within(stored(), undefined),
+        inTime(stored(), undefined),
       ]);
       return { isDatabaseUp: isStored, isStoreUp: hasStore, isTemporalUp: hasTemporal, stored: known };
     },
@@ -89,47 +88,5 @@ async function readStored(transaction: Queryable): Promise<StoredState> {
     outbox,
     callbacks,
     upstreams,
-  };
-}
-
-/** Whether something answers in time. While a question is out no other is asked: they would pile up. */
-function answers(freshMs: number, ask: () => Promise<unknown>): () => Promise<boolean> {
-  const isUp = fresh(freshMs, () =>
-    ask().then(
-      () => true,
-      () => false,
-    ),
-  );
-  return () => within(isUp(), false);
-}
-
-/** @returns what comes within the bound, or else what is given. */
-async function within<T>(coming: Promise<T>, otherwise: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(() => resolve(otherwise), ANSWER_WITHIN_MS);
-  });
-  try {
-    return await Promise.race([coming, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Asks once for all who want to know at the same time, or shortly after. `read` does not fail. */
-function fresh<T>(forMs: number, read: () => Promise<T>): () => Promise<T> {
-  let last: { readonly at: number; readonly answer: T } | undefined;
-  let running: Promise<T> | undefined;
-  return async () => {
-    if (last !== undefined && performance.now() - last.at < forMs) return last.answer;
-    running ??= read()
-      .then((answer) => {
-        last = { at: performance.now(), answer };
-        return answer;
-      })
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
   };
 }

@@ -25,6 +25,22 @@ export async function connectTemporal(config: TemporalConfig): Promise<NativeCon
   });
 }
 
+/** A command that needs Temporal at once has none. */
+export class TemporalUnreachableError extends Error {
+  override readonly name = 'TemporalUnreachableError';
+}
+
+/** Connects once, for a command that has nothing to wait for. @throws {TemporalUnreachableError} */
+export async function requireTemporal(config: TemporalConfig): Promise<NativeConnection> {
+  try {
+    return await connectTemporal(config);
+  } catch (error) {
+    throw new TemporalUnreachableError(`TEMPORAL_ADDRESS: no Temporal server answers at ${config.address}`, {
+      cause: error,
+    });
+  }
+}
+
 /** As long as a scrape and a probe have patience. */
 const CHECK_WITHIN_MS = 2_500;
 

@@ -131,6 +131,15 @@ describe('a secret', () => {
     }
   });
 
+  it('is refused where its file is empty', async () => {
+    const empty = path.join(folder, 'empty');
+    await writeFile(empty, '\n');
+    for (const name of namesOf('secret')) {
+      const problems = problemsOf({ [`${name}_FILE`]: empty }, (reader) => reader.text(name));
+      assert.equal(problems[0], `${name}_FILE: the file is empty`);
+    }
+  });
+
   it('is refused where its file cannot be read', () => {
     const missing = path.join(folder, 'missing');
     for (const name of namesOf('secret')) {

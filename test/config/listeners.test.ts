@@ -80,3 +80,22 @@ describe('the admin listener', () => {
     assert.deepEqual(own.admin.http.tls, { certificateFile: '/c', keyFile: '/k' });
   });
 });
+
+describe('an address of something else', () => {
+  it('is refused where it can mean nothing good', () => {
+    const https = { ADMIN_TOKEN: '', HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.0/8', PUBLIC_URL: 'https://api.example.com' };
+    assert.deepEqual(problemsOf(https), []);
+    const cases: readonly (readonly [NodeJS.ProcessEnv, RegExp])[] = [
+      [{ DATABASE_URL: 'mysql://db/darkroom' }, /^DATABASE_URL: want postgres:/],
+      [{ ...https, PUBLIC_URL: 'http://api.example.com' }, /^PUBLIC_URL: .* only HTTPS is served here$/],
+      [{ TLS_CERT_FILE: 'a', TLS_KEY_FILE: 'b', PUBLIC_URL: 'http://127.0.0.1:8787' }, /^PUBLIC_URL: /],
+      [{ ...https, TRUSTED_PROXIES: '0.0.0.0/0' }, /^TRUSTED_PROXIES: "0\.0\.0\.0\/0" is everybody/],
+      [{ TRUSTED_PROXIES: '10.0.0.0/8,::/0' }, /^TRUSTED_PROXIES: "::\/0" is everybody/],
+    ];
+    for (const [environment, problem] of cases) {
+      const problems = problemsOf(environment);
+      assert.equal(problems.length, 1, problems.join('\n'));
+      assert.match(problems[0] ?? '', problem);
+    }
+  });
+});

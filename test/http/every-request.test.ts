@@ -85,8 +85,13 @@ async function signedUrl(): Promise<string> {
 }
 
 describe('where only HTTPS is served', () => {
-  const answerTo = async (trusted: string, path: string, headers: Record<string, string>): Promise<number> => {
-    const https = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
+  const answerTo = async (
+    trusted: string,
+    path: string,
+    headers: Record<string, string>,
+    requiresHttps = true,
+  ): Promise<number> => {
+    const https = await serveApp({ requiresHttps, environment: { TRUSTED_PROXIES: trusted } });
     try {
       return (await raw(https.url, 'GET', path, headers)).status;
     } finally {
@@ -104,6 +109,19 @@ describe('where only HTTPS is served', () => {
     ];
     for (const [trusted, headers, status] of cases) {
       assert.equal(await answerTo(trusted, '/v1/tasks/x', headers), status, JSON.stringify([trusted, headers]));
+    }
+  });
+
+  it('a proxy on the same machine is believed where it says that a request did not come by HTTPS', async () => {
+    const cases: [string, Record<string, string>, number][] = [
+      ['127.0.0.0/8', { 'X-Forwarded-Proto': 'http' }, 400],
+      ['127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }, 401],
+      // The loopback itself needs none.
+      ['127.0.0.0/8', {}, 401],
+      ['10.0.0.0/8', { 'X-Forwarded-Proto': 'http' }, 401],
+    ];
+    for (const [trusted, headers, status] of cases) {
+      assert.equal(await answerTo(trusted, '/v1/tasks/x', headers, false), status, JSON.stringify([trusted, headers]));
     }
   });
 

@@ -3,6 +3,7 @@
  * asked: tasks are accepted, read and cancelled without it (architecture).
  */
 import { Type } from 'typebox';
+import { answersInTime } from '../../telemetry/answer-in-time.ts';
 import type { HttpContext } from '../context.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
@@ -20,6 +21,8 @@ const ReadinessSchema = Type.Object(
 );
 
 export function healthRoutes(http: HttpContext): readonly Route[] {
+  const isDatabaseUp = answersInTime(0, () => http.database.check());
+  const isStoreUp = answersInTime(0, () => http.store.check());
   return [
     defineRoute({
       method: 'GET',
@@ -41,7 +44,7 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'json', schema: ReadinessSchema },
       otherAnswers: { 503: { description: 'Not ready.', schema: ReadinessSchema } },
       async handle({ ctx }) {
-        const [database, store] = await Promise.all([isFine(http.database.check()), isFine(http.store.check())]);
+        const [database, store] = await Promise.all([isDatabaseUp(), isStoreUp()]);
         const isReady = http.isReady() && database && store;
         ctx.set('Cache-Control', 'no-store');
         const readiness = { status: isReady ? 'ready' : 'not ready', database, store, draining: !http.isReady() };
@@ -52,13 +55,4 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       },
     }),
   ];
-}
-
-async function isFine(check: Promise<unknown>): Promise<boolean> {
-  try {
-    await check;
-    return true;
-  } catch {
-    return false;
-  }
 }

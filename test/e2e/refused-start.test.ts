@@ -1,0 +1,110 @@
+/** What only its operator can mend ends a process at once, in one plain line that names the variable. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
+import { newWebhookSecret } from '../../src/callbacks/signing.ts';
+import { tellWrongEncryptionKey } from '../../src/commands/tell-wrong-encryption-key.ts';
+import type { Foundation } from '../../src/processes/foundation.ts';
+import { builtProgram } from '../support/built-program.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+
+/** EX_CONFIG: whoever supervises the process does not start it again. */
+const UNUSABLE_CONFIGURATION = 78;
+/** Nobody listens there. */
+const NOWHERE = '127.0.0.1:1';
+
+let test: TestDatabase;
+before(async () => {
+  test = await createTestDatabase();
+});
+after(() => test.close());
+
+/** Starts a role of the program, which has to end by itself. */
+function run(role: string, environment: Record<string, string>): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [...builtProgram(), role], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DATABASE_URL: `postgres://darkroom@${NOWHERE}/darkroom`,
+      TEMPORAL_ADDRESS: NOWHERE,
+      STORE_URL: 'file:///nowhere/darkroom',
+      URL_SIGNING_KEY: 'a signing key of at least 32 characters',
+      ENCRYPTION_KEY: 'an encryption key of at least 32 characters',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, output }));
+  });
+}
+
+function assertPlain(output: string, expected: RegExp): void {
+  assert.match(output, expected);
+  assert.doesNotMatch(output, /\n +at |node_modules/, output);
+}
+
+describe('an api', () => {
+  for (const [problem, environment, expected] of [
+    [
+      'an address that it may reach is none',
+      { EGRESS_ALLOW: 'everything' },
+      /EGRESS_ALLOW: "everything": want host:port/,
+    ],
+    ['the store is none', { STORE_URL: 'ftp://store' }, /STORE_URL.*begins with ftp:/],
+    ['the database is none', { DATABASE_URL: 'mysql://db' }, /DATABASE_URL: want postgres:\/\//],
+    [
+      'the certificate cannot be read',
+      { TLS_CERT_FILE: '/nowhere.pem', TLS_KEY_FILE: '/nowhere.key' },
+      /TLS_CERT_FILE: .*nowhere\.pem/,
+    ],
+  ] as const) {
+    it(`does not wait for its database where ${problem}`, async () => {
+      const { code, output } = await run('api', environment);
+      assert.equal(code, UNUSABLE_CONFIGURATION, output);
+      assertPlain(output, expected);
+    });
+  }
+
+  it('says that its key opens nothing of what is stored, and goes on for those who set new ones', async () => {
+    const webhookKeys = createWebhookKeys('the encryption key of before, 32 characters');
+    const accountId = await createAccount(test.database, 'studio');
+    await test.database.transaction((transaction) =>
+      webhookKeys.replace(transaction, accountId, newWebhookSecret(), Date.now()),
+    );
+    await assert.doesNotReject(webhookKeys.requireKeyOf(test.database));
+
+    const lines: string[] = [];
+    const logger = {
+      error: (fields: { err: Error }, message: string) => lines.push(`${message} ${fields.err.message}`),
+    };
+    const foundation = { database: test.database, logger, webhookKeys: createWebhookKeys('another key'.repeat(4)) };
+    await tellWrongEncryptionKey(foundation as unknown as Foundation);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', new RegExp(`ENCRYPTION_KEY is not the one that the signing key of ${accountId}`));
+  });
+
+  it('says that PostgreSQL does not let it in', async () => {
+    const url = new URL(test.url);
+    url.pathname = '/nothing_of_that_name';
+    const { code, output } = await run('api', { DATABASE_URL: url.href });
+    assert.equal(code, 1, output);
+    assertPlain(output, /^DATABASE_URL: PostgreSQL refuses it: database "nothing_of_that_name" does not exist$/m);
+  });
+});
+
+describe('migrate', () => {
+  it('says that there is no Temporal', async () => {
+    const { code, output } = await run('migrate', { DATABASE_URL: test.url });
+    assert.equal(code, 1, output);
+    assertPlain(output, new RegExp(`^TEMPORAL_ADDRESS: no Temporal server answers at ${NOWHERE}$`, 'm'));
+  });
+});
