@@ -83,7 +83,12 @@ describe('the admin listener', () => {
 
 describe('an address of something else', () => {
   it('is refused where it can mean nothing good', () => {
-    const https = { ADMIN_TOKEN: '', HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.0/8', PUBLIC_URL: 'https://api.example.com' };
+    const https = {
+      ADMIN_TOKEN: '',
+      HOST: '0.0.0.0',
+      TRUSTED_PROXIES: '10.0.0.0/8',
+      PUBLIC_URL: 'https://api.example.com',
+    };
     assert.deepEqual(problemsOf(https), []);
     const cases: readonly (readonly [NodeJS.ProcessEnv, RegExp])[] = [
       [{ DATABASE_URL: 'mysql://db/darkroom' }, /^DATABASE_URL: want postgres:/],
