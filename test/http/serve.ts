@@ -110,7 +110,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     URL_SIGNING_KEY: SIGNING_KEY,
     ENCRYPTION_KEY: SIGNING_KEY,
     PORT: '0',
-    PUBLIC_URL: 'http://127.0.0.1',
+    PUBLIC_URL: options.environment?.['TLS_CERT_FILE'] === undefined ? 'http://127.0.0.1' : 'https://127.0.0.1',
     ...options.environment,
   });
   const config = { ...loaded, http: { ...loaded.http, requiresHttps: options.requiresHttps ?? false } };
