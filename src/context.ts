@@ -7,7 +7,7 @@ import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
-import { hostInUrl } from './config/listeners.ts';
+import { publicUrlOf } from './config/listeners.ts';
 import { openDatabase } from './database/database.ts';
 import { ConfigurationError } from './config/environment.ts';
 import { parseAllowList } from './egress/allow-list.ts';
@@ -49,7 +49,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     database,
     store,
     urlSigner: createUrlSigner({
-      publicUrl: publicUrlOf(config),
+      publicUrl: publicUrlOf(config.http),
       signingKey: config.urls.signingKey,
       lifetimeSeconds: config.urls.lifetimeSeconds,
     }),
@@ -66,12 +66,6 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
       await database.close();
     },
   };
-}
-
-/** The only source of the URLs that are handed out (contract, "Conventions"). */
-function publicUrlOf({ http }: Config): string {
-  const scheme = http.tls === undefined ? 'http' : 'https';
-  return http.publicUrl ?? `${scheme}://${hostInUrl(http.host)}:${http.port}`;
 }
 
 /** @throws {ConfigurationError} */

@@ -138,13 +138,23 @@ export async function listAccounts(database: Queryable, accountId?: string): Pro
 const selectAccountPage: Statement = {
   name: 'select_account_page',
   text: `SELECT ${ACCOUNT_COLUMNS} FROM accounts a JOIN account_counters c ON c.account_id = a.id
-          WHERE $2::text IS NULL OR (a.created_at, a.id) > (SELECT p.created_at, p.id FROM accounts p WHERE p.id = $2)
+          WHERE ($2::text IS NULL OR (a.created_at, a.id) > (SELECT p.created_at, p.id FROM accounts p WHERE p.id = $2))
+            AND ($3::text IS NULL OR a.id = $3 OR strpos(lower(a.name), lower($3)) > 0)
           ORDER BY a.created_at, a.id LIMIT $1`,
 };
 
-/** Accounts, oldest first, that follow another one. @param after the last account of the page before. */
-export async function listAccountPage(database: Queryable, size: number, after?: string): Promise<readonly Account[]> {
-  const rows = await database.query<AccountRow>(selectAccountPage, [size, after ?? null]);
+/**
+ * Accounts, oldest first, that follow another one.
+ *
+ * @param after the last account of the page before.
+ * @param search an id, or a part of the name, in whatever case.
+ */
+export async function listAccountPage(
+  database: Queryable,
+  size: number,
+  { after, search }: { readonly after?: string | undefined; readonly search?: string | undefined } = {},
+): Promise<readonly Account[]> {
+  const rows = await database.query<AccountRow>(selectAccountPage, [size, after ?? null, search ?? null]);
   return rows.map(accountOf);
 }
 

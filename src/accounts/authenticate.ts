@@ -9,6 +9,8 @@ import { parseApiKey, secretsMatch } from './api-key.ts';
 import type { Scope } from './api-key.ts';
 import { FAILING_RECEIVERS_OF_KEY } from './callback-receivers.ts';
 import type { KeyUse } from './key-use.ts';
+import { createSessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 
 /** Everything that is asked of a key while a request is served. */
 export interface Caller {
@@ -88,16 +90,24 @@ export interface Authenticator {
    * @throws {UnauthenticatedError} @throws {AccountSuspendedError}
    */
   authenticate(authorization: string | undefined): Promise<Caller>;
+  /**
+   * The same for a session of the dashboard, which has exactly the rights of its key (sessions.ts).
+   *
+   * @throws {UnauthenticatedError} the session or its key is over, or the key lacks the scope `dashboard`.
+   * @throws {AccountSuspendedError}
+   */
+  authenticateSession(secret: string): Promise<Caller>;
   /** Forgets a key at once: it was revoked, or its account suspended, in this process. */
   forget(keyId: string): void;
 }
 
-/** @param keyUse is told of every key that a request was let in with. */
+/** @param parts `keyUse` is told of every key that a request was let in with. */
 export function createAuthenticator(
   database: Database,
   now: () => number = Date.now,
-  keyUse?: Pick<KeyUse, 'note'>,
+  parts: { readonly keyUse?: Pick<KeyUse, 'note'>; readonly sessions?: Pick<Sessions, 'find'> } = {},
 ): Authenticator {
+  const { keyUse, sessions = createSessions(database, now) } = parts;
   const rows = new LRUCache<string, Promise<KeyRow | undefined>>({ max: CACHE_ENTRIES, ttl: CACHE_TTL_MS });
 
   const readKey = (keyId: string): Promise<KeyRow | undefined> => {
@@ -110,6 +120,28 @@ export function createAuthenticator(
     return reading;
   };
 
+  /** @throws {UnauthenticatedError} @throws {AccountSuspendedError} */
+  const callerOf = (keyId: string, row: KeyRow): Caller => {
+    const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
+    if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError();
+    const caller: Caller = {
+      accountId: row.account_id,
+      keyId,
+      scopes: new Set(row.scopes),
+      models: row.models === null ? undefined : new Set(row.models),
+      expiresAt: row.expires_at ?? undefined,
+      spendCapIds: row.spend_cap_ids,
+      failingReceivers: row.failing_receivers,
+      createsPerMinute: row.creates_per_minute,
+      readsPerMinute: row.reads_per_minute,
+      textRequestsPerMinute: row.text_requests_per_minute,
+      textTokensPerMinute: row.text_tokens_per_minute,
+    };
+    if (row.account_status === 'suspended') throw new AccountSuspendedError(caller);
+    keyUse?.note(keyId);
+    return caller;
+  };
+
   return {
     async authenticate(authorization) {
       const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
@@ -119,24 +151,13 @@ export function createAuthenticator(
       if (row === undefined || !secretsMatch(presented.secretSha256, row.secret_sha256)) {
         throw new UnauthenticatedError();
       }
-      const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
-      if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError();
-      const caller: Caller = {
-        accountId: row.account_id,
-        keyId: presented.id,
-        scopes: new Set(row.scopes),
-        models: row.models === null ? undefined : new Set(row.models),
-        expiresAt: row.expires_at ?? undefined,
-        spendCapIds: row.spend_cap_ids,
-        failingReceivers: row.failing_receivers,
-        createsPerMinute: row.creates_per_minute,
-        readsPerMinute: row.reads_per_minute,
-        textRequestsPerMinute: row.text_requests_per_minute,
-        textTokensPerMinute: row.text_tokens_per_minute,
-      };
-      if (row.account_status === 'suspended') throw new AccountSuspendedError(caller);
-      keyUse?.note(presented.id);
-      return caller;
+      return callerOf(presented.id, row);
+    },
+    async authenticateSession(secret) {
+      const session = await sessions.find(secret);
+      const row = session === undefined ? undefined : await readKey(session.keyId);
+      if (session === undefined || row?.scopes.includes('dashboard') !== true) throw new UnauthenticatedError();
+      return callerOf(session.keyId, row);
     },
     forget: (keyId) => {
       rows.delete(keyId);

@@ -35,8 +35,8 @@ const beginStatement: Statement = {
             WHERE task_id = $1 AND state = 'pending' AND url <> '' AND attempts - attempts_before < $2
         RETURNING task_id, account_id, url, attempts, attempts_before),
          attempt AS (
-           INSERT INTO callback_attempts (task_id, attempt, started_at)
-           SELECT task_id, attempts, clock_timestamp() FROM begun)
+           INSERT INTO callback_attempts (task_id, account_id, attempt, started_at)
+           SELECT task_id, account_id, attempts, clock_timestamp() FROM begun)
          SELECT account_id AS "accountId", url, attempts AS attempt, attempts - attempts_before AS scheduled FROM begun`,
 };
 

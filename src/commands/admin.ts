@@ -12,6 +12,7 @@ import { databaseCommands } from './admin/database.ts';
 import { keyCommands } from './admin/keys.ts';
 import { modelCommands } from './admin/models.ts';
 import { adminTokenCommands, queuesCommand } from './admin/service.ts';
+import { signInLinkCommand } from './admin/sign-in-link.ts';
 import { outputCommands, taskCommands } from './admin/tasks.ts';
 import { webhookKeyCommands } from './admin/webhook-key.ts';
 
@@ -32,6 +33,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
     })
     .command('accounts', 'accounts, their limits and their money', (group) => accountCommands(group, run))
     .command('keys', 'API keys', (group) => keyCommands(group, run))
+    .command('sign-in-link', 'a link to the dashboard', (command) => signInLinkCommand(command, run))
     .command('webhook-key', 'the key that signs callbacks', (group) => webhookKeyCommands(group, run))
     .command('ledger', 'the books, and the proof that they add up', (group) => ledgerCommands(group, run))
     .command('usage', 'what was captured, by day, model and key', (command) => usageCommand(command, run))

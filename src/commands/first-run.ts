@@ -1,15 +1,19 @@
 /**
  * `darkroom first-run`: makes sure that an embedded installation has an account to begin with, and says so in one line
- * of JSON: `{accountId, apiKey?, balanceUsd}`, the key only when it was just made.
+ * of JSON: `{accountId, apiKey?, balanceUsd, signInSecret}`, the key only when it was just made. The secret is that of a
+ * link to the dashboard (accounts/sign-in-links.ts).
  */
 import { createAccount, listAccounts } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/api-key.ts';
+import { dashboardKey } from '../accounts/dashboard-key.ts';
 import { createKey } from '../accounts/keys.ts';
+import { makeSignInLink } from '../accounts/sign-in-links.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
 import { newWebhookSecret } from '../callbacks/signing.ts';
 import { loadDatabaseConfig, loadEncryptionKey } from '../config/config.ts';
 import { openDatabase } from '../database/database.ts';
+import type { Queryable } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
 import { silentLogger } from '../telemetry/log.ts';
 
@@ -32,15 +36,24 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
   try {
     const answer = await database.transaction(async (transaction) => {
       const [first] = await listAccounts(transaction);
-      if (first !== undefined) return { accountId: first.id, balanceUsd: formatUsd(first.availableMicroUsd) };
+      if (first !== undefined) {
+        const keyId = await dashboardKey(transaction, first.id, Date.now());
+        const signInSecret = await newSignInSecret(transaction, keyId);
+        return { accountId: first.id, balanceUsd: formatUsd(first.availableMicroUsd), signInSecret };
+      }
       const accountId = await createAccount(transaction, 'first', LIMITS);
       await topUp(transaction, accountId, STARTING_BALANCE_MICRO_USD, `first-run-${accountId}`);
       await webhookKeys.replace(transaction, accountId, newWebhookSecret(), Date.now());
       const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });
-      return { accountId, apiKey: key.text, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD) };
+      const signInSecret = await newSignInSecret(transaction, key.id);
+      return { accountId, apiKey: key.text, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD), signInSecret };
     });
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } finally {
     await database.close();
   }
+}
+
+async function newSignInSecret(transaction: Queryable, keyId: string): Promise<string> {
+  return (await makeSignInLink(transaction, keyId, Date.now())).secret;
 }

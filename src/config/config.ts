@@ -7,7 +7,7 @@ import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import { EnvironmentReader } from './environment.ts';
-import { readAdmin, readHttp, readMetrics } from './listeners.ts';
+import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 import { refuseDevelopmentDefaults } from './production.ts';
 import { readTraces } from './traces.ts';
@@ -43,6 +43,8 @@ export interface StoreConfig {
 export interface Config {
   readonly database: DatabaseConfig;
   readonly temporal: TemporalConfig;
+  /** Where Temporal's Web UI is; undefined: not for those who use the dashboard. */
+  readonly temporalUiUrl: string | undefined;
   readonly http: HttpConfig;
   /** Undefined: no admin listener. */
   readonly admin: AdminConfig | undefined;
@@ -103,6 +105,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const config: Config = {
     database: { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') },
     temporal: readTemporal(read),
+    temporalUiUrl: readWebUrl(read, 'TEMPORAL_UI_URL'),
     http: readHttp(read),
     admin: readAdmin(read),
     metrics: readMetrics(read),
@@ -197,12 +200,29 @@ export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
   return token;
 }
 
+/** Only what every URL of ours begins with. */
+export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
+  const read = new EnvironmentReader(environment);
+  const url = publicUrlOf(readHttp(read));
+  read.throwIfBroken();
+  return url;
+}
+
 /** Only how long temporary outputs are kept. */
 export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number {
   const read = new EnvironmentReader(environment);
   const days = read.integer('OUTPUT_RETENTION_DAYS');
   read.throwIfBroken();
   return days;
+}
+
+/** @returns without a slash at its end; undefined: none is given. */
+function readWebUrl(read: EnvironmentReader, name: 'TEMPORAL_UI_URL'): string | undefined {
+  const text = read.text(name);
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) read.report(`${name}: "${text}" is not an http(s) address`);
+  return text.replace(/\/+$/, '');
 }
 
 function readTemporal(read: EnvironmentReader): TemporalConfig {

@@ -90,6 +90,11 @@ function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omi
   };
 }
 
+/** The only source of the URLs that are handed out (contract, "Conventions"). */
+export function publicUrlOf({ publicUrl, tls, host, port }: HttpConfig): string {
+  return publicUrl ?? `${tls === undefined ? 'http' : 'https'}://${hostInUrl(host)}:${port}`;
+}
+
 /** An address as it stands in a URL: those of IPv6 in brackets. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;

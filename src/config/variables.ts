@@ -92,6 +92,11 @@ export const VARIABLES = {
   },
   TEMPORAL_ADDRESS: { kind: 'text', help: 'Temporal frontend, host:port.' },
   TEMPORAL_NAMESPACE: { kind: 'text', fallback: 'default', help: 'Temporal namespace.' },
+  TEMPORAL_UI_URL: {
+    kind: 'text',
+    fallback: '',
+    help: "Temporal's Web UI, which the dashboard's tasks then link to: only where its users are operators. `npm start` has its own.",
+  },
   TEMPORAL_API_KEY: { kind: 'secret', fallback: '', help: 'API key for Temporal Cloud; implies TLS.' },
   TEMPORAL_TLS: { kind: 'boolean', fallback: 'false', help: 'Whether to use TLS to Temporal.' },
   TEMPORAL_TLS_CA_FILE: {

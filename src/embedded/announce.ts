@@ -2,6 +2,7 @@
  * What `npm start` prints when everything is healthy: where things are, and commands that work when pasted.
  */
 import path from 'node:path';
+import { signInUrl } from '../accounts/sign-in-links.ts';
 import { locateDataFolder } from './data-folder.ts';
 import type { InstallationFacts } from './installation.ts';
 
@@ -13,13 +14,15 @@ const EXAMPLE_CHAT = JSON.stringify({
 
 /** The whole announcement. A key is in it only when it was just made. */
 export function announce(facts: InstallationFacts): string {
-  const { apiUrl, adminUrl, temporalUiUrl, dataDir, firstRun } = facts;
+  const { apiUrl, publicUrl, adminUrl, temporalUiUrl, dataDir, firstRun } = facts;
   // A second terminal knows of the default folder only.
   const isDefault = dataDir === locateDataFolder(undefined, {});
   const admin = `npm run admin --${isDefault ? '' : ` --data-dir '${dataDir}'`}`;
   const lines = [
     '',
-    'Darkroom is running.',
+    'Darkroom is running. Its dashboard, by a link that works once, within ten minutes:',
+    '',
+    `  ${signInUrl(publicUrl, firstRun.signInSecret)}`,
     '',
     `  API          ${apiUrl}/v1`,
     `  Admin        ${adminUrl}/admin`,
@@ -29,6 +32,7 @@ export function announce(facts: InstallationFacts): string {
     `  Account      ${firstRun.accountId}, balance $${firstRun.balanceUsd}`,
     '',
     ...(firstRun.apiKey === undefined ? howToGetKey(admin) : firstSteps(apiUrl, firstRun.apiKey)),
+    `Another link:  ${admin} sign-in-link`,
     `Top up:        ${admin} accounts top-up ${firstRun.accountId} --usd 10`,
     `Admin token:   ${admin} admin-token show`,
     'Stop:          Ctrl-C',

@@ -9,6 +9,8 @@ export interface FirstRunAnswer {
   readonly apiKey?: string;
   /** Decimal USD, as on the wire. */
   readonly balanceUsd: string;
+  /** Of a link to the dashboard, good for ten minutes. */
+  readonly signInSecret: string;
 }
 
 /** Finds the answer among the lines of the role's output, which may log as well. */
@@ -17,9 +19,9 @@ export function parseFirstRun(lines: readonly string[]): FirstRunAnswer {
     if (!line.startsWith('{')) continue;
     try {
       const value = JSON.parse(line) as Partial<Record<keyof FirstRunAnswer, unknown>>;
-      const { accountId, apiKey, balanceUsd } = value;
-      if (typeof accountId !== 'string' || typeof balanceUsd !== 'string') continue;
-      return { accountId, balanceUsd, ...(typeof apiKey === 'string' ? { apiKey } : {}) };
+      const { accountId, apiKey, balanceUsd, signInSecret } = value;
+      if (typeof accountId !== 'string' || typeof balanceUsd !== 'string' || typeof signInSecret !== 'string') continue;
+      return { accountId, balanceUsd, signInSecret, ...(typeof apiKey === 'string' ? { apiKey } : {}) };
     } catch {
       // Not the answer.
     }

@@ -38,6 +38,8 @@ import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
 export interface InstallationFacts {
   readonly apiUrl: string;
   readonly adminUrl: string;
+  /** What the dashboard is opened at. */
+  readonly publicUrl: string;
   readonly temporalUiUrl: string | undefined;
   readonly dataDir: string;
   readonly firstRun: FirstRunAnswer;
@@ -116,6 +118,9 @@ export class Installation {
           }),
     ]);
     await runRole(program, 'migrate', environment, this.#log('migrate'), signal);
+    const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
+    // Whoever has the dashboard here is at the keyboard.
+    if (temporalUiUrl !== undefined) environment['TEMPORAL_UI_URL'] ??= temporalUiUrl;
     const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
     const [api] = await Promise.all([
       this.#startRole('api', environment),
@@ -123,7 +128,6 @@ export class Installation {
     ]);
     const { apiUrl = `http://${settings.host}:${ports.api}` } = api;
     const { adminUrl = `http://${settings.adminHost}:${ports.admin}` } = api;
-    const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
     await writeInstance({
       apiUrl,
       adminUrl,
@@ -134,7 +138,8 @@ export class Installation {
       dataDir,
       environment: configurationOf(environment),
     });
-    return { apiUrl, adminUrl, temporalUiUrl, dataDir, firstRun };
+    const publicUrl = environment['PUBLIC_URL'] ?? apiUrl;
+    return { apiUrl, publicUrl, adminUrl, temporalUiUrl, dataDir, firstRun };
   }
 
   /**

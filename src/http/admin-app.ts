@@ -8,7 +8,9 @@ import { adminRoutes } from './admin-routes.ts';
 import { assembleApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import type { RequestState } from './middleware.ts';
+import { createDashboard } from './routes/dashboard.ts';
 
 export function createAdminApp(http: HttpContext, { http: listener }: AdminConfig): Koa<RequestState> {
-  return assembleApp(http, listener, adminRoutes(http));
+  const { routes, pages } = createDashboard(http, 'admin');
+  return assembleApp(http, listener, adminRoutes(http, routes), pages);
 }

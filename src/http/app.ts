@@ -5,7 +5,7 @@
 import Router from '@koa/router';
 import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { HttpConfig } from '../config/config.ts';
 import { NO_TRACES } from '../telemetry/tracing.ts';
 import { NOT_FOUND, RequestError } from './errors.ts';
@@ -17,17 +17,27 @@ import { registerRoutes } from './register-routes.ts';
 import { countRequests } from './request-metrics.ts';
 import { traceRequests } from './request-tracing.ts';
 import type { Route } from './route.ts';
+import { createDashboard } from './routes/dashboard.ts';
 
 /** What a client that goes away in the middle leaves behind: not an error of ours. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
 
 /** The public application. */
 export function createApp(http: HttpContext): Koa<RequestState> {
-  return assembleApp(http, http.config.http, publicRoutes(http));
+  const { routes, pages } = createDashboard(http, 'public');
+  return assembleApp(http, http.config.http, publicRoutes(http, routes), pages);
 }
 
-/** @param listener how the listener is protected that serves it. */
-export function assembleApp(http: HttpContext, listener: HttpConfig, routes: readonly Route[]): Koa<RequestState> {
+/**
+ * @param listener how the listener is protected that serves it.
+ * @param pages the dashboard's, asked where no route took the request.
+ */
+export function assembleApp(
+  http: HttpContext,
+  listener: HttpConfig,
+  routes: readonly Route[],
+  pages: Middleware<RequestState>,
+): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.on('error', (error: Error & { code?: string }) => {
     // HPE: the parser's own errors, which are answered where they arise (server.ts).
@@ -44,6 +54,7 @@ export function assembleApp(http: HttpContext, listener: HttpConfig, routes: rea
   app.use(requireHttps(listener));
   app.use(direct);
   app.use(router.routes());
+  app.use(pages);
   app.use(answerUnrouted);
   return app;
 }

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '../accounts/authenticate.ts';
 import type { KeyUse } from '../accounts/key-use.ts';
+import type { Sessions } from '../accounts/sessions.ts';
 import type { WebhookKeys } from '../accounts/webhook-key.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
@@ -23,6 +24,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { TextAnswers } from '../text/answer.ts';
 import type { EventStreams } from './event-stream.ts';
+import type { SessionCookie } from './session-cookie.ts';
 
 export interface HttpContext {
   readonly config: Config;
@@ -41,6 +43,8 @@ export interface HttpContext {
   readonly egressPolicy: EgressPolicy;
   readonly authenticator: Authenticator;
   readonly keyUse: KeyUse;
+  readonly sessions: Sessions;
+  readonly sessionCookie: SessionCookie;
   readonly rateLimiter: RateLimiter;
   readonly catalogue: Catalogue;
   readonly taskCreator: TaskCreator;

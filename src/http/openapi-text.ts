@@ -28,6 +28,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<(typeof ROUTE_TAGS)[number], stri
   Account: 'Balance, ledger and usage.',
   Keys: 'API keys of the account.',
   Webhooks: 'The key that callbacks are signed with.',
+  Dashboard: 'Signing in to the dashboard, and its files. Programs use a key.',
   Media: 'Bytes behind signed URLs; no API key.',
   Service: 'Probes, and this reference.',
   Administration: "The operator's own listener.",

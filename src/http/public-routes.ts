@@ -4,12 +4,14 @@
  */
 import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
+import { accountCallbackRoutes } from './routes/account-callbacks.ts';
 import { accountRoutes } from './routes/account.ts';
 import { estimateRoutes } from './routes/estimate.ts';
 import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { mcpRoutes } from './routes/mcp.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { modelRoutes } from './routes/models.ts';
 import { referenceRoutes } from './routes/reference.ts';
@@ -17,13 +19,19 @@ import { taskListRoutes } from './routes/task-list.ts';
 import { taskCallbackRoutes } from './routes/task-callback.ts';
 import { taskDetailRoutes } from './routes/task-detail.ts';
 import { taskEventRoutes } from './routes/task-events.ts';
+import { sessionRoutes } from './routes/session.ts';
 import { storageRoutes } from './routes/storages.ts';
+import { createDashboard } from './routes/dashboard.ts';
 import { chatRoutes } from './routes/chat.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { webhookKeyRoutes } from './routes/webhook-key.ts';
 
-export function publicRoutes(http: HttpContext): readonly Route[] {
+/** @param pages the dashboard's own. */
+export function publicRoutes(
+  http: HttpContext,
+  pages: readonly Route[] = createDashboard(http, 'public').routes,
+): readonly Route[] {
   const routes = [
     ...taskRoutes(http),
     ...taskDetailRoutes(http),
@@ -39,6 +47,10 @@ export function publicRoutes(http: HttpContext): readonly Route[] {
     ...accountRoutes(http),
     ...keyRoutes(http),
     ...webhookKeyRoutes(http),
+    ...accountCallbackRoutes(http),
+    ...mcpRoutes(http),
+    ...sessionRoutes(http),
+    ...pages,
     ...mediaRoutes(http),
     ...hookRoutes(http),
     ...healthRoutes(http),

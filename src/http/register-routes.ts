@@ -91,6 +91,8 @@ function server(http: HttpContext, route: Route): Serve {
 
   async function identify(ctx: Served): Promise<Caller> {
     try {
+      const session = ctx.req.headers.authorization === undefined ? http.sessionCookie.read(ctx.req) : undefined;
+      if (session !== undefined) return await http.authenticator.authenticateSession(session);
       return await http.authenticator.authenticate(authorizationOf(ctx));
     } catch (error) {
       if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);

@@ -20,6 +20,7 @@ export const ROUTE_TAGS = [
   'Account',
   'Keys',
   'Webhooks',
+  'Dashboard',
   'Media',
   'Service',
   'Administration',

@@ -4,11 +4,13 @@
  */
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createKeyUse } from '../accounts/key-use.ts';
+import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { HttpContext } from '../http/context.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
+import { createSessionCookie } from '../http/session-cookie.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTaskCreator } from '../tasks/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
@@ -32,6 +34,7 @@ export function createHttpContext(
 ): HttpContext {
   const { config, database, now } = foundation;
   const keyUse = createKeyUse({ database, now, logger: foundation.logger });
+  const sessions = createSessions(database, now);
   const rateLimiter = createLeasedRateLimiter({ database, now });
   return {
     ...foundation,
@@ -42,7 +45,9 @@ export function createHttpContext(
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
-    authenticator: createAuthenticator(database, now, keyUse),
+    sessions,
+    sessionCookie: createSessionCookie(foundation.urlSigner.publicUrl),
+    authenticator: createAuthenticator(database, now, { keyUse, sessions }),
     textAnswers: createTextAnswers({
       ...text,
       rateLimiter,

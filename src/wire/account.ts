@@ -71,6 +71,11 @@ export const AccountSchema = Type.Object(
       { runningTasks: Count, queuedTasks: Count, persistentBytes: Count, textStreams: Count },
       { additionalProperties: false, description: 'How much of these limits is in use at this moment.' },
     ),
+    storagePrice: Type.Optional(
+      usd(
+        'What a GB (1,000,000,000 bytes) of persistent storage costs for a month; metered daily. Only where an account reads itself.',
+      ),
+    ),
     callbackProblems: Type.Optional(
       Type.Array(CallbackProblemSchema, {
         maxItems: LISTED_RECEIVERS,

@@ -103,6 +103,14 @@ export const AccountPageQuerySchema = Type.Object(
     cursor: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: '`nextCursor` of the page before.' }),
     ),
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        pattern: ONE_LINE,
+        description: 'Only the account of this id, and those with this in their names.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -4,31 +4,31 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LISTED_ATTEMPTS } from '../callbacks/attempts.ts';
-import type { CallbackRecord } from '../callbacks/attempts.ts';
+import type { CallbackRecord, RecordedAttempt } from '../callbacks/attempts.ts';
 
-const AttemptSchema = Type.Object(
-  {
-    attempt: Type.Integer({ minimum: 1, description: 'Counted over all deliveries of the task.' }),
-    at: Type.Integer({ minimum: 0, description: 'Unix seconds: when it began.' }),
-    durationMs: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 0,
-      description: 'Null while it is under way, and where it was cut off.',
-    }),
-    status: Type.Unsafe<number | null>({
-      type: ['integer', 'null'],
-      minimum: 100,
-      maximum: 999,
-      description: 'The HTTP status of the reply; null where none came.',
-    }),
-    errorClass: Type.Unsafe<'tls' | 'timeout' | 'unreachable' | null>({
-      type: ['string', 'null'],
-      enum: ['tls', 'timeout', 'unreachable', null],
-      description: 'Why no reply came.',
-    }),
-  },
-  { additionalProperties: false },
-);
+/** How an attempt is told, here and in the list of all tasks (account-callbacks.ts). */
+export const attemptFields = {
+  attempt: Type.Integer({ minimum: 1, description: 'Counted over all deliveries of the task.' }),
+  at: Type.Integer({ minimum: 0, description: 'Unix seconds: when it began.' }),
+  durationMs: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    minimum: 0,
+    description: 'Null while it is under way, and where it was cut off.',
+  }),
+  status: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    minimum: 100,
+    maximum: 999,
+    description: 'The HTTP status of the reply; null where none came.',
+  }),
+  errorClass: Type.Unsafe<'tls' | 'timeout' | 'unreachable' | null>({
+    type: ['string', 'null'],
+    enum: ['tls', 'timeout', 'unreachable', null],
+    description: 'Why no reply came.',
+  }),
+};
+
+const AttemptSchema = Type.Object(attemptFields, { additionalProperties: false });
 
 /** The `data` of `GET /tasks/{taskId}/callback/attempts`. */
 export const CallbackAttemptsSchema = Type.Object(
@@ -60,12 +60,11 @@ export function presentCallback(callback: CallbackRecord | undefined): Static<ty
   return {
     ...(url === '' ? {} : { url }),
     state,
-    attempts: attempts.map(({ attempt, at, durationMs, httpStatus, errorClass }) => ({
-      attempt,
-      at,
-      durationMs,
-      status: httpStatus,
-      errorClass,
-    })),
+    attempts: attempts.map(presentAttempt),
   };
+}
+
+export function presentAttempt(recorded: RecordedAttempt): Static<typeof AttemptSchema> {
+  const { attempt, at, durationMs, httpStatus, errorClass } = recorded;
+  return { attempt, at, durationMs, status: httpStatus, errorClass };
 }

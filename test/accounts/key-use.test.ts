@@ -44,7 +44,7 @@ describe('the last use of a key', () => {
     const [key, revoked] = [await newKey(), await newKey()];
     await revokeKey(testDatabase.database, revoked.id);
     const use = keyUse();
-    const authenticator = createAuthenticator(testDatabase.database, () => nowMs, use);
+    const authenticator = createAuthenticator(testDatabase.database, () => nowMs, { keyUse: use });
     assert.equal(await lastUse(key.id), undefined);
 
     await authenticator.authenticate(`Bearer ${key.text}`);

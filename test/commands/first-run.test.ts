@@ -6,6 +6,8 @@ import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
+import { createKey, listKeys, readKey, revokeKey } from '../../src/accounts/keys.ts';
+import { redeemSignInLink } from '../../src/accounts/sign-in-links.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -14,6 +16,7 @@ interface FirstRun {
   readonly accountId: string;
   readonly apiKey?: string;
   readonly balanceUsd: string;
+  readonly signInSecret: string;
 }
 
 let test: TestDatabase;
@@ -67,6 +70,25 @@ describe('the first run', () => {
       textTokensPerMinute: 10 * usual.textTokensPerMinute,
       textStreamsCap: 10 * usual.textStreamsCap,
     });
+  });
+
+  it('gives a link to the dashboard at every start, whose session may all that the account’s widest key may', async () => {
+    const first = await firstRun();
+    const [key] = await listKeys(test.database, first.accountId);
+    assert.ok(key);
+    const narrow = await createKey(test.database, first.accountId, { name: 'narrow', scopes: ['dashboard'] });
+    const again = await firstRun();
+    assert.notEqual(again.signInSecret, first.signInSecret);
+    assert.equal(await redeemSignInLink(test.database, first.signInSecret, Date.now()), key.id);
+    assert.equal(await redeemSignInLink(test.database, again.signInSecret, Date.now()), key.id);
+
+    await revokeKey(test.database, key.id);
+    await revokeKey(test.database, narrow.id);
+    const later = await firstRun();
+    const madeId = await redeemSignInLink(test.database, later.signInSecret, Date.now());
+    const made = await readKey(test.database, madeId ?? '', first.accountId);
+    assert.deepEqual([made.name, made.scopes], ['dashboard', [...SCOPES]]);
+    assert.equal(later.apiKey, undefined);
   });
 
   async function limitsOf(accountId: string): Promise<AccountLimits> {

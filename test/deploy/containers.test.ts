@@ -104,8 +104,10 @@ describe('the Dockerfile', () => {
       .map((line) => line.slice(1));
 
     const copied = (await readCopies()).flatMap(({ sources }) => sources);
+    // A file of a folder that comes whole later.
+    const whole = copied.filter((source) => !allowed.some((folder) => source.startsWith(`${folder}/`)));
 
-    assert.deepEqual([...new Set(copied)].toSorted(byText), allowed.toSorted(byText));
+    assert.deepEqual([...new Set(whole)].toSorted(byText), allowed.toSorted(byText));
   });
 
   it('brings into the image every file that the program finds by its path', async () => {

@@ -12,6 +12,10 @@ export interface Reviewed {
 
 /** Builtin modules, globals and computed imports, by file. */
 export const CONNECTING: Readonly<Record<string, Reviewed>> = {
+  'clients/src/api/api-client.ts': {
+    ways: ['fetch'],
+    reason: 'only where nobody gives it another: the api gives it one that stays in its own process',
+  },
   'src/egress/connector.ts': {
     ways: ['dns/promises.lookup', 'net.connect', 'tls.connect'],
     reason: 'the one place that goes to addresses of others: resolves, judges, connects to what was judged',
@@ -124,6 +128,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
 export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   '@fastify/busboy',
   '@koa/router',
+  '@modelcontextprotocol/sdk',
   '@napi-rs/canvas',
   '@opentelemetry/api',
   '@opentelemetry/resources',
@@ -133,11 +138,13 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   '@temporalio/workflow',
   'ajv',
   'etag',
+  'eventsource-parser',
   'file-type',
   'gpt-tokenizer',
   'ipaddr.js',
   'jsonata',
   'koa',
+  'light-my-request',
   'lru-cache',
   'mediabunny',
   'node-av',
@@ -152,4 +159,5 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   'typebox',
   'ulid',
   'yargs',
+  'zod',
 ];

@@ -58,6 +58,7 @@ describe('npm start', () => {
   });
 
   it('prints the addresses, the first key and commands to paste', () => {
+    assert.match(running.output(), /^ {2}http:\/\/127\.0\.0\.1:\d+\/sign-in#shown-once$/m);
     assert.match(running.output(), /API +http:\/\/127\.0\.0\.1:\d+\/v1/);
     assert.match(running.output(), /Admin +http:\/\/127\.0\.0\.1:\d+\/admin/);
     assert.match(running.output(), /Admin token: .* admin-token show/);

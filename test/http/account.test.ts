@@ -55,6 +55,7 @@ describe('the account', () => {
         textStreams: 600,
       },
       usage: { runningTasks: 0, queuedTasks: 1, persistentBytes: 7, textStreams: 0 },
+      storagePrice: '0.05',
       callbackProblems: [],
       created: data.created,
     });

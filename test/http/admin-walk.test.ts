@@ -17,10 +17,12 @@ const environment = { TRUSTED_PROXIES: '127.0.0.0/8' };
 // The queues tell the age of what waits: it must not change between two looks.
 const start = Date.now();
 const admin = await serveAdmin({ environment, now: () => start });
+const httpsOnly = await serveAdmin({ requiresHttps: true, environment: { TRUSTED_PROXIES: '10.0.0.0/8' } });
 const away = await serveAdmin({ environment, appDatabase: unreachableDatabase() });
 after(async () => {
   await admin.close();
   await away.close();
+  await httpsOnly.close();
 });
 const account = await admin.served.newAccount();
 await newTask(account);
@@ -35,7 +37,7 @@ const ofKey = async (): Promise<Parts> => ({ params: { keyId: (await account.new
 
 /** By `operationId`; what is not here takes nothing, or an account's id. */
 const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
-  adminListAccounts: async () => ({ query: 'size=1' }),
+  adminListAccounts: async () => ({ query: 'size=1&search=t' }),
   adminCreateAccount: async () => ({ body: { name: 'studio', usd: '25', limits: { runningTasks: 3 } } }),
   adminUpdateAccount: async () => ({ ...ofAccount, body: { name: 'renamed', limits: { queuedTasks: 5_000 } } }),
   adminTopUp: async () => ({ ...ofAccount, body: { usd: '10', reference: newId('topup') } }),
@@ -43,6 +45,8 @@ const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminListLedger: async () => ({ ...ofAccount, query: 'size=1&kind=topup' }),
   adminGetUsage: async () => ({ ...ofAccount, query: 'groupBy=model' }),
   adminCreateKey: async () => ({ ...ofAccount, body: { name: 'made by an operator', scopes: ['tasks:read'] } }),
+  adminGetTask: async () => ({ params: { taskId: await newTask(account) } }),
+  getDashboardFile: async () => ({ params: { file: 'icon.svg' } }),
   adminRotateKey: ofKey,
   adminRevokeKey: ofKey,
 };
@@ -68,8 +72,7 @@ async function refuseCallers(route: Route, parts: Parts): Promise<void> {
 walk({
   url: admin.url,
   awayUrl: away.url,
-  // Every route of this listener reads its query, so that none is asked there.
-  httpsOnlyUrl: '',
+  httpsOnlyUrl: httpsOnly.url,
   routes,
   api,
   key: ADMIN_TOKEN,
@@ -79,6 +82,8 @@ walk({
   refusals: {},
   refuseCallers,
   // They need no database.
-  unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetMetrics'].map((id) => `${id} 503 SERVICE_UNAVAILABLE`),
+  unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetService', 'adminGetMetrics'].map(
+    (id) => `${id} 503 SERVICE_UNAVAILABLE`,
+  ),
   settle: async () => {},
 });

@@ -37,6 +37,7 @@ function routeOf(operationId: string): Route {
 }
 
 const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
+  callMcp: async () => [[{ body: { jsonrpc: '2.0', method: 'notifications/initialized' } }, 202]],
   createTask: async () => {
     const headers = { 'Idempotency-Key': 'the-walk' };
     const rich = body({ metadata: { a: 'b' }, callback: { url: 'https://example.com/', when: 'final' }, maxCost: '1' });
@@ -90,7 +91,24 @@ const mediaParts = (url: string): Parts => {
   return { params: { token, name } };
 };
 
+/** What the dashboard's own pages send. */
+const ofDashboard = { Origin: served.url, 'X-Darkroom-Dashboard': '1' };
+
 const REFUSALS: WalkedListener['refusals'] = {
+  'callMcp 403 FORBIDDEN': async () => ({
+    headers: { Origin: 'https://elsewhere.example' },
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  }),
+  'signIn 401 UNAUTHORIZED': async () => ({ headers: ofDashboard, body: { link: 'x'.repeat(43) } }),
+  'signIn 429 RATE_LIMITED': async () => {
+    const headers = { ...ofDashboard, 'X-Forwarded-For': '192.0.2.200' };
+    for (let tries = 0; tries < 60; tries++) {
+      const sent = JSON.stringify({ link: 'x'.repeat(43) });
+      await raw(served.url, 'POST', '/session', { ...headers, 'Content-Type': 'application/json' }, sent);
+    }
+    return { headers, body: { link: 'x'.repeat(43) } };
+  },
+  'signIn 403 FORBIDDEN': async () => ({ body: { key: account.client.key } }),
   'createTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   'estimateTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   'createTask 402 INSUFFICIENT_BALANCE': async () => {

@@ -86,13 +86,19 @@ describe('the paths of the public listener', () => {
       .filter((path) => !path.startsWith('/v1/'));
 
     assert.deepEqual(outside.toSorted(), [
+      '/',
+      '/assets/{file...}',
       '/docs',
       '/docs/{file}',
       '/healthz',
       '/hooks/{upstream}/{token}',
+      '/mcp',
       '/media/{token}/{name}',
       '/openapi.json',
       '/readyz',
+      '/session',
+      '/session',
+      '/session',
     ]);
   });
 });

@@ -196,6 +196,7 @@ describe('ids in bodies and filters', () => {
       ['/v1/account/ledger', 'entries'],
       [`/v1/account/ledger?reference=${task.taskId}`, 'entries'],
       ['/v1/account/usage', 'rows'],
+      ['/v1/account/callbacks', 'attempts'],
     ];
     for (const [path, member] of paths) {
       const { status, body } = await alone.client.send('GET', path);

@@ -139,7 +139,20 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   setWebhookKey: async () => ({ body: { secret: 'a secret of sixteen or more' } }),
   rotateWebhookKey: nothing,
   deleteWebhookKey: nothing,
+  listAccountCallbacks: async (_, account) => {
+    await newTask(account);
+    return { query: 'size=2&state=pending,delivered&origin=https://example.com' };
+  },
   testWebhook: async ({ receiverUrl }) => ({ body: { url: receiverUrl } }),
+  callMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+  signIn: async ({ served: { url } }, account) => ({
+    headers: { Origin: url, 'X-Darkroom-Dashboard': '1' },
+    body: { key: account.client.key },
+  }),
+  getSession: nothing,
+  signOut: async () => ({ query: 'everywhere=true' }),
+  getDashboard: nothing,
+  getDashboardFile: async () => ({ params: { file: 'icon.svg' } }),
   downloadMedia: async (world, account) => {
     const [token = '', name = ''] = new URL((await newOutput(world, account)).url).pathname.split('/').slice(2);
     return { params: { token, name } };

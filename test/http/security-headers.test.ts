@@ -47,12 +47,37 @@ after(() => admin.close());
 
 describe('security headers', () => {
   it('are on what every route answers to anybody', async () => {
-    const pages = new Set(['/docs']);
+    const pages: Readonly<Record<string, Record<string, string>>> = {
+      '/docs': {},
+      // A page that names no referrer names no origin either, by which its requests are told.
+      '/': { 'referrer-policy': 'same-origin' },
+    };
     for (const { method, path } of publicRoutes(served.http)) {
       const answer = await raw(served.url, method, path.replaceAll(/\{[^}]+\}/g, 'x'));
       const page = { 'content-security-policy': answer.headers['content-security-policy'], 'x-frame-options': 'DENY' };
-      assertGuarded(answer.headers, `${method} ${path}: ${answer.status}`, pages.has(path) ? page : {});
+      assertGuarded(
+        answer.headers,
+        `${method} ${path}: ${answer.status}`,
+        pages[path] === undefined ? {} : { ...page, ...pages[path] },
+      );
     }
+  });
+
+  it('let the dashboard run files of its own and nothing else, with styles that carry a nonce made for each answer', async () => {
+    const policies = [];
+    for (const path of ['/', '/tasks/tk-svc-x', '/models/a/b/c', '/sign-in']) {
+      const answer = await raw(served.url, 'GET', path);
+      assert.equal(answer.status, 200, path);
+      assert.equal(answer.headers['cache-control'], 'no-store');
+      const policy = String(answer.headers['content-security-policy']);
+      const nonce = /'nonce-([\w-]{22})'/.exec(policy)?.[1] ?? 'none';
+      assert.ok(answer.text.includes(`content="${nonce}"`), path);
+      assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self' 'nonce-/);
+      assert.doesNotMatch(policy, /unsafe/);
+      assert.doesNotMatch(answer.text, /<script(?![^>]*\bsrc=)|\bon\w+=|<style|\bstyle=/i);
+      policies.push(policy);
+    }
+    assert.equal(new Set(policies).size, policies.length);
   });
 
   it('are on JSON, on refusals, and where no route is', async () => {

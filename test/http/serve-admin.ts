@@ -1,5 +1,6 @@
 /** The application of operators beside the public one, each on a listener of its own, in this process. */
 import { startAdminListener } from '../../src/processes/admin-listener.ts';
+import type { HttpContext } from '../../src/http/context.ts';
 import { serveApp } from './serve.ts';
 import type { ServeOptions, ServedApp } from './serve.ts';
 
@@ -26,7 +27,7 @@ export async function serveAdmin(options: ServeOptions = {}): Promise<ServedAdmi
     ...options,
     environment: { ADMIN_TOKEN, ADMIN_PORT: '0', ...options.environment },
   });
-  const server = await startAdminListener(served.http);
+  const server = await startAdminListener(options.requiresHttps === true ? httpsOnly(served.http) : served.http);
   if (server === undefined) throw new Error('there is a token, and no admin listener');
   return {
     served,
@@ -48,4 +49,11 @@ export async function serveAdmin(options: ServeOptions = {}): Promise<ServedAdmi
       await served.close();
     },
   };
+}
+
+/** What is asked of the public listener is asked of this one too. */
+function httpsOnly(http: HttpContext): HttpContext {
+  const { admin } = http.config;
+  if (admin === undefined) return http;
+  return { ...http, config: { ...http.config, admin: { ...admin, http: { ...admin.http, requiresHttps: true } } } };
 }

@@ -6,6 +6,7 @@ import { readAccount } from '../../accounts/accounts.ts';
 import { listFailingReceivers } from '../../accounts/callback-receivers.ts';
 import { listLedger } from '../../billing/ledger-list.ts';
 import { readUsage } from '../../billing/usage.ts';
+import { formatUsd } from '../../domain/money.ts';
 import { AccountSchema, presentAccount, presentCallbackProblems } from '../../wire/account.ts';
 import { LedgerQuerySchema, LedgerSchema, presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
 import type { WireLedger } from '../../wire/ledger.ts';
@@ -39,7 +40,8 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
         ]);
         const { oneAttemptAfterDays } = http.config.callbacks;
         const callbackProblems = presentCallbackProblems(failing, oneAttemptAfterDays, http.now());
-        return { ...presentAccount(account), callbackProblems };
+        const storagePrice = formatUsd(http.config.storagePriceMicroUsdPerGbMonth);
+        return { ...presentAccount(account), storagePrice, callbackProblems };
       },
     }),
     defineRoute({

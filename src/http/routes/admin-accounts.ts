@@ -57,11 +57,11 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       summary: 'List the accounts',
       query: AccountPageQuerySchema,
       answer: { kind: 'data', schema: AccountPageSchema },
-      async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor } }) {
+      async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, search } }) {
         if (cursor !== undefined && !/^[\w-]+$/.test(cursor)) {
           throw invalidRequest('invalid request: cursor: not one that this list gave');
         }
-        const accounts = await listAccountPage(database, size + 1, cursor);
+        const accounts = await listAccountPage(database, size + 1, { after: cursor, search });
         const shown = accounts.slice(0, size);
         const last = accounts.length > size ? shown.at(-1) : undefined;
         return {

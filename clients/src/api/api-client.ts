@@ -1,0 +1,176 @@
+/**
+ * Darkroom's HTTP API as a program uses it: `fetch`, the envelope, errors that can be acted on, and event streams. The
+ * command line and the tools for MCP stand on it; it knows of neither.
+ */
+import { readEvents } from './event-stream.ts';
+import type { ServerSentEvent } from './event-stream.ts';
+
+export interface ApiClientOptions {
+  /** What paths are below; it ends in `/v1`. */
+  readonly baseUrl: string;
+  /** Visible ASCII characters. Sent as `Authorization`; undefined: the fetch given sees to it. */
+  readonly apiKey?: string;
+  /** Default: the platform's. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** How a request differs from a plain one. */
+export interface RequestOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** Sent as JSON; a `Blob` as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** The service refused, in its own words. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP. */
+  readonly status: number;
+  /** `error_code` of the envelope; the empty string where the answer had none. */
+  readonly errorCode: string;
+  /** Undefined where the answer does not say. */
+  readonly retryAfterSeconds: number | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(response: Response, message: string, errorCode: string) {
+    super(message);
+    this.status = response.status;
+    this.errorCode = errorCode;
+    this.retryAfterSeconds = secondsUntil(response.headers.get('Retry-After'));
+    this.requestId = response.headers.get('X-Request-Id') ?? undefined;
+  }
+}
+
+/** No whole answer came: the address is wrong, nobody listens there, or the connection broke. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+export interface ApiClient {
+  readonly baseUrl: string;
+  /**
+   * What an answer holds: `data` of the envelope, or the bare answer of a route that has none.
+   *
+   * @param path below the base URL: `/tasks`.
+   * @throws {ApiError} @throws {UnreachableError}
+   */
+  call<Data>(method: string, path: string, options?: RequestOptions): Promise<Data>;
+  /** The same for an answer that is a stream of events. @throws as `call`, and while it is read. */
+  events(method: string, path: string, options?: RequestOptions): AsyncGenerator<ServerSentEvent>;
+  /** The answer itself, of any address: a download. @throws as `call`. */
+  fetch(url: string, options?: RequestOptions & { readonly method?: string }): Promise<Response>;
+}
+
+/** @throws {TypeError} the key cannot be one; the message does not hold it, as that of `fetch` would. */
+export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: ApiClientOptions): ApiClient {
+  const base = baseUrl.replace(/\/+$/, '');
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError('the API key has characters that no key has');
+  }
+
+  async function ask(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {
+    const { body, headers = {}, signal } = options;
+    const isJson = body !== undefined && !(body instanceof Blob);
+    const sent = isJson ? JSON.stringify(body) : body;
+    let response: Response;
+    try {
+      response = await fetch(withQuery(url, options.query), {
+        method,
+        headers: {
+          // An address that was given to us may be anybody's.
+          ...(apiKey === undefined || !isOurs ? {} : { Authorization: `Bearer ${apiKey}` }),
+          ...(isJson ? { 'Content-Type': 'application/json' } : {}),
+          ...headers,
+        },
+        ...(sent === undefined ? {} : { body: sent }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new UnreachableError(`${new URL(url).origin} does not answer: ${reasonOf(error)}`, { cause: error });
+    }
+    if (!response.ok) throw await refusal(response);
+    return response;
+  }
+
+  return {
+    baseUrl: base,
+    async call<Data>(method: string, path: string, options: RequestOptions = {}): Promise<Data> {
+      const response = await ask(base + path, method, options, true);
+      const answer = await readJson<{ readonly data?: Data; readonly error_code?: string }>(
+        response,
+        new URL(base).origin,
+        options.signal,
+      );
+      return (answer.error_code === undefined ? answer : answer.data) as Data;
+    },
+    async *events(method, path, options = {}) {
+      const headers = { Accept: 'text/event-stream', ...options.headers };
+      const response = await ask(base + path, method, { ...options, headers }, true);
+      if (response.body === null) return;
+      try {
+        yield* readEvents(response.body);
+      } catch (error) {
+        if (options.signal?.aborted === true) throw error;
+        throw new UnreachableError(`${new URL(base).origin} broke off: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+    fetch: (url, { method = 'GET', ...options } = {}) => ask(url, method, options, false),
+  };
+}
+
+/** What `fetch` says lies in the cause, and where several addresses were tried only in its code. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}
+
+/** @throws {UnreachableError} the answer broke off, or is none of this API: another service listens there. */
+async function readJson<Answer>(response: Response, origin: string, signal: AbortSignal | undefined): Promise<Answer> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new UnreachableError(`${origin} broke off: ${reasonOf(error)}`, { cause: error });
+  }
+  try {
+    const answer = JSON.parse(text) as Answer | null;
+    if (typeof answer === 'object' && answer !== null) return answer;
+  } catch {
+    // Told below.
+  }
+  throw new UnreachableError(`${origin} does not answer as this API does; the base URL ends in /v1`);
+}
+
+/** `Retry-After` in either of its forms: seconds, or a date. */
+function secondsUntil(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
+}
+
+function withQuery(url: string, query: RequestOptions['query'] = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    search.set(name, Array.isArray(value) ? value.join(',') : String(value));
+  }
+  return search.size === 0 ? url : `${url}?${search.toString()}`;
+}
+
+/** Errors have the envelope everywhere; what a proxy in between says is told as it is, shortened. */
+async function refusal(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  try {
+    const { message, error_code: errorCode } = JSON.parse(text) as { message?: unknown; error_code?: unknown };
+    if (typeof message === 'string')
+      return new ApiError(response, message, typeof errorCode === 'string' ? errorCode : '');
+  } catch {
+    // Not ours.
+  }
+  return new ApiError(response, `HTTP ${response.status}: ${text.slice(0, 200)}`.trim(), '');
+}

@@ -1,0 +1,14 @@
+/** `mcp`: the tools for language models, over standard input and output: a client of that protocol starts this. */
+import type { Command } from 'commander';
+import { runMcpStdio } from '../../mcp/stdio.ts';
+import type { OpenSession } from '../session.ts';
+
+export function addMcpCommand(program: Command, open: OpenSession): void {
+  program
+    .command('mcp')
+    .description('serve the Model Context Protocol on standard input and output, for language models')
+    .action(async () => {
+      const { api, signal } = await open();
+      await runMcpStdio(api, signal);
+    });
+}

@@ -1,0 +1,48 @@
+/** `watch`: tells what happens to a task until it is over; with `--json` one JSON document a line. */
+import type { Command } from 'commander';
+import { followTask } from '../follow.ts';
+import { outcomeOf, printOutcome, requireSuccess } from '../outcome.ts';
+import { createProgress } from '../progress.ts';
+import { prepareFolder } from '../session.ts';
+import type { OpenSession } from '../session.ts';
+import { eventLine } from '../task-text.ts';
+
+const LOOK_EVERY_MS = 2_000;
+
+export function addWatchCommand(program: Command, open: OpenSession): void {
+  program
+    .command('watch')
+    .description('tell what happens to a task until it is over')
+    .argument('<taskId>', 'the id of a task')
+    .option('-o, --output <folder>', 'save the outputs there when it has succeeded')
+    .addHelpText('after', '\nWith --json each line is {"event":…}, and the last one {"task":…,"files":[…]}.')
+    .action(async (taskId: string, { output }: { output?: string }) => {
+      const session = await open();
+      const { api, terminal, signal, isJson } = session;
+      const folder = output === undefined ? undefined : await prepareFolder(output);
+      const progress = createProgress(terminal);
+      try {
+        const task = await followTask(
+          api,
+          taskId,
+          {
+            onEvent(event) {
+              if (isJson) terminal.printJson({ event }, true);
+              else terminal.print(eventLine(event));
+            },
+            // Without a bar the events say it all.
+            onTask: (task) => (terminal.hasStatusLine ? progress.onTask(task) : undefined),
+            onRemark: terminal.say,
+          },
+          { signal, lookEveryMs: LOOK_EVERY_MS },
+        );
+        const files = await outcomeOf(session, task, folder, progress);
+        progress.end();
+        if (isJson) terminal.printJson({ task, files }, true);
+        else printOutcome(session, task, files);
+        requireSuccess(task);
+      } finally {
+        progress.end();
+      }
+    });
+}

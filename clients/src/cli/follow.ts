@@ -1,0 +1,178 @@
+/**
+ * Follows a task to its end (contract §3, §4). Its events come by a stream, which is taken up again where it broke off;
+ * beside it the task itself is read now and then, which is what decides. So an event stream that a proxy holds back, or
+ * a connection that died without a word, only makes this slower.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError, UnreachableError } from '../api/api-client.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { isOver } from './answers.ts';
+import type { Task, TaskEvent } from './answers.ts';
+
+/** Who is told while a task is followed. */
+export interface TaskWatcher {
+  /** In their order, each once. */
+  readonly onEvent?: (event: TaskEvent) => void;
+  /** The task as it was just read, its end included. */
+  readonly onTask?: (task: Task) => void;
+  /** The service is not to be reached, or is again: for people. */
+  readonly onRemark?: (line: string) => void;
+}
+
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  /** Between two looks at the task where no event asks for one. */
+  readonly lookEveryMs: number;
+  /** How long the service may be away before this gives up. */
+  readonly giveUpMs?: number;
+}
+
+/** A service that is being restarted or moved is back by then. */
+const GIVE_UP_MS = 300_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 15_000;
+
+/**
+ * Waits until a task is over.
+ *
+ * @returns the task as it ended; all events up to `settled` have been told by then.
+ * @throws {ApiError} the task cannot be read. @throws {UnreachableError} the service was away for too long.
+ */
+export async function followTask(
+  api: ApiClient,
+  taskId: string,
+  watcher: TaskWatcher,
+  options: FollowOptions,
+): Promise<Task> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const events = new EventReader(api, taskId, watcher, signal);
+  const reading = events.readStream();
+  try {
+    const task = await lookUntilOver(api, taskId, watcher, events, { ...options, signal });
+    over.abort();
+    await reading;
+    await events.readRest(options.signal);
+    return task;
+  } finally {
+    over.abort();
+    await reading;
+  }
+}
+
+class EventReader {
+  readonly #api: ApiClient;
+  readonly #path: string;
+  readonly #watcher: TaskWatcher;
+  readonly #signal: AbortSignal;
+  #lastSeq = 0;
+  #isSettled = false;
+  #hasNews = false;
+  #wake: () => void = () => undefined;
+
+  constructor(api: ApiClient, taskId: string, watcher: TaskWatcher, signal: AbortSignal) {
+    this.#api = api;
+    this.#path = `/tasks/${encodeURIComponent(taskId)}/events`;
+    this.#watcher = watcher;
+    this.#signal = signal;
+  }
+
+  /** Resolves when there is an event that came after the last call resolved, or after that time. Never rejects. */
+  async untilEvent(ms: number): Promise<void> {
+    if (!this.#hasNews) await this.#untilWoken(ms);
+    this.#hasNews = false;
+  }
+
+  async #untilWoken(ms: number): Promise<void> {
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    const timer = new AbortController();
+    const waited = sleep(ms, undefined, { signal: AbortSignal.any([this.#signal, timer.signal]) });
+    await Promise.race([woken, waited.catch(() => undefined)]);
+    timer.abort();
+  }
+
+  /** Reads the stream until the task has settled or nobody wants it any more. What goes wrong here is tried again. */
+  async readStream(): Promise<void> {
+    let retryMs = FIRST_RETRY_MS;
+    while (!this.#signal.aborted && !this.#isSettled) {
+      const seqBefore = this.#lastSeq;
+      try {
+        const headers = this.#lastSeq === 0 ? {} : { 'Last-Event-ID': String(this.#lastSeq) };
+        for await (const { data } of this.#api.events('GET', this.#path, { headers, signal: this.#signal })) {
+          this.#take(JSON.parse(data) as TaskEvent);
+        }
+      } catch {
+        // Whether the service is there at all is found out, and told, by who looks at the task.
+      }
+      this.#tellNews();
+      if (this.#lastSeq > seqBefore) retryMs = FIRST_RETRY_MS;
+      if (!this.#isSettled) await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined);
+      retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+    }
+  }
+
+  /** Reads what the stream did not bring by the end of the task. */
+  async readRest(signal: AbortSignal): Promise<void> {
+    while (!this.#isSettled) {
+      const { events } = await this.#api.call<{ readonly events: readonly TaskEvent[] }>('GET', this.#path, {
+        query: { after: this.#lastSeq },
+        signal,
+      });
+      if (events.length === 0) return;
+      for (const event of events) this.#take(event);
+    }
+  }
+
+  #take(event: TaskEvent): void {
+    // After a broken connection one may come twice; after the end a callback's attempts come, which are not waited for.
+    if (event.seq <= this.#lastSeq || this.#isSettled) return;
+    this.#lastSeq = event.seq;
+    this.#isSettled = event.type === 'settled';
+    this.#watcher.onEvent?.(event);
+    this.#tellNews();
+  }
+
+  #tellNews(): void {
+    this.#hasNews = true;
+    this.#wake();
+  }
+}
+
+async function lookUntilOver(
+  api: ApiClient,
+  taskId: string,
+  watcher: TaskWatcher,
+  events: EventReader,
+  { signal, lookEveryMs, giveUpMs = GIVE_UP_MS }: FollowOptions,
+): Promise<Task> {
+  let awaySince: number | undefined;
+  let retryMs = FIRST_RETRY_MS;
+  for (;;) {
+    try {
+      const task = await api.call<Task>('GET', `/tasks/${encodeURIComponent(taskId)}`, { signal });
+      if (awaySince !== undefined) watcher.onRemark?.('the service is back');
+      awaySince = undefined;
+      retryMs = FIRST_RETRY_MS;
+      watcher.onTask?.(task);
+      if (isOver(task)) return task;
+      await events.untilEvent(lookEveryMs);
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error;
+      awaySince ??= Date.now();
+      if (Date.now() - awaySince > giveUpMs) throw error;
+      if (retryMs === FIRST_RETRY_MS) watcher.onRemark?.(`${(error as Error).message}; trying again`);
+      await sleep(retryMs, undefined, { signal });
+      retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+    }
+    signal.throwIfAborted();
+  }
+}
+
+/** Whether the next attempt may well find the service again. */
+function isPassing(error: unknown): boolean {
+  return (
+    error instanceof UnreachableError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
+  );
+}

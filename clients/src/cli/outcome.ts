@@ -1,0 +1,38 @@
+/**
+ * What follows when a task is over: its outputs are saved or told, a failure becomes the command's. `run` and `watch`
+ * end with it.
+ */
+import type { Task } from './answers.ts';
+import { saveOutputs } from './download.ts';
+import type { SavedFile } from './download.ts';
+import { NotDoneError } from './errors.ts';
+import type { Progress } from './progress.ts';
+import type { Session } from './session.ts';
+import { failureOf } from './task-text.ts';
+
+/**
+ * Saves the outputs of a task that has succeeded.
+ *
+ * @param folder undefined: nothing is saved.
+ */
+export async function outcomeOf(
+  { api, world }: Session,
+  task: Task,
+  folder: string | undefined,
+  progress: Progress,
+): Promise<readonly SavedFile[]> {
+  if (folder === undefined || task.status !== 'success') return [];
+  return saveOutputs(api, task, { folder, signal: world.interrupt, onBytes: progress.onBytes });
+}
+
+/** Prints where the outputs are now, one a line. */
+export function printOutcome({ terminal }: Session, task: Task, files: readonly SavedFile[]): void {
+  for (const { path } of files) terminal.print(path);
+  if (files.length > 0) return;
+  for (const { url } of task.output ?? []) terminal.print(url);
+}
+
+/** @throws {NotDoneError} it has failed. */
+export function requireSuccess(task: Task): void {
+  if (task.status !== 'success') throw new NotDoneError(`${task.taskId}: ${failureOf(task)}`);
+}

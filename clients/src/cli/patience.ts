@@ -1,0 +1,88 @@
+/**
+ * Waiting where the service asks for it: an answer of 429 or 503 says when to come back (`Retry-After`), and a client
+ * does, within bounds and saying so. A request that is never answered is given up.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError, UnreachableError } from '../api/api-client.ts';
+import type { ApiClient, RequestOptions } from '../api/api-client.ts';
+
+/** Where the answer does not say how long. */
+const DEFAULT_WAIT_SECONDS = 2;
+/** One request waits so long in all: two of the service's rate windows. What asks for more is told instead. */
+const LONGEST_WAIT_SECONDS = 120;
+/** Longer than any answer takes; a long poll is answered after 30 s at most. */
+const ANSWER_TIMEOUT_MS = 60_000;
+/** An upload is answered when it has come: as long as the service allows it to take. */
+const UPLOAD_TIMEOUT_MS = 3_600_000;
+
+export interface Patience {
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/** The same client, waiting and going on where the service asks for that. */
+export function createPatientClient(client: ApiClient, { signal, say }: Patience): ApiClient {
+  /** What was said last, which is not said again while nothing else happens. */
+  let said = '';
+
+  /** Runs one request until it is answered otherwise. */
+  async function patiently<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+    let waited = 0;
+    for (;;) {
+      try {
+        const answer = await attempt();
+        said = '';
+        return answer;
+      } catch (error) {
+        const seconds = waitOf(error);
+        if (seconds === undefined || waited + seconds > LONGEST_WAIT_SECONDS) throw error;
+        const { message, status } = error as ApiError;
+        if (message !== said) say(`${message} (${status}); going on in ${seconds} s`);
+        said = message;
+        await sleep(seconds * 1000, undefined, { signal });
+        waited += seconds;
+      }
+    }
+  }
+
+  return {
+    baseUrl: client.baseUrl,
+    call: <Data>(method: string, path: string, options: RequestOptions = {}) =>
+      patiently(async () => {
+        const timeout = AbortSignal.timeout(options.body instanceof Blob ? UPLOAD_TIMEOUT_MS : ANSWER_TIMEOUT_MS);
+        const signals = [signal, timeout, ...(options.signal === undefined ? [] : [options.signal])];
+        try {
+          return await client.call<Data>(method, path, { ...options, signal: AbortSignal.any(signals) });
+        } catch (error) {
+          if (!timeout.aborted || signal.aborted || options.signal?.aborted === true) throw error;
+          const { origin } = new URL(client.baseUrl);
+          throw new UnreachableError(`${origin} does not answer: it takes too long`, { cause: error });
+        }
+      }),
+    async *events(method, path, options = {}) {
+      const signals = [signal, ...(options.signal === undefined ? [] : [options.signal])];
+      // Opening is what may be asked to wait; what broke off later is for whoever reads to go on with.
+      const { events, first } = await patiently(async () => {
+        const opened = client.events(method, path, { ...options, signal: AbortSignal.any(signals) });
+        return { events: opened, first: await opened.next() };
+      });
+      if (first.done === true) return;
+      try {
+        yield first.value;
+        yield* events;
+      } finally {
+        await events.return(undefined);
+      }
+    },
+    fetch: (url, options = {}) =>
+      patiently(() => {
+        const signals = [signal, ...(options.signal === undefined ? [] : [options.signal])];
+        return client.fetch(url, { ...options, signal: AbortSignal.any(signals) });
+      }),
+  };
+}
+
+function waitOf(error: unknown): number | undefined {
+  if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return undefined;
+  return Math.max(1, error.retryAfterSeconds ?? DEFAULT_WAIT_SECONDS);
+}

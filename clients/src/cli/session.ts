@@ -1,0 +1,68 @@
+/**
+ * What a command works with: the client, the terminal, and the options that every command has.
+ */
+import { mkdir, access, constants } from 'node:fs/promises';
+import path from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { createApiClient } from '../api/api-client.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { UsageError } from './errors.ts';
+import { createPatientClient } from './patience.ts';
+import { readSettings } from './settings.ts';
+import type { Terminal } from './terminal.ts';
+import type { World } from './world.ts';
+
+export interface Session {
+  readonly api: ApiClient;
+  readonly terminal: Terminal;
+  readonly world: World;
+  /** Fires at Ctrl-C, and when nobody reads the results any more. */
+  readonly signal: AbortSignal;
+  readonly isJson: boolean;
+}
+
+/** Opens the session of a command; each command does, after its arguments were found right. */
+export type OpenSession = () => Promise<Session>;
+
+/** @throws {UsageError} the configuration is missing or wrong. */
+export async function openSession(world: World, terminal: Terminal, isJson: boolean): Promise<Session> {
+  const settings = await readSettings(world);
+  const client = createApiClient(settings);
+  const api = createPatientClient(client, { signal: world.interrupt, say: terminal.say });
+  return { api, terminal, world, signal: AbortSignal.any([world.interrupt, terminal.outputGone]), isJson };
+}
+
+/** Makes the folder that results go to, before anything is paid for. @throws {UsageError} it cannot be written to. */
+export async function prepareFolder(folder: string): Promise<string> {
+  const absolute = path.resolve(folder);
+  try {
+    await mkdir(absolute, { recursive: true });
+    await access(absolute, constants.W_OK);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new UsageError(`nothing can be saved in ${folder}: ${code}`, { cause: error });
+  }
+  return absolute;
+}
+
+/** An option that may come several times. */
+export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}
+
+/** An option that is a whole number from 1. */
+export function count(value: string): number {
+  if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw new InvalidArgumentError('Write a whole number from 1.');
+  return Number(value);
+}
+
+/** Pairs `key=value` as an object. @throws {UsageError} */
+export function pairs(option: string, texts: readonly string[]): Record<string, string> {
+  const object = Object.create(null) as Record<string, string>;
+  for (const text of texts) {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`${option} ${JSON.stringify(text)}: write key=value`);
+    object[text.slice(0, at)] = text.slice(at + 1);
+  }
+  return object;
+}

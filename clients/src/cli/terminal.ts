@@ -1,0 +1,103 @@
+/**
+ * Where results and remarks go: stdout has results and nothing else, stderr has progress and errors. On a terminal
+ * stderr can have a status line at its end, which remarks are written above; nothing that came over the network can
+ * steer the terminal.
+ */
+import { stripVTControlCharacters } from 'node:util';
+import type { World } from './world.ts';
+
+export interface Terminal {
+  /** Whether somebody sits at both ends: prompts make sense. */
+  readonly isInteractive: boolean;
+  /** Whether stderr can have a status line. */
+  readonly hasStatusLine: boolean;
+  /** Columns of stderr. */
+  readonly columns: number;
+  /** Fires when nobody reads stdout any more. */
+  readonly outputGone: AbortSignal;
+  /** Writes a line of the result. */
+  readonly print: (line: string) => void;
+  /** Writes a part of the result: bytes as they are for a pipe, without control characters for a terminal. */
+  readonly write: (text: string) => void;
+  /** Writes the result as JSON, indented or as one line. */
+  readonly printJson: (value: unknown, isOneLine?: boolean) => void;
+  /** Writes a remark on stderr. */
+  readonly say: (line: string) => void;
+  /** Writes a part of a remark, dim where the terminal can. */
+  readonly sayDim: (text: string) => void;
+  /** Replaces the status line; undefined takes it away. Does nothing where there is none. */
+  readonly setStatus: (line: string | undefined) => void;
+}
+
+export function createTerminal({ environment, stdin, stdout, stderr }: World): Terminal {
+  const hasStatusLine = stderr.isTTY && environment['TERM'] !== 'dumb';
+  const isDimShown = hasStatusLine && (environment['NO_COLOR'] ?? '') === '';
+  const gone = new AbortController();
+  let status: string | undefined;
+
+  stdout.on('error', (error) => gone.abort(error));
+  // Remarks that nobody can read are no reason to stop.
+  stderr.on('error', () => undefined);
+
+  const clear = (): void => {
+    if (status !== undefined) stderr.write('\r\u001B[K');
+  };
+  const redraw = (): void => {
+    if (status !== undefined) stderr.write(status);
+  };
+  const put = (text: string): void => {
+    if (gone.signal.aborted) return;
+    // Where both are the same terminal, the status line must not end up in front of a result.
+    clear();
+    stdout.write(text);
+    redraw();
+  };
+  const shown = (text: string): string => (stdout.isTTY ? printable(text) : text);
+
+  return {
+    isInteractive: stdin.isTTY && stderr.isTTY,
+    hasStatusLine,
+    get columns() {
+      return stderr.columns || 80;
+    },
+    outputGone: gone.signal,
+    print: (line) => put(`${shown(line)}\n`),
+    write: (text) => put(shown(text)),
+    printJson(value, isOneLine = false) {
+      const text = JSON.stringify(value, undefined, isOneLine ? undefined : 2);
+      put(`${escapeControls(text)}\n`);
+    },
+    say(line) {
+      clear();
+      stderr.write(`${printable(line)}\n`);
+      redraw();
+    },
+    sayDim(text) {
+      stderr.write(isDimShown ? `\u001B[2m${printable(text)}\u001B[22m` : printable(text));
+    },
+    setStatus(line) {
+      if (!hasStatusLine || line === status) return;
+      clear();
+      status = line;
+      redraw();
+    },
+  };
+}
+
+/** A text without what a terminal would obey; line ends and tabs stay. */
+export function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are what this is about
+  return stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '');
+}
+
+/** The same on one line: for a cell of a table. */
+export function printableLine(text: string): string {
+  return printable(text).replaceAll(/\s+/g, ' ').trim();
+}
+
+/** JSON escapes some control characters and leaves others, which a terminal may obey as well. */
+function escapeControls(json: string): string {
+  return json.replaceAll(/[\u007F-\u009F]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}

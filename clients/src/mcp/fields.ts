@@ -1,0 +1,32 @@
+/** Arguments that several tools take, described for the language model that fills them in. Bounds are the API's. */
+import { z } from 'zod';
+
+export const modelField = z
+  .string()
+  .min(1)
+  .max(300)
+  .describe("The model's id exactly as list_models gives it, for example `darkroom/scene`.");
+
+export const taskInputField = z
+  .record(z.string(), z.unknown())
+  .describe(
+    "What the model is to make: an object with exactly the fields of the model's `input_schema` (get_model); its `examples` show it.",
+  );
+
+export const taskIdField = z
+  .string()
+  .regex(/^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/)
+  .describe('The `taskId` that generate or list_tasks gave: `tk-svc-` and 26 characters.');
+
+/** Clients end a call that says nothing for 60 s. */
+const LONGEST_WAIT_SECONDS = 60;
+
+/** @param seconds what is waited where nothing is said. */
+export function waitField(seconds: number): z.ZodDefault<z.ZodInt> {
+  return z
+    .int()
+    .min(0)
+    .max(LONGEST_WAIT_SECONDS)
+    .default(seconds)
+    .describe('How many seconds to wait for the task to be over before answering; 0 answers at once.');
+}

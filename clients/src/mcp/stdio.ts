@@ -1,0 +1,26 @@
+/**
+ * The tools over a process's own standard input and output, as clients on the same machine start them. Nothing else may
+ * write to standard output while this runs.
+ */
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { ApiClient } from '../api/api-client.ts';
+import { createMcpServer } from './server.ts';
+
+/** Serves until the client closes its end, or the signal is given; what it waited for is let go then. */
+export async function runMcpStdio(api: ApiClient, signal?: AbortSignal): Promise<void> {
+  const server = createMcpServer({ api });
+  const ended = new Promise<void>((resolve) => {
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no events, only this member
+    server.server.onclose = resolve;
+  });
+  const close = (): void => void server.close();
+  process.stdin.once('end', close);
+  process.stdin.once('close', close);
+  // A client that is gone reads nothing any more.
+  process.stdout.once('error', close);
+  signal?.addEventListener('abort', close, { once: true });
+  await server.connect(new StdioServerTransport());
+  if (signal?.aborted === true) close();
+  await ended;
+  signal?.removeEventListener('abort', close);
+}

@@ -1,0 +1,61 @@
+/**
+ * Links that sign in to the dashboard: each begins one session of one key, once, within ten minutes. What stands in the
+ * link is a secret of its own, which only a POST redeems, so that neither a preview of the link nor a log of addresses
+ * uses it up or gives it away.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import { hashSecret, isSecret, newSecret } from './sessions.ts';
+
+export const SIGN_IN_LINK_SECONDS = 600;
+
+/** A link as it was just made. The secret is nowhere else. */
+export interface MadeSignInLink {
+  readonly secret: string;
+  readonly expiresAt: Date;
+}
+
+const removeOver: Statement = {
+  name: 'remove_sign_in_links_that_are_over',
+  text: 'DELETE FROM sign_in_links WHERE expires_at <= $1',
+};
+const insertLink: Statement = {
+  name: 'insert_sign_in_link',
+  text: 'INSERT INTO sign_in_links (secret_sha256, key_id, expires_at) VALUES ($1, $2, $3)',
+};
+const redeemLink: Statement = {
+  name: 'redeem_sign_in_link',
+  text: 'DELETE FROM sign_in_links WHERE secret_sha256 = $1 RETURNING key_id AS "keyId", expires_at AS "expiresAt"',
+};
+
+/**
+ * Makes a link of a key, and removes those that are over.
+ *
+ * @param now milliseconds since 1970.
+ */
+export async function makeSignInLink(database: Queryable, keyId: string, now: number): Promise<MadeSignInLink> {
+  const secret = newSecret();
+  const expiresAt = new Date(now + SIGN_IN_LINK_SECONDS * 1000);
+  await database.query(removeOver, [new Date(now)]);
+  await database.query(insertLink, [hashSecret(secret), keyId, expiresAt]);
+  return { secret, expiresAt };
+}
+
+/**
+ * Uses a link up; of two who try at once one succeeds.
+ *
+ * @returns the id of its key; undefined: there is no such link, it was used before, or it is over.
+ */
+export async function redeemSignInLink(
+  transaction: Queryable,
+  secret: string,
+  now: number,
+): Promise<string | undefined> {
+  if (!isSecret(secret)) return undefined;
+  const [row] = await transaction.query<{ keyId: string; expiresAt: Date }>(redeemLink, [hashSecret(secret)]);
+  return row === undefined || row.expiresAt.getTime() <= now ? undefined : row.keyId;
+}
+
+/** The address of the dashboard that redeems a link. The secret stands behind `#`: browsers send that to nobody. */
+export function signInUrl(publicUrl: string, secret: string): string {
+  return `${publicUrl}/sign-in#${secret}`;
+}

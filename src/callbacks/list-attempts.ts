@@ -1,0 +1,97 @@
+/**
+ * The attempts of all of an account's callbacks, newest first (`GET /account/callbacks`): what its receivers were sent
+ * lately, whichever tasks it was for. `attempts.ts` writes them.
+ *
+ * An attempt's place is when it began, and its task: a task's attempts follow one another. A filter that matches little
+ * would walk past everything there ever was; so one answer looks at so many attempts at most, and tells where it stopped.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { CallbackState, RecordedAttempt } from './attempts.ts';
+
+/** As many attempts as one answer looks at where it is filtered. */
+export const WALKED_ATTEMPTS = 2_000;
+
+/** Where an attempt stands among those of its account. */
+export interface AttemptPlace {
+  /** When it began, in microseconds since 1970: PostgreSQL's precision. */
+  readonly createdMicros: bigint;
+  /** Of the task. */
+  readonly id: string;
+}
+
+export interface AttemptListRequest {
+  readonly accountId: string;
+  /** Only attempts for callbacks that stand like this by now; absent: all. */
+  readonly states?: readonly CallbackState[] | undefined;
+  /** Scheme, host and port, as `new URL` spells them; absent: all. */
+  readonly origin?: string | undefined;
+  /** The list goes on behind this place. */
+  readonly after?: AttemptPlace | undefined;
+  readonly size: number;
+}
+
+/** An attempt with the callback that it was made for. */
+export interface ListedAttempt extends RecordedAttempt {
+  readonly taskId: TaskId;
+  /** Empty once it was erased. */
+  readonly url: string;
+  readonly state: CallbackState;
+}
+
+export interface AttemptList {
+  /** At most `size`; fewer, even none, do not mean that there are no more. */
+  readonly attempts: readonly ListedAttempt[];
+  /** Behind it there may be more. */
+  readonly next: AttemptPlace | undefined;
+}
+
+const selectAttempts: Statement = {
+  name: 'select_attempts_of_account',
+  text: `SELECT a.task_id AS "taskId", c.url, c.state, a.attempt,
+                floor(extract(epoch FROM a.started_at))::float8 AS at,
+                round(extract(epoch FROM a.finished_at - a.started_at) * 1000)::float8 AS "durationMs",
+                a.http_status AS "httpStatus", a.error_class AS "errorClass",
+                (extract(epoch FROM a.started_at) * 1000000)::bigint AS "createdMicros"
+           FROM (SELECT * FROM callback_attempts
+                  WHERE account_id = $1
+                    AND (started_at, task_id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::text, ''))
+                  ORDER BY started_at DESC, task_id DESC LIMIT $4) a
+           JOIN callbacks c ON c.task_id = a.task_id
+          ORDER BY a.started_at DESC, a.task_id DESC`,
+};
+
+type AttemptRow = ListedAttempt & { readonly createdMicros: bigint };
+
+export async function listAttempts(database: Queryable, request: AttemptListRequest): Promise<AttemptList> {
+  const { accountId, states, origin, after, size } = request;
+  const isFiltered = states !== undefined || origin !== undefined;
+  const walked = isFiltered ? WALKED_ATTEMPTS : size + 1;
+  const rows = await database.query<AttemptRow>(selectAttempts, [
+    accountId,
+    after === undefined ? null : timestamp(after.createdMicros),
+    after?.id ?? null,
+    walked,
+  ]);
+  const matching = rows.filter(
+    (row) =>
+      (states === undefined || states.includes(row.state)) && (origin === undefined || originOf(row.url) === origin),
+  );
+  const shown = matching.slice(0, size);
+  const last = matching.length > size ? shown.at(-1) : rows.length === walked ? rows.at(-1) : undefined;
+  return {
+    attempts: shown,
+    next: last === undefined ? undefined : { createdMicros: last.createdMicros, id: last.taskId },
+  };
+}
+
+/** @param url of a callback. @returns undefined where it was erased. */
+export function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
+/** As PostgreSQL reads it, with its microseconds. */
+function timestamp(micros: bigint): string {
+  const milliseconds = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
+  return `${milliseconds}${String(micros % 1_000n).padStart(3, '0')}Z`;
+}

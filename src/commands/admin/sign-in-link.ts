@@ -1,0 +1,46 @@
+/** `admin sign-in-link`: a link that signs in to the dashboard, once. */
+import { dashboardKey } from '../../accounts/dashboard-key.ts';
+import { readKey } from '../../accounts/keys.ts';
+import { SIGN_IN_LINK_SECONDS, makeSignInLink, signInUrl } from '../../accounts/sign-in-links.ts';
+import { loadPublicUrl } from '../../config/config.ts';
+import type { Queryable } from '../../database/database.ts';
+import { AdminError } from './admin-error.ts';
+import { ACCOUNT, onlyAccount } from './arguments.ts';
+import type { Group } from './arguments.ts';
+import type { OnInstallation } from './installation.ts';
+
+export function signInLinkCommand(command: Group, onInstallation: OnInstallation) {
+  return command.command(
+    '$0',
+    `make a link to the dashboard; it works once, within ${SIGN_IN_LINK_SECONDS / 60} minutes`,
+    (y) =>
+      y
+        .option('account', ACCOUNT)
+        .option('key', {
+          type: 'string',
+          describe: 'the id of the key whose rights the session has; default: the widest of the account',
+        })
+        .conflicts('account', 'key'),
+    onInstallation(async ({ account, key }, { database, environment }) => {
+      const publicUrl = loadPublicUrl(environment);
+      const now = Date.now();
+      return database.transaction(async (transaction) => {
+        const keyId =
+          key === undefined
+            ? await dashboardKey(transaction, await onlyAccount(transaction, account), now)
+            : await requireUsable(transaction, key, now);
+        const link = await makeSignInLink(transaction, keyId, now);
+        return { key: keyId, url: signInUrl(publicUrl, link.secret), until: link.expiresAt.toISOString() };
+      });
+    }),
+  );
+}
+
+/** @throws {AdminError} a session of this key would be refused. */
+async function requireUsable(database: Queryable, keyId: string, now: number): Promise<string> {
+  const { scopes, revokedAt, expiresAt } = await readKey(database, keyId);
+  if (revokedAt !== undefined) throw new AdminError(`${keyId} is revoked`);
+  if (expiresAt !== undefined && expiresAt.getTime() <= now) throw new AdminError(`${keyId} has expired`);
+  if (!scopes.includes('dashboard')) throw new AdminError(`${keyId} lacks the scope dashboard`);
+  return keyId;
+}

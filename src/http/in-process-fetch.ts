@@ -1,0 +1,78 @@
+/**
+ * `fetch` onto an application of this very process, without a network: for what is offered here by another protocol and
+ * is to be judged, limited and answered by the same routes. Such a request is one of the client that sent the outer one:
+ * its key, its address, its request id.
+ */
+import type { IncomingMessage, RequestListener } from 'node:http';
+import inject from 'light-my-request';
+
+/** What decides on the way in whose request it is, and whether it came by HTTPS. */
+const OF_THE_CLIENT = ['authorization', 'x-forwarded-for', 'x-forwarded-proto', 'user-agent'] as const;
+
+/** Answers that have no body by their status (RFC 9110 §15). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+export interface InProcessFetchOptions {
+  readonly handle: RequestListener;
+  /** On whose behalf. */
+  readonly outer: IncomingMessage;
+  readonly requestId: string;
+  /** The one origin that is here; nothing else is reached. */
+  readonly origin: string;
+}
+
+/** @returns a `fetch` whose answers are whole when they come: it is not for streams. It follows no redirect. */
+export function createInProcessFetch(options: InProcessFetchOptions): typeof globalThis.fetch {
+  const { handle, outer, requestId, origin } = options;
+  const ofTheClient = Object.fromEntries(
+    OF_THE_CLIENT.flatMap((name) => {
+      const values = outer.headersDistinct[name];
+      return values === undefined ? [] : [[name, values.join(', ')]];
+    }),
+  );
+
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const url = new URL(request.url);
+    if (url.origin !== origin) throw new TypeError(`${url.origin} is not this service`);
+    const payload = Buffer.from(await request.arrayBuffer());
+    const { signal } = request;
+    signal.throwIfAborted();
+    let abort: () => void = () => undefined;
+    try {
+      const { statusCode, headers, rawPayload } = await inject(
+        (inner, response) => {
+          // As Node's own server offers them; nothing is sent twice here.
+          const distinct = Object.entries(inner.headers).map(([name, value]) => [name, [value].flat()]);
+          Object.defineProperty(inner, 'headersDistinct', { value: Object.fromEntries(distinct) });
+          abort = () => void response.destroy();
+          signal.addEventListener('abort', abort, { once: true });
+          handle(inner, response);
+        },
+        {
+          method: request.method as 'GET',
+          url: `${url.pathname}${url.search}`,
+          authority: url.host,
+          remoteAddress: outer.socket.remoteAddress ?? '',
+          headers: { ...Object.fromEntries(request.headers), ...ofTheClient, 'x-request-id': requestId },
+          ...(payload.length === 0 ? {} : { payload }),
+        },
+      );
+      const body = WITHOUT_BODY.has(statusCode) ? null : new Uint8Array(rawPayload);
+      return new Response(body, { status: statusCode, headers: headersOf(headers) });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  };
+}
+
+function headersOf(sent: NodeJS.Dict<number | string | string[]>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(sent)) {
+    for (const each of [value ?? []].flat()) headers.append(name, String(each));
+  }
+  return headers;
+}

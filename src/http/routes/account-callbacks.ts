@@ -1,0 +1,57 @@
+/**
+ * `/v1/account/callbacks`: the attempts of all of the account's callbacks, for whoever looks after its receivers. One
+ * task's alone are `task-callback.ts`.
+ */
+import type { Static } from 'typebox';
+import { listAttempts, originOf } from '../../callbacks/list-attempts.ts';
+import {
+  AccountCallbacksQuerySchema,
+  AccountCallbacksSchema,
+  presentListedAttempt,
+} from '../../wire/account-callbacks.ts';
+import type { HttpContext } from '../context.ts';
+import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const DEFAULT_PAGE_SIZE = 20;
+
+export function accountCallbackRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/account/callbacks',
+      operationId: 'listAccountCallbacks',
+      tag: 'Webhooks',
+      summary: 'List the attempts to deliver callbacks, of all tasks',
+      description: 'Newest first. Follow `nextCursor` for older ones; what is attempted meanwhile moves no page.',
+      access: 'tasks:read',
+      query: AccountCallbacksQuerySchema,
+      answer: { kind: 'data', schema: AccountCallbacksSchema },
+      async handle({ caller, query }): Promise<Static<typeof AccountCallbacksSchema>> {
+        const { cursor, size = DEFAULT_PAGE_SIZE, state: states, origin } = query;
+        const { attempts, next } = await listAttempts(http.database, {
+          accountId: caller.accountId,
+          states,
+          origin: origin === undefined ? undefined : checkedOrigin(origin),
+          after: cursor === undefined ? undefined : decodeCursor(cursor),
+          size,
+        });
+        return {
+          size,
+          attempts: attempts.map(presentListedAttempt),
+          ...(next === undefined ? {} : { nextCursor: encodeCursor(next) }),
+        };
+      },
+    }),
+  ];
+}
+
+/** @throws {RequestError} 400: no receiver is spelled like that. */
+function checkedOrigin(text: string): string {
+  const origin = originOf(text);
+  const isAlone = origin !== undefined && /^https?:\/\/[^/?#@]+\/?$/i.test(text);
+  if (!isAlone) throw invalidRequest('invalid request: origin: want scheme, host and port, as in https://example.com');
+  return origin;
+}

@@ -1,0 +1,96 @@
+/**
+ * What operators look at when something is wrong: the upstreams, what the repair is about, and any one task, whosesoever
+ * it is.
+ */
+import { isTaskId } from '../../domain/workflow-ids.ts';
+import { readTroubledTasks } from '../../tasks/overdue.ts';
+import { readTask } from '../../tasks/read.ts';
+import { readTimeline } from '../../tasks/timeline.ts';
+import { reportUpstreams } from '../../upstreams/standings.ts';
+import {
+  AdminServiceSchema,
+  AdminTaskSchema,
+  RepairsSchema,
+  UpstreamsSchema,
+  presentAdminTask,
+  presentRepairs,
+  presentUpstreams,
+} from '../../wire/admin-service.ts';
+import type { WireRepairs } from '../../wire/admin-service.ts';
+import type { HttpContext } from '../context.ts';
+import { NOT_FOUND, RequestError } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { workflowsUrl } from '../workflow-links.ts';
+
+const shared = { method: 'GET', tag: 'Administration', access: 'operator' } as const;
+
+export function adminOperationRoutes(http: HttpContext): readonly Route[] {
+  const { config, database } = http;
+  const workflows = workflowsUrl(config);
+  return [
+    defineRoute({
+      ...shared,
+      path: '/admin/service',
+      operationId: 'adminGetService',
+      summary: 'See where the service and what belongs to it is reached',
+      answer: { kind: 'data', schema: AdminServiceSchema },
+      async handle() {
+        return {
+          baseUrl: `${http.urlSigner.publicUrl}/v1`,
+          ...(workflows === undefined ? {} : { workflowsUrl: workflows }),
+          isEmbedded: config.isEmbedded,
+        };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/admin/upstreams',
+      operationId: 'adminGetUpstreams',
+      summary: 'See where the upstreams of tasks stand',
+      description: 'As all workers share it. What an api knows of upstreams of text is its own, and is in its metrics.',
+      answer: { kind: 'data', schema: UpstreamsSchema },
+      handle: async () => presentUpstreams(await reportUpstreams(database)),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/admin/repairs',
+      operationId: 'adminGetRepairs',
+      summary: 'See what the repair is about, and what it has done',
+      answer: { kind: 'data', schema: RepairsSchema },
+      async handle() {
+        const [troubled, done] = await Promise.all([readTroubledTasks(database), countRepairs(http)]);
+        return presentRepairs(troubled, done);
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/admin/tasks/{taskId}',
+      operationId: 'adminGetTask',
+      summary: 'Look a task up',
+      description: 'Whosesoever it is. Without what its owner sent, and without its outputs.',
+      params: { taskId: "The task's id." },
+      errors: ['NOT_FOUND'],
+      answer: { kind: 'data', schema: AdminTaskSchema },
+      async handle({ params: { taskId = '' } }) {
+        if (!isTaskId(taskId)) throw new RequestError(NOT_FOUND);
+        const task = await readTask(database, taskId);
+        const { events } = await readTimeline(database, taskId, task.accountId, 0);
+        return presentAdminTask(task, events, workflows === undefined ? undefined : `${workflows}/${taskId}`);
+      },
+    }),
+  ];
+}
+
+/** From the same counter that the metrics show. */
+async function countRepairs({ metrics }: HttpContext): Promise<WireRepairs['done']> {
+  const counted = await metrics.registry.getSingleMetric('darkroom_repairs_total')?.get();
+  const of = (kind: string): number => counted?.values.find(({ labels }) => labels['kind'] === kind)?.value ?? 0;
+  return {
+    since: Math.floor(performance.timeOrigin / 1000),
+    settled: of('settled'),
+    timedOut: of('timed_out'),
+    restarted: of('restarted'),
+    callbacks: of('callback'),
+  };
+}

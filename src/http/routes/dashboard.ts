@@ -1,0 +1,145 @@
+/**
+ * The dashboard: its page, at every address that its router knows, and its files. The public listener has the account's
+ * pages, the admin listener the operator's; both are the same build (web/).
+ */
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import etag from 'etag';
+import type { Middleware, ParameterizedContext } from 'koa';
+import { dashboardFiles } from '../dashboard-files.ts';
+import type { HttpContext } from '../context.ts';
+import { NOT_FOUND, RequestError } from '../errors.ts';
+import type { RequestState } from '../middleware.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+/** The first parts of the addresses that show the page; what follows is the router's in the browser. */
+const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {
+  public: ['sign-in', 'models', 'playground', 'tasks', 'storage', 'keys', 'webhooks', 'usage'],
+  admin: ['accounts', 'service'],
+};
+
+/** Names of files hold a hash of what is in them. */
+const FOREVER = 'public, max-age=31536000, immutable';
+const HASHED = /-[\w-]{8}\.\w+$/;
+/** Of those few that do not. */
+const AN_HOUR = 'public, max-age=3600';
+
+/**
+ * Nothing comes from elsewhere, and nothing runs that is not a file of ours. The component library writes some of its
+ * styles into the page as it goes along, with the nonce.
+ */
+function pagePolicy(nonce: string, mediaOrigins: readonly string[]): string {
+  const media = ["'self'", ...mediaOrigins].join(' ');
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    `img-src ${media} data: blob:`,
+    `media-src ${media} blob:`,
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+export interface Dashboard {
+  readonly routes: readonly Route[];
+  /** Shows the page at every address that its router knows; to be asked where no route took the request. */
+  readonly pages: Middleware<RequestState>;
+}
+
+/** @param listener whose pages these are. */
+export function createDashboard(http: HttpContext, listener: 'public' | 'admin'): Dashboard {
+  let origins: Promise<readonly string[]> | undefined;
+  const mediaOrigins = (): Promise<readonly string[]> => (origins ??= findMediaOrigins(http));
+
+  const answerPage = async (ctx: ParameterizedContext<RequestState>): Promise<void> => {
+    const files = await dashboardFiles();
+    if (files === undefined) throw new RequestError(NOT_FOUND);
+    const nonce = randomBytes(16).toString('base64url');
+    ctx.set('Content-Security-Policy', pagePolicy(nonce, await mediaOrigins()));
+    // For browsers that do not know `frame-ancestors`.
+    ctx.set('X-Frame-Options', 'DENY');
+    ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
+    // With `no-referrer` browsers name no origin either, and the origin shows that a request is ours.
+    ctx.set('Referrer-Policy', 'same-origin');
+    // Each answer has its own nonce.
+    ctx.set('Cache-Control', 'no-store');
+    ctx.status = 200;
+    ctx.type = 'html';
+    ctx.body = files.page.replaceAll('{{nonce}}', nonce).replaceAll('{{listener}}', listener);
+  };
+
+  const pages: Middleware<RequestState> = async (ctx, next) => {
+    const [, first = ''] = ctx.path.split('/');
+    const isPage = (ctx.method === 'GET' || ctx.method === 'HEAD') && PAGES[listener].includes(first);
+    return isPage ? answerPage(ctx) : next();
+  };
+
+  const routes = [
+    defineRoute({
+      method: 'GET',
+      path: '/',
+      operationId: 'getDashboard',
+      tag: 'Dashboard',
+      summary: 'The dashboard',
+      description: `Its pages are at ${PAGES[listener].map((name) => `\`/${name}\``).join(', ')} and below them.`,
+      access: 'none',
+      answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
+      async handle({ ctx }) {
+        await answerPage(ctx);
+        return undefined;
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/assets/{file...}',
+      operationId: 'getDashboardFile',
+      tag: 'Dashboard',
+      summary: 'A file of the dashboard',
+      access: 'none',
+      params: { file: 'Its name, as the page has it.' },
+      answer: {
+        kind: 'other',
+        mimeTypes: ['text/javascript', 'text/css', 'image/svg+xml', 'image/webp', 'video/mp4', 'audio/mpeg'],
+        description: 'The file.',
+      },
+      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      errors: ['NOT_FOUND'],
+      async handle({ ctx, params }) {
+        const name = params['file'] ?? '';
+        const file = (await dashboardFiles())?.assets.get(name);
+        if (file === undefined) throw new RequestError(NOT_FOUND);
+        const encoding = ctx.acceptsEncodings(...file.encoded.keys(), 'identity');
+        const encoded = encoding === false ? undefined : file.encoded.get(encoding);
+        ctx.vary('Accept-Encoding');
+        if (encoded !== undefined && encoding !== false) ctx.set('Content-Encoding', encoding);
+        const content = encoded ?? file.content;
+        ctx.set('Cache-Control', HASHED.test(name) ? FOREVER : AN_HOUR);
+        ctx.set('ETag', etag(content));
+        ctx.status = 200;
+        ctx.type = path.extname(name);
+        ctx.body = content;
+        if (ctx.fresh) {
+          ctx.status = 304;
+          ctx.body = null;
+        }
+        return undefined;
+      },
+    }),
+  ];
+  return { routes, pages };
+}
+
+/**
+ * Where outputs come from: our own address, although the page may be open under another name of this machine, and the
+ * store's where it serves them itself.
+ */
+async function findMediaOrigins({ config, store, urlSigner }: HttpContext): Promise<readonly string[]> {
+  if (config.urls.downloads === 'proxy' || store.presign === undefined) return [urlSigner.publicUrl];
+  const read = { method: 'GET', seconds: 60, mimeType: 'image/png', disposition: 'inline' } as const;
+  return [urlSigner.publicUrl, new URL(await store.presign('dashboard', read)).origin];
+}

@@ -1,0 +1,173 @@
+/**
+ * `POST /mcp`: the tools of clients/src/mcp over the Model Context Protocol's streamable HTTP. Nothing is kept between
+ * requests, so that any process answers any of them; each tool call goes through this very application as a request of
+ * the same key, so that scopes, budgets and errors are those of the routes it uses.
+ */
+import type { RequestListener } from 'node:http';
+import { Readable } from 'node:stream';
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { ParameterizedContext } from 'koa';
+import { Type } from 'typebox';
+import { createApiClient } from '../../../clients/src/api/api-client.ts';
+import { createMcpServer } from '../../../clients/src/mcp/server.ts';
+import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidRequest } from '../errors.ts';
+import type { RequestError } from '../errors.ts';
+import { createInProcessFetch } from '../in-process-fetch.ts';
+import { CREATE_BODY_BYTES } from '../json-body.ts';
+import type { RequestState } from '../middleware.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+/** Batches are of an older version of the protocol; each of their calls may wait for a task. */
+const MAX_BATCH = 16;
+
+/** Its outer form (JSON-RPC 2.0 §4, §5); the transport judges the rest. */
+const MESSAGE = {
+  type: 'object',
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'integer'], description: 'Absent from a notification.' },
+    method: { type: 'string', description: 'Such as `initialize`, `tools/list` or `tools/call`.' },
+    params: { type: 'object' },
+    result: { type: 'object' },
+    error: { type: 'object' },
+  },
+  required: ['jsonrpc'],
+} as const;
+
+type Message = Readonly<Record<string, unknown>>;
+
+const MessagesSchema = Type.Unsafe<Message | readonly Message[]>({
+  anyOf: [MESSAGE, { type: 'array', items: MESSAGE, minItems: 1, maxItems: MAX_BATCH }],
+  description: `A JSON-RPC message of the Model Context Protocol, or up to ${MAX_BATCH} of them.`,
+});
+
+const AnswerSchema = Type.Unsafe<unknown>({
+  type: ['object', 'array'],
+  description: 'The JSON-RPC answer, or those of a batch.',
+});
+
+export function mcpRoutes(http: HttpContext): readonly Route[] {
+  const { publicUrl } = http.urlSigner;
+  const { origin } = new URL(publicUrl);
+  let handle: RequestListener | undefined;
+
+  const clientOf = (ctx: ParameterizedContext<RequestState>) => {
+    const application = (handle ??= callbackOf(ctx));
+    const { requestId } = ctx.state;
+    const fetch = createInProcessFetch({ handle: application, outer: ctx.req, requestId, origin });
+    return createApiClient({ baseUrl: `${publicUrl}/v1`, fetch });
+  };
+
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/mcp',
+      operationId: 'callMcp',
+      tag: 'Service',
+      summary: 'Use the tools of the Model Context Protocol',
+      description:
+        'Streamable HTTP without sessions. What a tool may do is what its key may do; each of its requests counts as if it were sent by itself.',
+      access: 'any',
+      headers: {
+        Accept: '`text/event-stream` beside JSON: tool calls are answered as a stream, with progress.',
+        Origin: 'What browsers send; a page of another origin is refused.',
+        'Mcp-Protocol-Version': 'The version that was agreed on.',
+      },
+      body: {
+        kind: 'json',
+        schema: MessagesSchema,
+        maxBytes: CREATE_BODY_BYTES,
+        examples: {
+          tools: { summary: 'Which tools there are', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+        },
+      },
+      answer: { kind: 'json', schema: AnswerSchema },
+      otherAnswers: {
+        200: { description: 'Of a tool call: progress, then the answer.', mimeTypes: ['text/event-stream'] },
+        202: { description: 'Nothing is to be answered: a notification.' },
+      },
+      errors: ['FORBIDDEN'],
+      async handle({ ctx, body }) {
+        // A session of the dashboard is no key: pages do not call tools.
+        if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
+        requireOwnOrigin(ctx, origin);
+        const server = createMcpServer({ api: clientOf(ctx), mayWait: () => http.isReady() });
+        const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed(ctx, body) });
+        await server.connect(transport as Transport);
+        const gone = new Promise<undefined>((resolve) => {
+          ctx.res.once('close', () => {
+            void server.close();
+            resolve(undefined);
+          });
+        });
+        const response = await Promise.race([
+          transport.handleRequest(requestOf(ctx, origin), { parsedBody: body }),
+          gone,
+        ]);
+        return response === undefined || ctx.res.destroyed ? undefined : answer(ctx, response);
+      },
+    }),
+  ];
+}
+
+function callbackOf({ app }: ParameterizedContext<RequestState>): RequestListener {
+  const callback = app.callback();
+  return (request, response) => void callback(request, response);
+}
+
+/** @throws {ForbiddenError} a page of somebody else asks: the protocol has this checked ("Security Warning"). */
+function requireOwnOrigin(ctx: ParameterizedContext<RequestState>, origin: string): void {
+  const from = ctx.get('Origin');
+  if (from === '' || from === origin) return;
+  throw new ForbiddenError(`pages of other origins may not use this; only those of ${origin}`);
+}
+
+/** Tool calls may wait and tell progress meanwhile; whatever else is asked is answered at once. */
+function isStreamed(ctx: ParameterizedContext<RequestState>, body: Message | readonly Message[]): boolean {
+  const isCall = [body].flat().some(({ method }) => method === 'tools/call');
+  return isCall && ctx.accepts('text/event-stream') !== false;
+}
+
+/** The request as the transport wants it; it has been read, and its `Accept` judged. */
+function requestOf(ctx: ParameterizedContext<RequestState>, origin: string): Request {
+  const version = ctx.get('Mcp-Protocol-Version');
+  return new Request(`${origin}/mcp`, {
+    method: 'POST',
+    headers: {
+      Accept: 'application/json, text/event-stream',
+      'Content-Type': 'application/json',
+      ...(version === '' ? {} : { 'Mcp-Protocol-Version': version }),
+    },
+  });
+}
+
+async function answer(ctx: ParameterizedContext<RequestState>, response: Response): Promise<unknown> {
+  if (response.status >= 400) throw await refusalOf(response);
+  ctx.set('Cache-Control', 'no-store');
+  if (response.status === 202) {
+    ctx.status = 202;
+    ctx.body = '';
+    ctx.remove('Content-Type');
+    return undefined;
+  }
+  if (response.headers.get('Content-Type') === 'application/json') return response.json();
+  ctx.status = 200;
+  ctx.set({
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-cache, no-transform',
+    'X-Accel-Buffering': 'no',
+  });
+  if (response.body !== null) ctx.body = Readable.fromWeb(response.body);
+  return undefined;
+}
+
+/** What the transport refuses is told in the envelope, as everything here. */
+async function refusalOf(response: Response): Promise<RequestError> {
+  const { error } = (await response.json()) as { readonly error?: { readonly message?: string; data?: unknown } };
+  const message = error?.message ?? 'not a message of the protocol';
+  return invalidRequest(`invalid request: ${message}`);
+}

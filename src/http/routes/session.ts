@@ -1,0 +1,132 @@
+/**
+ * `/session`: signing in to the dashboard with a key or a link, and out of it (contract, "Conventions").
+ */
+import { readAccount } from '../../accounts/accounts.ts';
+import { UnauthenticatedError } from '../../accounts/authenticate.ts';
+import { readKey } from '../../accounts/keys.ts';
+import { redeemSignInLink } from '../../accounts/sign-in-links.ts';
+import {
+  EndSessionQuerySchema,
+  EndedSessionsSchema,
+  SessionSchema,
+  SignInSchema,
+  presentSession,
+} from '../../wire/session.ts';
+import type { HttpContext } from '../context.ts';
+import { RequestError } from '../errors.ts';
+import { countFailedAuthentication } from '../failed-authentication.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { DASHBOARD_HEADER } from '../session-cookie.ts';
+
+const PATH = '/session';
+const headers = {
+  [DASHBOARD_HEADER]:
+    'Any value: that a page could set it shows that it is one of ours. Without it the cookie does not count.',
+};
+
+/** A link that is not good: it is told apart from a key, because what to do about it is something else. */
+const LINK_IS_USED: ConstructorParameters<typeof RequestError>[0] = {
+  status: 401,
+  errorCode: 'UNAUTHORIZED',
+  message: 'this link was used before, or is more than 10 minutes old; have a new one made',
+  headers: { 'WWW-Authenticate': 'Bearer' },
+};
+
+/** Below it each workflow has its page. */
+function workflowsUrl({ config: { temporal, temporalUiUrl } }: HttpContext): string {
+  return `${temporalUiUrl}/namespaces/${encodeURIComponent(temporal.namespace)}/workflows`;
+}
+
+export function sessionRoutes(http: HttpContext): readonly Route[] {
+  const { database, authenticator, sessions, sessionCookie } = http;
+  const service = {
+    baseUrl: `${http.urlSigner.publicUrl}/v1`,
+    ...(http.config.temporalUiUrl === undefined ? {} : { workflowsUrl: workflowsUrl(http) }),
+    isEmbedded: http.config.isEmbedded,
+    signatureHeaderPrefix: http.config.callbacks.headerPrefix,
+  };
+
+  const present = async (accountId: string, keyId: string, expiresAt: Date | undefined) => {
+    const [account, key] = await Promise.all([readAccount(database, accountId), readKey(database, keyId, accountId)]);
+    return presentSession(account, key, expiresAt, service);
+  };
+
+  return [
+    defineRoute({
+      method: 'POST',
+      path: PATH,
+      operationId: 'signIn',
+      tag: 'Dashboard',
+      summary: 'Sign in to the dashboard',
+      description:
+        'With a key, or with a link of `npm start` or `npm run admin -- sign-in-link`. The session is in a cookie, for 8 hours; it has exactly the rights of its key and ends with it.',
+      access: 'none',
+      headers,
+      body: { kind: 'json', schema: SignInSchema },
+      answer: { kind: 'data', schema: SessionSchema },
+      errors: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
+      async handle({ ctx, body }) {
+        sessionCookie.requireDashboard(ctx.req);
+        try {
+          const begun = await database.transaction(async (transaction) => {
+            const keyId =
+              body.key === undefined
+                ? await redeemSignInLink(transaction, body.link ?? '', http.now())
+                : (await authenticator.authenticate(`Bearer ${body.key}`)).keyId;
+            if (keyId === undefined) throw new RequestError(LINK_IS_USED);
+            return sessions.begin(transaction, keyId);
+          });
+          const caller = await authenticator.authenticateSession(begun.secret);
+          ctx.set('Set-Cookie', sessionCookie.set(begun.secret));
+          return await present(caller.accountId, caller.keyId, begun.expiresAt);
+        } catch (error) {
+          if (
+            error instanceof UnauthenticatedError ||
+            (error instanceof RequestError && error.problem.status === 401)
+          ) {
+            await countFailedAuthentication(http, ctx.req);
+          }
+          throw error;
+        }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: PATH,
+      operationId: 'getSession',
+      tag: 'Dashboard',
+      summary: 'Read whose session it is',
+      description: 'A key may ask as well.',
+      access: 'any',
+      headers,
+      answer: { kind: 'data', schema: SessionSchema },
+      async handle({ ctx, caller }) {
+        const secret = ctx.req.headers.authorization === undefined ? sessionCookie.read(ctx.req) : undefined;
+        const session = secret === undefined ? undefined : await sessions.find(secret);
+        ctx.set('Cache-Control', 'no-store');
+        return present(caller.accountId, caller.keyId, session?.expiresAt);
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: PATH,
+      operationId: 'signOut',
+      tag: 'Dashboard',
+      summary: 'Sign out of the dashboard',
+      description: 'A key that asks ends no session unless it asks for all of its own.',
+      access: 'any',
+      headers,
+      query: EndSessionQuerySchema,
+      answer: { kind: 'data', schema: EndedSessionsSchema },
+      async handle({ ctx, caller, query }) {
+        const secret = ctx.req.headers.authorization === undefined ? sessionCookie.read(ctx.req) : undefined;
+        if (secret !== undefined) ctx.set('Set-Cookie', sessionCookie.set(undefined));
+        if (query.everywhere === true) return { ended: await sessions.endAll(caller.keyId) };
+        if (secret === undefined) return { ended: 0 };
+        await sessions.end(secret);
+        return { ended: 1 };
+      },
+    }),
+  ];
+}

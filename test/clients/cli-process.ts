@@ -1,0 +1,60 @@
+/**
+ * The command-line client as its users run it: a process with arguments, an environment, pipes and signals.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { packageFile } from '../../src/config/package-root.ts';
+import { until } from '../support/until.ts';
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly environment: Readonly<Record<string, string>>;
+  /** Sent to stdin, which is closed then. */
+  readonly stdin?: string;
+}
+
+export class RunningCli {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<CliResult>;
+  #stdout = '';
+  #stderr = '';
+
+  constructor(args: readonly string[], { environment, stdin = '' }: CliOptions) {
+    // As it was built: from source it takes a second to start, and these tests start it some hundred times.
+    const main = packageFile('dist/clients/src/main.js');
+    if (!existsSync(main)) throw new Error('nothing is built: run this file with npm test -- <file>');
+    this.child = spawn(process.execPath, [main, ...args], {
+      cwd: packageFile('.'),
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: 'pipe',
+    });
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
+    // It may end without having read.
+    this.child.stdin.on('error', () => undefined).end(stdin);
+    this.ended = new Promise((resolve, reject) => {
+      this.child.once('error', reject);
+      this.child.once('close', (code, signal) => resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr }));
+    });
+  }
+
+  /** Waits until stderr holds what is looked for. */
+  async untilSaid(what: RegExp): Promise<void> {
+    await until(
+      () => `stderr with ${what.source}:\n${this.#stderr}`,
+      () => what.test(this.#stderr),
+    );
+  }
+}
+
+/** Runs it to its end. */
+export function runCliProcess(args: readonly string[], options: CliOptions): Promise<CliResult> {
+  return new RunningCli(args, options).ended;
+}

@@ -1,0 +1,327 @@
+/** `run` and `watch` of the command line, against a whole Darkroom: what is made, and what goes wrong on the way. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { RunningCli, runCliProcess } from './cli-process.ts';
+import type { CliResult } from './cli-process.ts';
+import { startLossyProxy } from './lossy-proxy.ts';
+import type { LossyProxy } from './lossy-proxy.ts';
+
+interface WireTask {
+  readonly taskId: string;
+  readonly status: string;
+  readonly created: number;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly output: readonly { readonly sha256: string }[];
+}
+
+const TASK_ID = /tk-svc-[0-9A-Z]{26}/;
+
+let outside: DarkroomWithUpstreams;
+let proxy: LossyProxy;
+let home: string;
+before(async () => {
+  outside = await startDarkroomWithUpstreams();
+  proxy = await startLossyProxy(outside.darkroom.url);
+  home = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
+});
+after(async () => {
+  await proxy.stop();
+  await outside.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+function environmentOf(account: TestAccount, url = outside.darkroom.url): Record<string, string> {
+  return { HOME: home, DARKROOM_BASE_URL: `${url}/v1`, DARKROOM_API_KEY: account.client.key };
+}
+
+function cli(account: TestAccount, args: readonly string[], stdin = ''): Promise<CliResult> {
+  return runCliProcess(args, { environment: environmentOf(account), stdin });
+}
+
+function newFolder(): Promise<string> {
+  return mkdtemp(path.join(home, 'out-'));
+}
+
+async function tasksOf(account: TestAccount): Promise<readonly WireTask[]> {
+  const { body } = await account.client.send('GET', '/v1/tasks?size=100');
+  return (body.data as unknown as { readonly tasks: readonly WireTask[] }).tasks;
+}
+
+async function sha256Of(file: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
+}
+
+describe('a run of the command line', () => {
+  it('saves what was made under the name of its task, and prints nothing but the path', async () => {
+    const account = await outside.darkroom.createAccount();
+    const folder = path.join(await newFolder(), 'made', 'here');
+
+    const args = ['run', 'darkroom/scene', 'prompt=a boat', 'aspect_ratio=16:9', '-o', folder, '--metadata', 'order=7'];
+    const { code, stdout, stderr } = await cli(account, args);
+
+    assert.equal(code, 0, stderr);
+    const [task] = await tasksOf(account);
+    assert.ok(task);
+    assert.deepEqual(await readdir(folder), [`${task.taskId}-1.png`]);
+    assert.equal(stdout, `${path.join(folder, `${task.taskId}-1.png`)}\n`);
+    assert.equal(await sha256Of(stdout.trim()), task.output[0]?.sha256);
+    assert.deepEqual(task.metadata, { order: '7' });
+    assert.match(stderr, new RegExp(`^${task.taskId}  success$`, 'm'));
+  });
+
+  it('tells the task and its files as one JSON document, and keeps a file that is there and whole', async () => {
+    const account = await outside.darkroom.createAccount();
+    const folder = await newFolder();
+    const made = await cli(account, ['run', 'darkroom/scene', 'prompt=a fox', '-o', folder, '--json']);
+    assert.equal(made.code, 0, made.stderr);
+    const { task, files, attempts } = JSON.parse(made.stdout) as {
+      task: WireTask;
+      files: { path: string; isKept: boolean }[];
+      attempts: string[];
+    };
+    assert.deepEqual(attempts, [task.taskId]);
+    const [file] = files;
+    assert.ok(file);
+    assert.equal(file.isKept, false);
+
+    const again = await cli(account, ['watch', task.taskId, '-o', folder, '--json']);
+    const last = JSON.parse(again.stdout.trim().split('\n').at(-1) ?? '') as { files: { isKept: boolean }[] };
+    assert.equal(last.files[0]?.isKept, true);
+
+    await writeFile(file.path, 'half of it');
+    const mended = await cli(account, ['storage', 'download', task.taskId, '-o', folder]);
+    assert.equal(mended.stdout, `${file.path}\n`, mended.stderr);
+    assert.equal(await sha256Of(file.path), task.output[0]?.sha256);
+    assert.equal((await readdir(folder)).length, 1);
+  });
+
+  it('uploads the file of a field that takes media, and leaves an @ elsewhere as it is', async () => {
+    const account = await outside.darkroom.createAccount();
+    const folder = await newFolder();
+    const first = await cli(account, ['run', 'darkroom/scene', 'prompt=a hill', '-o', folder]);
+    const picture = first.stdout.trim();
+
+    const args = ['run', 'darkroom/edit', 'prompt=@home, at night', `image_urls=@${picture}`, 'seed=5', '--json'];
+    const { code, stdout, stderr } = await cli(account, args);
+
+    assert.equal(code, 0, stderr);
+    const { task } = JSON.parse(stdout) as { task: WireTask };
+    const shown = await cli(account, ['tasks', task.taskId, '--json']);
+    const { input } = JSON.parse(shown.stdout) as WireTask;
+    assert.equal(input['prompt'], '@home, at night');
+    assert.equal(input['seed'], 5);
+    assert.equal((input['image_urls'] as readonly string[]).length, 1);
+  });
+
+  it('takes an input from stdin, and changes single fields of it', async () => {
+    const account = await outside.darkroom.createAccount();
+    const input = JSON.stringify({ prompt: 'a lake', resolution: '2k' });
+
+    const args = ['run', 'darkroom/scene', '--input', '-', 'resolution=1k', '--no-wait', '--json'];
+    const { code, stdout, stderr } = await cli(account, args, input);
+
+    assert.equal(code, 0, stderr);
+    const { taskId } = JSON.parse(stdout) as { taskId: string };
+    const { body } = await account.client.send('GET', `/v1/tasks/${taskId}?include=input`);
+    assert.deepEqual((body.data as unknown as WireTask).input, { prompt: 'a lake', resolution: '1k' });
+  });
+
+  it('tells what is wrong with an input in the words of the service, with exit code 2 and no task', async () => {
+    const account = await outside.darkroom.createAccount();
+
+    const unknown = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'size=4']);
+    const wrong = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'resolution=2K']);
+    const noModel = await cli(account, ['run', 'darkroom/none', 'prompt=x']);
+
+    assert.equal(unknown.stderr, 'additional properties not allowed: size\n');
+    assert.equal(wrong.stderr, 'invalid input: resolution: enum: got "2K", want one of "1k", "2k"\n');
+    assert.match(noModel.stderr, /"darkroom\/none" does not exist/);
+    for (const { code, stdout } of [unknown, wrong, noModel]) assert.deepEqual([code, stdout], [2, '']);
+    assert.deepEqual(await tasksOf(account), []);
+  });
+
+  it('tells the price and all errors without making a task', async () => {
+    const account = await outside.darkroom.createAccount();
+
+    const right = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'resolution=2k', '--estimate', '--json']);
+    const wrong = await cli(account, ['run', 'darkroom/motion', 'prompt=x', 'duration=99', 'seed=x', '--estimate']);
+
+    assert.equal(right.code, 0, right.stderr);
+    assert.equal((JSON.parse(right.stdout) as { maxCost: string }).maxCost, '0.02');
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /duration: maximum.*\n.*seed: type/);
+    assert.deepEqual(await tasksOf(account), []);
+  });
+
+  it('ends with 4 where the money does not suffice, and names both amounts', async () => {
+    const account = await outside.darkroom.createAccount({ usd: 0n });
+
+    const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x']);
+
+    assert.equal(code, 4);
+    assert.match(stderr, /0\.01 USD and 0 USD is available/);
+  });
+
+  it('makes no second task under an Idempotency-Key, and says what the service says of another body', async () => {
+    const account = await outside.darkroom.createAccount();
+    const args = ['run', 'test/openai', 'prompt=once', '--no-wait', '--idempotency-key', 'order-1'];
+
+    const [first, second] = [await cli(account, args), await cli(account, args)];
+    const other = await cli(account, args.with(2, 'prompt=another'));
+
+    assert.match(first.stdout, TASK_ID);
+    assert.equal(second.stdout, first.stdout);
+    assert.equal(other.code, 2);
+    assert.equal((await tasksOf(account)).length, 1);
+  });
+
+  it('creates one task where the answers to its creation are lost', async () => {
+    const account = await outside.darkroom.createAccount();
+    proxy.answersToLose = 2;
+
+    const { code, stderr } = await runCliProcess(['run', 'test/openai', 'prompt=lost', '--json'], {
+      environment: environmentOf(account, proxy.url),
+    });
+
+    assert.equal(proxy.answersToLose, 0);
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr.match(/asking again under the same Idempotency-Key/g)?.length, 2, stderr);
+    assert.equal((await tasksOf(account)).length, 1);
+  });
+
+  it('goes on with the events where the stream broke off, telling each once', async () => {
+    const account = await outside.darkroom.createAccount();
+    const taskId = await outside.create(account, { model: 'test/replicate', input: { prompt: 'a cut [slow 4000]' } });
+    proxy.streams.length = 0;
+    proxy.streamsToCut = 2;
+
+    const { code, stdout, stderr } = await runCliProcess(['watch', taskId, '--json'], {
+      environment: environmentOf(account, proxy.url),
+    });
+
+    assert.equal(code, 0, stderr);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { event?: { seq: number; type: string } });
+    const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, place) => place + 1),
+    );
+    assert.equal(events.at(-1)?.type, 'settled');
+    assert.equal(proxy.streamsToCut, 0);
+    assert.ok(
+      proxy.streams.slice(1).every((lastEventId) => lastEventId !== undefined),
+      JSON.stringify(proxy.streams),
+    );
+  });
+
+  it('tries a task that failed for a passing reason again as a new one after 5 s, until Ctrl-C', async () => {
+    const account = await outside.darkroom.createAccount();
+    const args = ['run', 'test/replicate', 'prompt=again [fail]', '--retry'];
+    const running = new RunningCli(args, { environment: environmentOf(account) });
+
+    await running.untilSaid(/trying again as a new task in 5 s/);
+    await running.untilSaid(/trying again as a new task in 15 s/);
+    running.child.kill('SIGINT');
+    const { code } = await running.ended;
+
+    assert.equal(code, 130);
+    const [second, first, ...others] = await tasksOf(account);
+    assert.ok(first !== undefined && second !== undefined);
+    assert.deepEqual(others, []);
+    assert.ok(second.created - first.created >= 5, `${second.created - first.created} s between the tasks`);
+  });
+
+  it('does not try again what would fail again, and ends with 1 and the reason', async () => {
+    const account = await outside.darkroom.createAccount();
+
+    const refused = await cli(account, ['run', 'test/openai', 'prompt=no [content]', '--retry', '--json']);
+    const failed = await cli(account, ['run', 'test/replicate', 'prompt=no [fail]']);
+
+    assert.equal(refused.code, 1, refused.stderr);
+    assert.equal((JSON.parse(refused.stdout) as { task: WireTask }).task.status, 'fail');
+    assert.match(refused.stderr, /the provider refused this content/);
+    assert.deepEqual([failed.code, failed.stdout], [1, '']);
+    assert.match(failed.stderr, /TASK_FAILED: the provider failed while generating/);
+    assert.equal((await tasksOf(account)).length, 2);
+  });
+
+  it('says at Ctrl-C how to go on, leaves the task alone, and can cancel it then', async () => {
+    const account = await outside.darkroom.createAccount();
+    const args = ['run', 'test/replicate', 'prompt=long [slow 600000]', '-o', await newFolder()];
+    const running = new RunningCli(args, { environment: environmentOf(account) });
+    await running.untilSaid(/handling/);
+
+    running.child.kill('SIGINT');
+    const { code, stderr, stdout } = await running.ended;
+
+    assert.deepEqual([code, stdout], [130, '']);
+    const taskId = TASK_ID.exec(stderr)?.[0] ?? '';
+    assert.match(stderr, new RegExp(`watch ${taskId} -o \\S+\\n.* cancel ${taskId}\\ninterrupted\\n$`));
+    const { body } = await account.client.get(taskId);
+    assert.equal(body.data.status, 'handling');
+
+    const cancelled = await cli(account, ['cancel', taskId]);
+    assert.equal(cancelled.code, 0, cancelled.stderr);
+    const watched = await cli(account, ['watch', taskId]);
+    assert.equal(watched.code, 1);
+    assert.match(watched.stderr, /TASK_CANCELLED/);
+    const late = await cli(account, ['cancel', taskId]);
+    assert.equal(late.code, 0, 'what is cancelled already is as it should be');
+  });
+
+  it('waits as long as the service asks for, and goes on', async () => {
+    const account = await outside.darkroom.createAccount({ runningCap: 1, queueCap: 0 });
+    const running = await outside.create(account, { model: 'test/replicate', input: { prompt: 'first [slow 6000]' } });
+
+    const { code, stdout, stderr } = await cli(account, ['run', 'test/openai', 'prompt=second', '--no-wait']);
+
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /as many tasks are waiting .*\(429\); going on in 10 s/);
+    assert.notEqual(stdout.trim(), running);
+    assert.equal((await tasksOf(account)).length, 2);
+  });
+
+  it('refuses a folder that cannot be written to before anything is paid for', async () => {
+    const account = await outside.darkroom.createAccount();
+    const file = path.join(await newFolder(), 'file');
+    await writeFile(file, '');
+
+    const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', file]);
+
+    assert.equal(code, 2);
+    assert.match(stderr, /nothing can be saved in/);
+    assert.deepEqual(await tasksOf(account), []);
+  });
+
+  it('waits on where the service goes away and comes back', async () => {
+    const account = await outside.darkroom.createAccount();
+    const [api] = outside.darkroom.apis;
+    assert.ok(api);
+    const folder = await newFolder();
+    const args = ['run', 'test/replicate', 'prompt=away [slow 5000]', '-o', folder];
+    const running = new RunningCli(args, { environment: environmentOf(account) });
+    await running.untilSaid(/handling/);
+
+    await api.kill();
+    await running.untilSaid(/; trying again/);
+    await api.start();
+    const { code, stderr, stdout } = await running.ended;
+
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /the service is back/);
+    assert.deepEqual(await readdir(folder), [path.basename(stdout.trim())]);
+  });
+});

@@ -1,0 +1,194 @@
+/** What operators look at when something is wrong: upstreams, repairs, a task, and the accounts by name. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { repairTask } from '../../src/tasks/repair.ts';
+import { countUpstreamFailure, forgetUpstreamFailures, pauseUpstream } from '../../src/upstreams/states.ts';
+import { newTask } from './route-requests.ts';
+import { serveAdmin } from './serve-admin.ts';
+import type { ServedAdmin } from './serve-admin.ts';
+
+const UI = 'https://temporal.example.com/ui';
+
+let admin: ServedAdmin;
+before(async () => {
+  admin = await serveAdmin({ environment: { TEMPORAL_UI_URL: UI, TEMPORAL_NAMESPACE: 'north' } });
+});
+after(() => admin.close());
+
+interface Upstream {
+  readonly upstream: string;
+  readonly state: string;
+  readonly pausedUntil: number;
+  readonly failingSince: number;
+  readonly retryAt: number;
+  readonly failures: number;
+}
+
+async function upstreamNamed(name: string): Promise<Upstream | undefined> {
+  const { body } = await admin.ask<{ upstreams: Upstream[] }>('GET', '/admin/upstreams');
+  return body.data.upstreams.find(({ upstream }) => upstream === name);
+}
+
+describe('upstreams', () => {
+  it('are told with their pauses', async () => {
+    await pauseUpstream(admin.served.room.database, 'slow', 600_000);
+
+    const told = await upstreamNamed('slow');
+
+    assert.equal(told?.state, 'paused');
+    const seconds = told.pausedUntil - Date.now() / 1000;
+    assert.ok(seconds > 500 && seconds <= 600, String(seconds));
+  });
+
+  it('are told with their failures, until they answer again', async () => {
+    const { database } = admin.served.room;
+    await countUpstreamFailure(database, 'broken');
+    assert.equal((await upstreamNamed('broken'))?.state, 'open', 'one failure opens no breaker');
+    for (let place = 0; place < 4; place++) await countUpstreamFailure(database, 'broken');
+
+    const told = await upstreamNamed('broken');
+    assert.deepEqual([told?.state, told?.failures], ['failing', 5]);
+    assert.ok(told !== undefined && told.retryAt > told.failingSince && told.failingSince > 0);
+
+    await forgetUpstreamFailures(database, 'broken');
+    const again = await upstreamNamed('broken');
+    assert.deepEqual([again?.state, again?.failures, again?.retryAt, again?.failingSince], ['open', 0, 0, 0]);
+  });
+});
+
+interface Repairs {
+  readonly overdue: readonly { taskId: string; accountId: string; status: string; at: number }[];
+  readonly restarted: readonly { taskId: string; at: number }[];
+  readonly done: Readonly<Record<string, number>>;
+}
+
+async function readRepairs(): Promise<Repairs> {
+  return (await admin.ask<Repairs>('GET', '/admin/repairs')).body.data;
+}
+
+function repair(taskId: string, isPastDeadline: boolean) {
+  const { database, http } = { database: admin.served.room.database, http: admin.served.http };
+  return repairTask(
+    { id: taskId as TaskId, status: 'queued', isPastDeadline, hasStart: false },
+    {
+      database,
+      describe: async () => 'missing',
+      retentionDays: 7,
+      metrics: http.metrics.tasks,
+      logger: http.logger,
+    },
+  );
+}
+
+describe('repairs', () => {
+  it('are told: what is overdue, and what was done about it', async () => {
+    const account = await admin.served.newAccount();
+    const taskId = await newTask(account);
+    assert.ok(!(await readRepairs()).overdue.some((task) => task.taskId === taskId));
+    await admin.served.room.rows(
+      "UPDATE tasks SET queue_deadline_at = now() - interval '90 seconds' WHERE id = $1",
+      taskId,
+    );
+
+    const before = await readRepairs();
+    const told = before.overdue.find((task) => task.taskId === taskId);
+    assert.deepEqual([told?.accountId, told?.status], [account.id, 'queued']);
+    assert.ok(Date.now() / 1000 - (told?.at ?? 0) >= 89);
+    assert.equal(await repair(taskId, true), 'settled');
+
+    const later = await readRepairs();
+    assert.ok(!later.overdue.some((task) => task.taskId === taskId));
+    assert.equal(later.done['timedOut'], (before.done['timedOut'] ?? 0) + 1);
+    assert.equal(later.done['since'], before.done['since']);
+  });
+
+  it('name the tasks that were started again, while they are under way', async () => {
+    const taskId = await newTask(await admin.served.newAccount());
+    await admin.served.room.rows("DELETE FROM outbox WHERE subject_id = $1 AND kind = 'start_task'", taskId);
+    assert.equal(await repair(taskId, false), 'restarted');
+
+    const { restarted, done } = await readRepairs();
+    assert.ok(restarted.some((task) => task.taskId === taskId && task.at > 0));
+    assert.ok((done['restarted'] ?? 0) >= 1);
+  });
+});
+
+describe('a task', () => {
+  it('is looked up, whosesoever it is, without what its owner sent', async () => {
+    const account = await admin.served.newAccount();
+    const taskId = await newTask(account, { metadata: { project: 'a secret project' } });
+
+    const { status, body } = await admin.ask('GET', `/admin/tasks/${taskId}`);
+
+    assert.equal(status, 200);
+    const { accountId, status: stands, workflowUrl, events } = body.data;
+    assert.deepEqual(
+      [accountId, stands, workflowUrl],
+      [account.id, 'queued', `${UI}/namespaces/north/workflows/${taskId}`],
+    );
+    assert.ok(Array.isArray(events) && events.length > 0);
+    assert.doesNotMatch(JSON.stringify(body), /secret project|prompt|input|https?:\/\/(?!temporal)/);
+  });
+
+  it('that there is not is 404, in whatever form', async () => {
+    for (const id of ['tk-svc-00000000000000000000000000', 'tk-svc-1', 'x', '%00', "'%20OR%201=1"]) {
+      assert.equal((await admin.ask('GET', `/admin/tasks/${id}`)).status, 404, id);
+    }
+  });
+});
+
+describe('the service', () => {
+  it('tells where it and what belongs to it is reached', async () => {
+    const { body } = await admin.ask('GET', '/admin/service');
+    const { baseUrl, workflowsUrl } = body.data;
+    assert.deepEqual([baseUrl, workflowsUrl], [`${admin.served.url}/v1`, `${UI}/namespaces/north/workflows`]);
+
+    const plain = await serveAdmin();
+    try {
+      assert.ok(!('workflowsUrl' in (await plain.ask('GET', '/admin/service')).body.data));
+      const taskId = await newTask(await plain.served.newAccount());
+      assert.ok(!('workflowUrl' in (await plain.ask('GET', `/admin/tasks/${taskId}`)).body.data));
+    } finally {
+      await plain.close();
+    }
+  });
+});
+
+describe('accounts', () => {
+  async function found(search: string): Promise<readonly string[]> {
+    const query = new URLSearchParams({ search, size: '100' }).toString();
+    const { body } = await admin.ask<{ accounts: { name: string }[] }>('GET', `/admin/accounts?${query}`);
+    return body.data.accounts.map(({ name }) => name);
+  }
+
+  it('are found by a part of their name in any case, or by their whole id', async () => {
+    const ids: string[] = [];
+    for (const name of ['Harbour One', 'harbour two', 'Quay 100%']) {
+      const { body } = await admin.ask<{ accountId: string }>('POST', '/admin/accounts', { name });
+      ids.push(body.data.accountId);
+    }
+
+    assert.deepEqual(await found('HARBOUR'), ['Harbour One', 'harbour two']);
+    assert.deepEqual(await found('100%'), ['Quay 100%'], 'what means something to LIKE is plain text');
+    assert.deepEqual(await found('%'), ['Quay 100%']);
+    assert.deepEqual(await found(ids[1] ?? ''), ['harbour two']);
+    assert.deepEqual(await found('nobody has this name'), []);
+  });
+
+  it('are found a page at a time', async () => {
+    for (let place = 0; place < 3; place++) await admin.ask('POST', '/admin/accounts', { name: `pier ${place}` });
+    const first = await admin.ask<{ accounts: { name: string }[]; nextCursor: string }>(
+      'GET',
+      '/admin/accounts?search=pier&size=2',
+    );
+    const { nextCursor } = first.body.data;
+    const second = await admin.ask<{ accounts: { name: string }[]; nextCursor?: string }>(
+      'GET',
+      `/admin/accounts?search=pier&size=2&cursor=${nextCursor}`,
+    );
+    const names = [...first.body.data.accounts, ...second.body.data.accounts].map(({ name }) => name);
+    assert.deepEqual(names, ['pier 0', 'pier 1', 'pier 2']);
+    assert.equal(second.body.data.nextCursor, undefined);
+  });
+});

@@ -1,0 +1,55 @@
+/** The start page: a new account comes to its first picture with one press, and any other sees what it made. */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { launchBrowser } from '../support/browser.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import { GIVE_UP_MS } from '../support/until.ts';
+import { isPictureDrawn } from './support/drawn.ts';
+import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
+
+const darkroom = await startDarkroom();
+const browser = await launchBrowser();
+after(async () => {
+  await browser.close();
+  await darkroom.stop();
+});
+
+describe('the start page', () => {
+  it('leads a new account to a first picture with one press, and shows what is next', async () => {
+    const account = await darkroom.createAccount();
+    const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
+    const { page } = signedIn;
+    await page.getByRole('heading', { level: 1, name: /^Welcome/ }).waitFor();
+    await page.getByRole('heading', { name: 'Make your first picture' }).waitFor();
+    await expectNoViolations(page);
+
+    await page.getByRole('button', { name: 'Make it' }).click();
+
+    const picture = page.getByRole('img', { name: /^Output 1 of darkroom\/scene/ });
+    await picture.waitFor({ timeout: GIVE_UP_MS });
+    await isPictureDrawn(picture);
+    await page.getByRole('heading', { name: 'What next?' }).waitFor();
+    await page.getByRole('link', { name: 'Download' }).waitFor();
+    await expectNoViolations(page);
+
+    await page.reload();
+
+    await page.getByRole('link', { name: /^darkroom\/scene, made/ }).waitFor();
+    assert.equal(await page.getByRole('heading', { name: 'Make your first picture' }).count(), 0);
+    await expectNoViolations(page);
+    await signedIn.close();
+  });
+
+  it('says what is missing where an account has no money', async () => {
+    const account = await darkroom.createAccount({ usd: 0n });
+    const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key, width: 360 });
+    const { page } = signedIn;
+
+    await page.getByText('The account has no money').waitFor();
+
+    assert.equal(await page.getByRole('button', { name: 'Make it' }).isDisabled(), true);
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    assert.equal(overflow, 0, 'nothing sticks out of a narrow window');
+    await signedIn.close();
+  });
+});

@@ -1,0 +1,224 @@
+/**
+ * The page of keys in a real browser: keys are made within the rights of one's own, shown once, rotated and revoked, and
+ * what they may is told. What the page says is held against what the API does with the keys.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { createKey } from '../../src/accounts/keys.ts';
+import type { KeyRights } from '../../src/accounts/keys.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import type { WireKey } from '../../src/wire/key.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { GIVE_UP_MS, until } from '../support/until.ts';
+import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
+import type { SignedInPage } from './support/signed-in-page.ts';
+
+describe('the keys of the dashboard', () => {
+  let darkroom: Darkroom;
+  let browser: Browser;
+  before(async () => {
+    darkroom = await startDarkroom({ workers: 0 });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await darkroom?.stop();
+  });
+
+  async function open(key: string, width = 1280): Promise<SignedInPage> {
+    const opened = await openSignedInPage(browser, { url: darkroom.url, key, path: '/keys', width });
+    opened.page.setDefaultTimeout(GIVE_UP_MS);
+    return opened;
+  }
+
+  /** One more key of an account. */
+  const moreKey = ({ id }: TestAccount, rights: Partial<KeyRights>) =>
+    createKey(darkroom.testDatabase.database, id, { name: 'another', scopes: SCOPES, ...rights });
+
+  async function listed({ client }: Pick<TestAccount, 'client'>): Promise<readonly WireKey[]> {
+    const { body } = await client.send('GET', '/v1/account/keys');
+    return (body.data as unknown as { readonly keys: readonly WireKey[] }).keys;
+  }
+
+  const statusOf = async (key: string, path: string): Promise<number> =>
+    (await new ApiClient(darkroom.urls, key).send('GET', path)).status;
+  const cardOf = (page: Page, name: string): Locator =>
+    page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+  const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+
+  /** What has the keyboard, where it is this. */
+  const focused = (page: Page, what: Locator): Locator => what.and(page.locator(':focus'));
+
+  /** Chooses from a key's menu, with the keyboard alone. */
+  async function choose(page: Page, keyName: string, action: 'Rotate' | 'Revoke'): Promise<Locator> {
+    await button(page, `Actions for “${keyName}”`).press('Enter');
+    await page.getByRole('menuitem', { name: action }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    return dialog;
+  }
+
+  /** @returns the key that the dialog shows, once it is closed. */
+  async function takeKey(page: Page): Promise<string> {
+    const dialog = page.getByRole('dialog', { name: 'Copy the key now' });
+    const key = await dialog.getByRole('textbox', { name: 'Key' }).inputValue();
+    await dialog.getByText(`Authorization: Bearer ${key}`).waitFor();
+    await expectNoViolations(page);
+    await page.keyboard.press('Escape');
+    assert.ok(await button(page, 'Done').isDisabled(), 'it stays until somebody says that it is stored');
+    await dialog.getByRole('checkbox').check();
+    await button(page, 'Done').click();
+    await dialog.waitFor({ state: 'detached' });
+    return key;
+  }
+
+  it('makes a key as it was asked for, shows it once, and it works', async () => {
+    const account = await darkroom.createAccount();
+    const opened = await open(account.client.key);
+    const { page } = opened;
+    await cardOf(page, 'test').getByText('this session').waitFor();
+    await expectNoViolations(page);
+
+    await button(page, 'Make a key').press('Enter');
+    await button(page, 'Make the key').click();
+    await page.getByText('A name, so that you know it again.').first().waitFor();
+    await focused(page, page.getByRole('textbox', { name: 'Name' })).waitFor();
+    await page.keyboard.type('web shop');
+    await page.getByRole('checkbox', { name: 'See the balance' }).check();
+    await page.getByRole('textbox', { name: 'Per day' }).fill('five');
+    await page.getByText('An amount in dollars').first().waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('textbox', { name: 'Per day' }).fill('5.25');
+    await page.getByLabel('Last day').fill('2100-01-31');
+    await page.getByRole('combobox', { name: 'Models' }).fill('canvas');
+    await page.getByRole('option', { name: 'darkroom/canvas' }).click();
+    await page.keyboard.press('Tab');
+    await button(page, 'Make the key').click();
+    const key = await takeKey(page);
+
+    const card = cardOf(page, 'web shop');
+    await card.getByText('$0.00 of $5.25').waitFor();
+    await card.getByText('darkroom/canvas').waitFor();
+    assert.ok(!(await page.content()).includes(key), 'it stands nowhere any more');
+    assert.deepEqual([await statusOf(key, '/v1/account'), await statusOf(key, '/v1/account/keys')], [200, 403]);
+    const made = (await listed(account)).find(({ name }) => name === 'web shop');
+    assert.deepEqual(
+      [made?.models, made?.spendCaps, made?.scopes.toSorted()],
+      [['darkroom/canvas'], { day: '5.25', total: null }, ['billing:read', 'models:read', 'tasks:read', 'tasks:write']],
+    );
+    assert.ok((made?.expiresAt ?? 0) > Date.parse('2100-01-30') / 1000);
+    await focused(page, button(page, 'Make a key')).waitFor();
+    await opened.close();
+  });
+
+  it('offers no more than one’s own key may, and tells what the service refuses', async () => {
+    const account = await darkroom.createAccount();
+    const expiresAt = new Date(Date.now() + 3 * 86_400_000);
+    const own = await moreKey(account, {
+      scopes: ['keys:manage', 'dashboard', 'tasks:read'],
+      models: ['darkroom/canvas'],
+      expiresAt,
+      spendCaps: { dayMicroUsd: 1_000_000n },
+    });
+    const opened = await open(own.text);
+    const { page } = opened;
+    await button(page, 'Make a key').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('narrow');
+
+    assert.ok(await page.getByRole('checkbox', { name: 'Create, cancel' }).isDisabled());
+    assert.equal(await page.getByText('Your key lacks this.').count(), SCOPES.length - 3);
+    await button(page, 'Make the key').click();
+    await page.getByText('Your key may not use every model: choose at least one.').first().waitFor();
+    await page.getByRole('combobox', { name: 'Models' }).click();
+    assert.deepEqual(await page.getByRole('option').allTextContents(), ['darkroom/canvas']);
+    await page.getByRole('option').click();
+    await page.keyboard.press('Tab');
+    await page.getByLabel('Last day').fill('2100-01-31');
+    await page.getByText('Your own key ends before that.').first().waitFor();
+    await page.getByLabel('Last day').fill('');
+    await page.getByRole('textbox', { name: 'Per day' }).fill('2');
+    opened.expect(/403/);
+    await button(page, 'Make the key').click();
+    await page.getByText('this key may spend 1 USD a day').waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('textbox', { name: 'Per day' }).fill('1');
+    await button(page, 'Make the key').click();
+    await takeKey(page);
+
+    const made = (await listed(account)).find(({ name }) => name === 'narrow');
+    assert.deepEqual([made?.scopes, made?.expiresAt], [['tasks:read'], Math.floor(expiresAt.getTime() / 1000)]);
+    await opened.close();
+  });
+
+  it('rotates a key: the old one works on for as long as was chosen', async () => {
+    const account = await darkroom.createAccount();
+    const old = await moreKey(account, { name: 'robot', scopes: ['billing:read'] });
+    const opened = await open(account.client.key);
+    const { page } = opened;
+    const dialog = await choose(page, 'robot', 'Rotate');
+    await expectNoViolations(page);
+    await dialog.getByRole('radio', { name: 'one more hour' }).check();
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    const successor = await takeKey(page);
+
+    await page.getByText('being replaced').waitFor();
+    assert.deepEqual([await statusOf(old.text, '/v1/account'), await statusOf(successor, '/v1/account')], [200, 200]);
+    const rotated = (await listed(account)).find(({ id }) => id === old.id);
+    const secondsLeft = (rotated?.expiresAt ?? 0) - Date.now() / 1000;
+    assert.ok(secondsLeft > 0 && secondsLeft <= 3_600);
+    await opened.close();
+  });
+
+  it('revokes a key when that is confirmed, and folds it away', async () => {
+    const account = await darkroom.createAccount();
+    const robot = await moreKey(account, { name: 'robot', scopes: ['billing:read'] });
+    const opened = await open(account.client.key, 360);
+    const { page } = opened;
+    await choose(page, 'robot', 'Revoke');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await focused(page, button(page, 'Actions for “robot”')).waitFor();
+    assert.equal(await statusOf(robot.text, '/v1/account'), 200);
+
+    const dialog = await choose(page, 'robot', 'Revoke');
+    await expectNoViolations(page);
+    await dialog.getByRole('button', { name: 'Revoke it' }).click();
+
+    await page.getByText('“robot” is revoked.').waitFor();
+    await button(page, 'Show one key that ended').click();
+    await cardOf(page, 'robot').getByText('revoked', { exact: true }).first().waitFor();
+    assert.equal(await button(page, 'Actions for “robot”').count(), 0);
+    await until('it is refused', async () => (await statusOf(robot.text, '/v1/account')) === 401);
+    await expectNoViolations(page);
+    const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    assert.ok(overhang <= 0, `${overhang} px stand over`);
+    await opened.close();
+  });
+
+  it('warns that revoking the session’s own key signs out, and then it does', async () => {
+    const account = await darkroom.createAccount();
+    const opened = await open(account.client.key);
+    const { page } = opened;
+    opened.expect(/401/);
+    const dialog = await choose(page, 'test', 'Revoke');
+    await dialog.getByText('revoking it signs you out').waitFor();
+    await dialog.getByRole('button', { name: 'Revoke it and sign me out' }).click();
+    await page.getByRole('textbox', { name: 'API key' }).waitFor();
+    await opened.close();
+  });
+
+  it('says what is missing to a key that may not manage keys', async () => {
+    const account = await darkroom.createAccount();
+    const { text } = await moreKey(account, { scopes: ['dashboard', 'tasks:read'] });
+    const opened = await open(text);
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'Your key may not see or change keys' }).waitFor();
+    assert.equal(await button(page, 'Make a key').count(), 0);
+    await expectNoViolations(page);
+    await opened.close();
+  });
+});

@@ -1,0 +1,155 @@
+/**
+ * A list of a hundred thousand tasks in a real browser: scrolled to its end and back, it shows the right rows in their
+ * order, holds few elements and little memory, and reads each page once.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { fill } from '../../bench/lists/rows.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { GIVE_UP_MS, until } from '../support/until.ts';
+import { openSignedInPage } from './support/signed-in-page.ts';
+import type { SignedInPage } from './support/signed-in-page.ts';
+
+const TASKS = 100_000;
+/** Contract §3: the most on a page. */
+const PAGE_SIZE = 100;
+/** More than any screen has, and far below what there is. */
+const MOST_ROWS = 100;
+/** Some 1 kB for each task that was read, and the page itself. */
+const MOST_HEAP_BYTES = 200_000_000;
+const GRID = '[role="grid"]';
+
+/** In the page: the rows that exist. */
+const ROWS = `[...document.querySelectorAll('[role="row"][data-task-id]')]`;
+
+/** What the rows that exist are: the place of each in the list, from 0, and its task. */
+function rowsOn(page: Page): Promise<[number, string][]> {
+  return page.evaluate<[number, string][]>(
+    `${ROWS}.map((row) => [Number(row.getAttribute('aria-rowindex')) - 2, row.dataset.taskId])`,
+  );
+}
+
+/** The heights of the screen at which no row is to be seen, below what stands above the rows. */
+function blanksOn(page: Page): Promise<number[]> {
+  return page.evaluate<number[]>(
+    `Array.from({ length: Math.floor((innerHeight - 160) / 40) }, (_, place) => 120 + place * 40)
+       .filter((y) => y > document.querySelector('[role="rowgroup"]').getBoundingClientRect().top)
+       .filter((y) => !document.elementFromPoint(innerWidth / 2, y)?.closest('[role="row"][data-task-id]'))`,
+  );
+}
+
+interface Scrolled {
+  /** The most rows that existed at once. */
+  readonly most: number;
+  /** Tasks of the list by now. */
+  readonly read: number;
+}
+
+/** Scrolls to the end again and again for some hundred pages. In the page: a step through here would cost more than it. */
+function scrollDown(page: Page): Promise<Scrolled> {
+  return page.evaluate<Scrolled>(`(async () => {
+    const rows = () => ${ROWS};
+    const read = () => Math.round(document.querySelector('[role="rowgroup"]').offsetHeight / rows()[0].offsetHeight);
+    const goal = Math.min(${TASKS}, read() + ${TASKS / 10});
+    const deadline = Date.now() + ${GIVE_UP_MS};
+    let most = 0;
+    while (read() < goal && Date.now() < deadline) {
+      scrollTo(0, document.documentElement.scrollHeight);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      most = Math.max(most, rows().length);
+    }
+    return { most, read: read() };
+  })()`);
+}
+
+describe('the list of an account with a hundred thousand tasks', () => {
+  let darkroom: Darkroom;
+  let account: TestAccount;
+  let browser: Browser;
+  let opened: SignedInPage;
+  before(async () => {
+    // Nobody works on the tasks: they stay as they are.
+    darkroom = await startDarkroom({ workers: 0 });
+    account = await darkroom.createAccount();
+    await fill(darkroom.testDatabase.url, account.id, account.keyId, TASKS);
+    // Their pictures are no files here: only the rows are looked at.
+    browser = await launchBrowser();
+    opened = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
+    opened.expect(/\/media\//);
+  });
+  after(async () => {
+    await browser?.close();
+    await darkroom?.stop();
+  });
+
+  it('is scrolled to its end and back', async () => {
+    const { page } = opened;
+    const expected = (
+      await darkroom.testDatabase.database.query<{ id: string }>(
+        {
+          name: 'all_tasks_in_order',
+          text: 'SELECT id FROM tasks WHERE account_id = $1 ORDER BY created_at DESC, id DESC',
+        },
+        [account.id],
+      )
+    ).map(({ id }) => id);
+    const pagesRead: string[] = [];
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      const isPage = url.pathname === '/v1/tasks' && url.searchParams.get('size') === String(PAGE_SIZE);
+      if (isPage && !url.searchParams.has('ids')) pagesRead.push(url.searchParams.get('cursor') ?? '');
+    });
+    const checkRows = async (what: string): Promise<void> => {
+      await until(
+        () => `no blank place ${what}`,
+        async () => (await blanksOn(page)).length === 0,
+      );
+      const rows = await rowsOn(page);
+      assert.ok(rows.length > 5 && rows.length < MOST_ROWS, `${rows.length} rows ${what}`);
+      for (const [place, taskId] of rows) assert.equal(taskId, expected[place], `the row ${place} ${what}`);
+      const places = rows.map(([place]) => place);
+      assert.deepEqual(
+        places,
+        places.toSorted((a, b) => a - b),
+      );
+    };
+
+    await page.goto(`${darkroom.url}/tasks`);
+    await page.locator(`${GRID} [data-task-id]`).first().waitFor();
+    assert.match((await page.getByRole('status').allTextContents()).join('|'), /More than 10,000 tasks/);
+    assert.equal(await page.locator(GRID).getAttribute('aria-rowcount'), '-1');
+    await checkRows('at the top');
+
+    let most = 0;
+    let place = 0;
+    while (place < TASKS) {
+      const seen = await scrollDown(page);
+      most = Math.max(most, seen.most);
+      assert.ok(seen.read > place, `no more than ${seen.read} tasks were read`);
+      place = seen.read;
+      await checkRows(`of ${place}`);
+    }
+    assert.ok(most < MOST_ROWS, `${most} rows at once`);
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await until('the last row', async () => (await rowsOn(page)).some(([row]) => row === TASKS - 1));
+    assert.equal(await page.locator(GRID).getAttribute('aria-rowcount'), String(TASKS + 1));
+
+    for (const share of [0.75, 0.5, 0.1, 0]) {
+      await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${share})`);
+      await checkRows(`at ${share} of the way`);
+    }
+    assert.equal((await rowsOn(page))[0]?.[0], 0);
+
+    assert.equal(pagesRead.length, TASKS / PAGE_SIZE);
+    assert.equal(new Set(pagesRead).size, pagesRead.length, 'a page was read twice');
+
+    const protocol = await page.context().newCDPSession(page);
+    await protocol.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await protocol.send('Runtime.getHeapUsage');
+    assert.ok(usedSize < MOST_HEAP_BYTES, `${Math.round(usedSize / 1e6)} MB`);
+    await opened.close();
+  });
+});

@@ -1,0 +1,10 @@
+/** Whether a picture is really there, and not only its place. */
+import type { Locator } from 'playwright-core';
+import { until } from '../../support/until.ts';
+
+/** Waits until it has pixels. @throws {Error} it never gets any. */
+export async function isPictureDrawn(picture: Locator): Promise<void> {
+  await until('the picture is drawn', async () =>
+    picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
+  );
+}

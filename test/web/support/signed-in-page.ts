@@ -1,0 +1,102 @@
+/**
+ * A page of the dashboard as a user has it: a real browser that signed in by typing a key. Whatever went wrong beside what
+ * the test looks at fails it when the page is closed: errors on the console, breaches of the page's policy, and requests
+ * to anybody else.
+ */
+import assert from 'node:assert/strict';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+
+interface PageOptions {
+  /** Where the dashboard is. */
+  readonly url: string;
+  /** With the scope `dashboard`. */
+  readonly key: string;
+  /** Where to go once signed in; default: `/`. */
+  readonly path?: string;
+  readonly colorScheme?: 'light' | 'dark';
+  /** Of the window, in CSS pixels; default 1280. */
+  readonly width?: number;
+  /** Default 900. */
+  readonly height?: number;
+}
+
+export interface SignedInPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Trouble that the test itself brings about: a line of the console that matches is none. */
+  expect(trouble: RegExp): void;
+  /** @throws {assert.AssertionError} something went wrong meanwhile. */
+  close(): Promise<void>;
+}
+
+/** Opens a page in a context of its own, with an empty memory. The caller closes it. */
+export async function openSignedInPage(browser: Browser, options: PageOptions): Promise<SignedInPage> {
+  const { url, key, path = '/', colorScheme = 'light', width = 1280, height = 900 } = options;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    // Colours are measured, and nothing is waited for that only moves.
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  const expected: RegExp[] = [];
+  const troubles: string[] = [];
+  await reportTroubles(page, new URL(url).origin, (trouble) => troubles.push(trouble));
+  await page.goto(`${url}/sign-in`);
+  await page.getByRole('textbox', { name: 'API key' }).fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation').waitFor({ state: 'attached' });
+  // Before that nobody was signed in, which the browser logs too.
+  troubles.length = 0;
+  if (path !== '/') await page.goto(url + path);
+  return {
+    page,
+    context,
+    expect: (trouble) => expected.push(trouble),
+    async close() {
+      await context.close();
+      const unexpected = troubles.filter((trouble) => !expected.some((each) => each.test(trouble)));
+      assert.deepEqual(unexpected, [], 'nothing else went wrong on the page');
+    },
+  };
+}
+
+async function reportTroubles(page: Page, origin: string, report: (trouble: string) => void): Promise<void> {
+  page.on('console', (message) => {
+    if (message.type() === 'error') report(`console: ${message.text()} ${message.location().url}`.trim());
+  });
+  page.on('pageerror', (error) => report(`thrown: ${error.message}`));
+  page.on('request', (request) => {
+    const { origin: asked, protocol } = new URL(request.url());
+    if (/^https?:$/.test(protocol) && asked !== origin) report(`foreign request: ${request.url()}`);
+  });
+  await page.exposeFunction('reportBreach', (breach: string) => report(`policy: ${breach}`));
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      window.reportBreach(violatedDirective + ' ' + blockedURI));`,
+  });
+}
+
+/** The new colours are drawn, and what turns into them has done so. */
+const COLOURS_SETTLED = `(async () => {
+  const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  await drawn();
+  const ending = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
+  await Promise.allSettled(ending.map(({ finished }) => finished));
+  await drawn();
+})()`;
+
+/** Measures the page as it is now with axe, in both colour schemes. @throws {assert.AssertionError} what it found. */
+export async function expectNoViolations(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor({ state: 'attached' });
+    await page.evaluate(COLOURS_SETTLED);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${help}\n  ${html.slice(0, 300)}\n  ${failureSummary ?? ''}`),
+    );
+    assert.deepEqual(found, [], `axe finds nothing in ${colorScheme} colours at ${page.url()}`);
+  }
+}

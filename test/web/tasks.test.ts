@@ -1,0 +1,241 @@
+/** The tasks of an account in a real browser: found, watched, stopped, erased, and called back once more. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../support/browser.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { GIVE_UP_MS, until } from '../support/until.ts';
+import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
+import type { SignedInPage } from './support/signed-in-page.ts';
+
+/** More than fit on a screen. */
+const MANY = 30;
+const UNKNOWN = 'tk-svc-00000000000000000000000000';
+
+describe('the tasks of the dashboard', () => {
+  let outside: DarkroomWithUpstreams;
+  let browser: Browser;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await outside?.stop();
+  });
+
+  async function open(account: TestAccount, path: string, width?: number): Promise<SignedInPage> {
+    const { url } = outside.darkroom;
+    const opened = await openSignedInPage(browser, {
+      url,
+      key: account.client.key,
+      path,
+      ...(width === undefined ? {} : { width }),
+    });
+    opened.page.setDefaultTimeout(GIVE_UP_MS);
+    return opened;
+  }
+  const create = (account: TestAccount, prompt: string, more: Readonly<Record<string, unknown>> = {}) =>
+    outside.create(account, { model: 'test/tasks', input: { prompt }, ...more });
+  const rows = (page: Page) => page.locator('[role="row"][data-task-id]');
+  const rowOf = (page: Page, taskId: string) => page.locator(`[role="row"][data-task-id="${taskId}"]`);
+  const idsOn = (page: Page): Promise<string[]> =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll('[role="row"][data-task-id]')]
+         .sort((a, b) => a.ariaRowIndex - b.ariaRowIndex).map((row) => row.dataset.taskId)`,
+    );
+
+  it('are listed newest first, and opened by the keyboard', async () => {
+    const account = await outside.darkroom.createAccount();
+    const older = await create(account, 'a boat');
+    await account.client.untilTerminal(older);
+    const newer = await create(account, 'a boat [fail]');
+    await account.client.untilTerminal(newer);
+    const opened = await open(account, '/tasks');
+    const { page } = opened;
+
+    await rowOf(page, newer).getByText('failed').waitFor();
+    assert.deepEqual(await idsOn(page), [newer, older]);
+    await rowOf(page, older).locator('img').waitFor();
+    await expectNoViolations(page);
+
+    await rowOf(page, newer).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.locator(`[data-task-id="${older}"]:focus`).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'test/tasks' }).waitFor();
+    assert.ok(page.url().endsWith(`/tasks/${older}`), page.url());
+    await page.getByRole('region', { name: 'Outputs' }).locator('img').waitFor();
+    await page.getByRole('region', { name: 'The input as JSON' }).getByText('a boat').waitFor();
+    await page.getByRole('region', { name: 'What happened' }).getByText('Over', { exact: true }).waitFor();
+    await expectNoViolations(page);
+
+    await page.goBack();
+    await page.locator(`[data-task-id="${older}"][tabindex="0"]`).waitFor();
+    await opened.close();
+  });
+
+  it('are cards where there is little room', async () => {
+    const account = await outside.darkroom.createAccount();
+    const taskId = await create(account, 'a boat', { metadata: { order: '7' } });
+    await account.client.untilTerminal(taskId);
+    const opened = await open(account, '/tasks', 375);
+    const { page } = opened;
+
+    await rowOf(page, taskId).getByText('order=7').waitFor();
+    await expectNoViolations(page);
+    const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    assert.ok(overhang <= 0, `${overhang} px stand over`);
+    await opened.close();
+  });
+
+  it('are found by metadata, status and id, and the address keeps what was asked', async () => {
+    const account = await outside.darkroom.createAccount({ runningCap: 0 });
+    const wanted = await create(account, 'one', { metadata: { order: '1' } });
+    await create(account, 'two', { metadata: { order: '2' } });
+    const opened = await open(account, '/tasks');
+    const { page } = opened;
+    const search = page.getByRole('searchbox');
+    await rows(page).nth(1).waitFor();
+
+    await search.fill('order=1');
+    await search.press('Enter');
+    await page.getByText('1 task matches').waitFor();
+    assert.deepEqual(await idsOn(page), [wanted]);
+    assert.equal(new URL(page.url()).search, '?metadata.order=1');
+    await page.reload();
+    await page.getByText('1 task matches').waitFor();
+    assert.deepEqual(await idsOn(page), [wanted]);
+
+    await page.getByRole('button', { name: 'Do not filter by order' }).click();
+    await page.getByText('2 tasks', { exact: true }).waitFor();
+    await page.goto(`${outside.darkroom.url}/tasks?status=fail,success&model=test/tasks`);
+    await page.getByText('No task matches').waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Clear the filters' }).first().click();
+    await rows(page).nth(1).waitFor();
+
+    await search.fill('neither');
+    await search.press('Enter');
+    await page.getByText('neither the id of a task').waitFor();
+    await search.fill(` ${wanted.toLowerCase()} `);
+    await search.press('Enter');
+    await page.getByText(wanted, { exact: true }).waitFor();
+    await opened.close();
+  });
+
+  it('appear by themselves at the top, and are offered where one reads further down', async () => {
+    const account = await outside.darkroom.createAccount({ runningCap: 0 });
+    const opened = await open(account, '/tasks');
+    const { page } = opened;
+    await page.getByText('No tasks yet').waitFor();
+    await expectNoViolations(page);
+
+    for (let number = 0; number < MANY; number++) await create(account, `number ${number}`);
+    await page.getByText(`${MANY} tasks`, { exact: true }).waitFor();
+    await page.evaluate('scrollTo(0, 600)');
+    await until('the rows have moved', async () => (await page.evaluate<number>('scrollY')) === 600);
+    const latest = await create(account, 'the latest');
+
+    const button = page.getByRole('button', { name: '1 new task' });
+    await button.waitFor();
+    assert.equal(await page.evaluate<number>('scrollY'), 600);
+    assert.equal(await rowOf(page, latest).count(), 0);
+    await button.click();
+    await rowOf(page, latest).waitFor();
+    assert.equal((await idsOn(page))[0], latest);
+    await opened.close();
+  });
+
+  it('are watched while they run', async () => {
+    const account = await outside.darkroom.createAccount();
+    const taskId = await create(account, 'a boat [slow 6000]');
+    const opened = await open(account, `/tasks/${taskId}`);
+    const { page } = opened;
+
+    await page.getByText('The task is running.').waitFor({ state: 'attached' });
+    await page.getByText('The task is done.').waitFor({ state: 'attached' });
+    await page.getByRole('region', { name: 'Outputs' }).locator('img').waitFor();
+    const happened = page.getByRole('region', { name: 'What happened' });
+    for (const event of ['Accepted', 'Started', 'Given to a provider', 'Stored', 'Over']) {
+      await happened.getByText(event, { exact: true }).waitFor();
+    }
+    await opened.close();
+  });
+
+  it('are cancelled after a question', async () => {
+    const account = await outside.darkroom.createAccount({ runningCap: 0 });
+    const taskId = await create(account, 'a boat');
+    const opened = await open(account, `/tasks/${taskId}`);
+    const { page } = opened;
+    const ask = page.getByRole('button', { name: 'Cancel the task' });
+
+    await ask.click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel this task?' });
+    await dialog.waitFor();
+    await expectNoViolations(page);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await account.client.get(taskId)).body.data.status, 'queued');
+    await ask.click();
+    await dialog.getByRole('button', { name: 'Cancel the task' }).click();
+
+    await page.getByText('TASK_CANCELLED').waitFor();
+    assert.equal((await account.client.get(taskId)).body.data.status, 'fail');
+    await expectNoViolations(page);
+    await opened.close();
+  });
+
+  it('are erased after a question', async () => {
+    const account = await outside.darkroom.createAccount();
+    const taskId = await create(account, 'a secret boat');
+    await account.client.untilTerminal(taskId);
+    const opened = await open(account, `/tasks/${taskId}`);
+    const { page } = opened;
+
+    await page.getByText('a secret boat').waitFor();
+    await page.getByRole('button', { name: 'Erase' }).click();
+    await page.getByRole('button', { name: 'Erase for good' }).click();
+
+    await page.getByText('The input was erased.').waitFor();
+    await page.getByText('None of its outputs is kept any more.').waitFor();
+    assert.equal(await page.getByText('a secret boat').count(), 0);
+    assert.deepEqual((await account.client.get(taskId)).body.data.output, []);
+    await opened.close();
+  });
+
+  it('show each attempt of their callback, and deliver it once more', async () => {
+    const account = await outside.darkroom.createAccount();
+    const taskId = await create(account, 'a boat', { callback: { url: `${outside.receiver.url}/ok` } });
+    await account.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
+    const opened = await open(account, `/tasks/${taskId}`);
+    const { page } = opened;
+    const attempts = page.getByRole('table', { name: 'Attempts of the callback' });
+
+    await attempts.getByText('HTTP 204').waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Deliver again' }).click();
+
+    await attempts.getByText('HTTP 204').nth(1).waitFor();
+    assert.equal((await outside.callbacksOf(taskId)).length, 2);
+    await opened.close();
+  });
+
+  it('say so where there is none, and where the key may not', async () => {
+    const account = await outside.darkroom.createAccount();
+    const opened = await open(account, `/tasks/${UNKNOWN}`);
+    opened.expect(/404/);
+    await opened.page.getByText('There is no such task').waitFor();
+    await expectNoViolations(opened.page);
+    await opened.close();
+
+    const { body } = await account.client.send('POST', '/v1/account/keys', { name: 'narrow', scopes: ['dashboard'] });
+    const narrow = (body.data as unknown as { readonly key: string }).key;
+    const closed = await openSignedInPage(browser, { url: outside.darkroom.url, key: narrow, path: '/tasks' });
+    await closed.page.getByText('Your key may not see tasks').waitFor({ timeout: GIVE_UP_MS });
+    await expectNoViolations(closed.page);
+    await closed.close();
+  });
+});

@@ -1,0 +1,88 @@
+/**
+ * Makes a file small enough for a page that shows many: a picture as WebP, a film of a few seconds without its sound, a
+ * sound as M4A.
+ */
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import sharp from 'sharp';
+import type { Sharp } from 'sharp';
+import { decodeSound, framesAt, openClip } from '../../src/media/decode.ts';
+import { openVideo, writeSound } from '../../src/media/encode.ts';
+
+export interface Shrunk {
+  readonly kind: 'image' | 'video' | 'audio';
+  readonly file: string;
+  readonly poster?: string;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** Of each file: twenty of them are still little. */
+const MOST_BYTES = 60_000;
+const PICTURE_EDGES = [960, 720, 640, 560, 480] as const;
+const PICTURE_QUALITY = 78;
+const FILM_EDGES = [560, 480, 384, 320, 256] as const;
+const FILM_FPS = 12;
+const FILM_SECONDS = 4;
+const SOUND_RATE = 32_000;
+const SOUND_KBPS = 56;
+const SOUND_SECONDS = 6;
+
+/** @param target without the ending. @throws {Error} it cannot be made small enough. */
+export async function shrink(file: string, mimeType: string, target: string): Promise<Shrunk> {
+  if (mimeType.startsWith('image/')) return shrinkPicture(await readFile(file), target);
+  return mimeType.startsWith('video/') ? shrinkFilm(file, target) : shrinkSound(file, target);
+}
+
+async function shrinkPicture(bytes: Buffer | Sharp, target: string): Promise<Shrunk> {
+  const source = Buffer.isBuffer(bytes) ? sharp(bytes) : bytes;
+  for (const edge of PICTURE_EDGES) {
+    const picture = source.clone().resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
+    const { data, info } = await picture.webp({ quality: PICTURE_QUALITY }).toBuffer({ resolveWithObject: true });
+    if (data.length > MOST_BYTES) continue;
+    await writeFile(`${target}.webp`, data);
+    return { kind: 'image', file: `${path.basename(target)}.webp`, width: info.width, height: info.height };
+  }
+  throw new Error(`${target} does not get small enough`);
+}
+
+async function shrinkFilm(file: string, target: string): Promise<Shrunk> {
+  const [still] = await framesAt(file, { moments: ['first'], maxEdge: FILM_EDGES[0] });
+  if (still === undefined) throw new Error('the film has no picture');
+  const raw = { width: still.width, height: still.height, channels: 4 } as const;
+  const { file: poster } = await shrinkPicture(sharp(still.rgba, { raw }), `${target}-still`);
+  for (const edge of FILM_EDGES) {
+    const factor = edge / Math.max(still.width, still.height);
+    const [width, height] = [even(still.width * factor), even(still.height * factor)];
+    await writeFilm(file, `${target}.mp4`, width, height);
+    const { size } = await stat(`${target}.mp4`);
+    if (size <= MOST_BYTES) return { kind: 'video', file: `${path.basename(target)}.mp4`, poster, width, height };
+  }
+  throw new Error(`${target} does not get small enough`);
+}
+
+async function writeFilm(from: string, to: string, width: number, height: number): Promise<void> {
+  const clip = await openClip(from, { width, height, fps: FILM_FPS, maxFrames: FILM_FPS * FILM_SECONDS });
+  const film = await openVideo({ path: to, width, height, fps: FILM_FPS, quality: 'draft' });
+  for await (const frame of clip.frames) await film.write(frame);
+  await film.finish();
+}
+
+async function shrinkSound(from: string, target: string): Promise<Shrunk> {
+  const { channels } = await decodeSound(from, { sampleRate: SOUND_RATE, maxSeconds: SOUND_SECONDS });
+  await writeSound({
+    path: `${target}.m4a`,
+    format: 'aac',
+    inputRate: SOUND_RATE,
+    sampleRate: SOUND_RATE,
+    channels: 2,
+    samples: channels,
+    bitrateKbps: SOUND_KBPS,
+  });
+  return { kind: 'audio', file: `${path.basename(target)}.m4a` };
+}
+
+/** H.264 has no odd sizes. */
+function even(length: number): number {
+  return Math.max(2, Math.round(length / 2) * 2);
+}

@@ -1,0 +1,210 @@
+/** What operators read and change, on the admin listener. Its credential is the operator's token, kept in memory only. */
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, useContext } from 'react';
+import type { Static } from 'typebox';
+import type { AccountSchema } from '../../../src/wire/account.ts';
+import type {
+  AccountPageSchema,
+  BookedSchema,
+  CreateAccountSchema,
+  QueuesSchema,
+  UpdateAccountSchema,
+} from '../../../src/wire/admin.ts';
+import type { AdminCatalogueSchema } from '../../../src/wire/admin-catalogue.ts';
+import type {
+  AdminServiceSchema,
+  AdminTaskSchema,
+  UpstreamsSchema,
+  WireRepairs,
+} from '../../../src/wire/admin-service.ts';
+import type { CreateKeyBody, KeyListSchema, MadeKeySchema } from '../../../src/wire/key.ts';
+import type { WireLedger } from '../../../src/wire/ledger.ts';
+import type { UsageSchema } from '../../../src/wire/usage.ts';
+import { createApiClient } from '../../../clients/src/api/api-client.ts';
+import type { ApiClient } from '../../../clients/src/api/api-client.ts';
+
+export type Account = Static<typeof AccountSchema>;
+export type NewAccount = Static<typeof CreateAccountSchema>;
+export type AccountChanges = Static<typeof UpdateAccountSchema>;
+export type Booked = Static<typeof BookedSchema>;
+export type Catalogue = Static<typeof AdminCatalogueSchema>;
+export type Queues = Static<typeof QueuesSchema>;
+export type Upstreams = Static<typeof UpstreamsSchema>;
+export type Repairs = WireRepairs;
+export type AdminTask = Static<typeof AdminTaskSchema>;
+export type ServiceFacts = Static<typeof AdminServiceSchema>;
+export type MadeKey = Static<typeof MadeKeySchema>;
+
+/** What waits and fails is read this often while somebody looks. */
+const STATE_INTERVAL_MS = 5_000;
+const ACCOUNTS_PER_PAGE = 50;
+const ENTRIES_PER_PAGE = 50;
+
+/** @param onRefused called when the token is not, or no longer, good. @throws {TypeError} no token has such characters. */
+export function createOperatorApi(token: string, onRefused: () => void): ApiClient {
+  return createApiClient({
+    baseUrl: window.location.origin,
+    apiKey: token,
+    async fetch(input, init) {
+      const response = await fetch(input, { ...init, credentials: 'omit', cache: 'no-store' });
+      if (response.status === 401) onRefused();
+      return response;
+    },
+  });
+}
+
+/** Which is also how a token is tried. */
+export function readServiceFacts(api: ApiClient): Promise<ServiceFacts> {
+  return api.call('GET', '/admin/service');
+}
+
+/** Whoever is signed in. */
+export interface Operator {
+  readonly api: ApiClient;
+  readonly service: ServiceFacts;
+  readonly signOut: () => void;
+}
+
+export const OperatorContext = createContext<Operator | undefined>(undefined);
+
+/** Only below the sign-in. */
+export function useOperator(): Operator {
+  const operator = useContext(OperatorContext);
+  if (operator === undefined) throw new Error('no operator is signed in here');
+  return operator;
+}
+
+const ADMIN = 'admin';
+const accountPath = (accountId: string): string => `/admin/accounts/${encodeURIComponent(accountId)}`;
+
+/** @param search empty: all of them. */
+export function useAccounts(search: string) {
+  const { api } = useOperator();
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'accounts', search],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<Static<typeof AccountPageSchema>>('GET', '/admin/accounts', {
+        query: { size: ACCOUNTS_PER_PAGE, cursor: pageParam, search: search === '' ? undefined : search },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: (before) => before,
+  });
+}
+
+export function useAccount(accountId: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'account', accountId],
+    queryFn: ({ signal }) => api.call<Account>('GET', accountPath(accountId), { signal }),
+    refetchInterval: STATE_INTERVAL_MS,
+  });
+}
+
+export function useAccountKeys(accountId: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'keys', accountId],
+    queryFn: async ({ signal }) =>
+      (await api.call<Static<typeof KeyListSchema>>('GET', `${accountPath(accountId)}/keys`, { signal })).keys,
+  });
+}
+
+export function useLedger(accountId: string) {
+  const { api } = useOperator();
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'ledger', accountId],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<WireLedger>('GET', `${accountPath(accountId)}/ledger`, {
+        query: { size: ENTRIES_PER_PAGE, cursor: pageParam },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+/** @param days that end today, UTC. @param groupBy `day`, `model` or `keyId`. */
+export function useUsage(accountId: string, days: number, groupBy: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'usage', accountId, days, groupBy],
+    queryFn: ({ signal }) =>
+      api.call<Static<typeof UsageSchema>>('GET', `${accountPath(accountId)}/usage`, {
+        query: { from: utcDay(Date.now() - (days - 1) * 86_400_000), groupBy },
+        signal,
+      }),
+    placeholderData: (before) => before,
+  });
+}
+
+function utcDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** What is read again and again: the parts of the page of the service. */
+function useServicePart<Data>(name: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, name],
+    queryFn: ({ signal }) => api.call<Data>('GET', `/admin/${name}`, { signal }),
+    refetchInterval: STATE_INTERVAL_MS,
+  });
+}
+
+export const useCatalogue = () => useServicePart<Catalogue>('catalogue');
+export const useQueues = () => useServicePart<Queues>('queues');
+export const useUpstreams = () => useServicePart<Upstreams>('upstreams');
+export const useRepairs = () => useServicePart<Repairs>('repairs');
+
+export function useAdminTask(taskId: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'task', taskId],
+    queryFn: ({ signal }) => api.call<AdminTask>('GET', `/admin/tasks/${encodeURIComponent(taskId)}`, { signal }),
+    refetchInterval: STATE_INTERVAL_MS,
+  });
+}
+
+/** A request that changes something; whatever was read before is read again. */
+function useChange<Input, Answer>(send: (api: ApiClient, input: Input) => Promise<Answer>) {
+  const { api } = useOperator();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (input: Input) => send(api, input),
+    onSuccess: () => void client.invalidateQueries({ queryKey: [ADMIN] }),
+  });
+}
+
+export const useCreateAccount = () =>
+  useChange((api, body: NewAccount) => api.call<Account>('POST', '/admin/accounts', { body }));
+
+export const useUpdateAccount = (accountId: string) =>
+  useChange((api, body: AccountChanges) => api.call<Account>('PATCH', accountPath(accountId), { body }));
+
+export const useTopUp = (accountId: string) =>
+  useChange((api, body: { readonly usd: string; readonly reference: string }) =>
+    api.call<Booked>('POST', `${accountPath(accountId)}/top-up`, { body }),
+  );
+
+export const useAdjust = (accountId: string) =>
+  useChange((api, body: { readonly usd: string; readonly reference: string; readonly reason: string }) =>
+    api.call<Booked>('POST', `${accountPath(accountId)}/adjust`, { body }),
+  );
+
+export const useSuspend = (accountId: string) =>
+  useChange((api, isSuspended: boolean) =>
+    api.call<Account>('POST', `${accountPath(accountId)}/${isSuspended ? 'suspend' : 'resume'}`),
+  );
+
+export const useCreateAccountKey = (accountId: string) =>
+  useChange((api, body: CreateKeyBody) => api.call<MadeKey>('POST', `${accountPath(accountId)}/keys`, { body }));
+
+export const useRotateAccountKey = () =>
+  useChange((api, { id, overlapSeconds }: { readonly id: string; readonly overlapSeconds: number }) =>
+    api.call<MadeKey>('POST', `/admin/keys/${encodeURIComponent(id)}/rotate`, { body: { overlapSeconds } }),
+  );
+
+export const useRevokeAccountKey = () =>
+  useChange((api, id: string) => api.call('DELETE', `/admin/keys/${encodeURIComponent(id)}`));

@@ -1,0 +1,139 @@
+/**
+ * A conversation with a text model: the answer as it is written, what it thinks first, and the functions that it calls.
+ * The form is that of OpenAI's chat completions (contract §9).
+ */
+import { api } from './api.ts';
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, as far as it has come. */
+  readonly arguments: string;
+}
+
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string;
+  /** A JSON Schema. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** A message as it goes over the wire. */
+export type WireMessage =
+  | { readonly role: 'system' | 'user'; readonly content: string }
+  | {
+      readonly role: 'assistant';
+      readonly content: string | null;
+      readonly tool_calls?: readonly {
+        readonly id: string;
+        readonly type: 'function';
+        readonly function: { readonly name: string; readonly arguments: string };
+      }[];
+    }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly WireMessage[];
+  readonly max_completion_tokens?: number;
+  readonly reasoning_effort?: string;
+  readonly tools?: readonly { readonly type: 'function'; readonly function: ToolDefinition }[];
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** An answer, as far as it has come. */
+export interface ChatAnswer {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** `stop`, `length`, `tool_calls` and others; undefined until it ended. */
+  readonly finishReason?: string;
+  readonly usage?: Usage;
+}
+
+interface Delta {
+  readonly content?: string | null;
+  readonly refusal?: string | null;
+  readonly reasoning_content?: string | null;
+  readonly tool_calls?: readonly {
+    readonly index: number;
+    readonly id?: string;
+    readonly function?: { readonly name?: string; readonly arguments?: string };
+  }[];
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: Delta; readonly finish_reason?: string | null }[];
+  readonly usage?: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
+    readonly completion_tokens_details?: { readonly reasoning_tokens?: number };
+  } | null;
+  readonly error?: { readonly message?: string };
+}
+
+/** The model broke off in the middle of its answer, in its own words. */
+export class BrokenAnswerError extends Error {
+  override readonly name = 'BrokenAnswerError';
+}
+
+export const NO_ANSWER: ChatAnswer = { text: '', reasoning: '', toolCalls: [] };
+
+/** Yields the answer again and again, each time longer. @throws {ApiError} @throws {BrokenAnswerError} */
+export async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatAnswer> {
+  const body = { ...request, stream: true, stream_options: { include_usage: true } };
+  let answer = NO_ANSWER;
+  for await (const { data } of api.events('POST', '/v1/chat/completions', { body, signal })) {
+    if (data === '[DONE]') return;
+    const chunk = JSON.parse(data) as Chunk;
+    if (chunk.error !== undefined) throw new BrokenAnswerError(chunk.error.message ?? '');
+    answer = extended(answer, chunk);
+    yield answer;
+  }
+}
+
+function extended(answer: ChatAnswer, { choices, usage }: Chunk): ChatAnswer {
+  const [choice] = choices ?? [];
+  const { content, refusal, reasoning_content: thought, tool_calls: calls = [] } = choice?.delta ?? {};
+  const finishReason = choice?.finish_reason ?? answer.finishReason;
+  return {
+    text: answer.text + (content ?? '') + (refusal ?? ''),
+    reasoning: answer.reasoning + (thought ?? ''),
+    toolCalls: calls.reduce(withCall, answer.toolCalls),
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(usage === undefined || usage === null
+      ? answer.usage === undefined
+        ? {}
+        : { usage: answer.usage }
+      : { usage: usageOf(usage) }),
+  };
+}
+
+function withCall(
+  calls: readonly ToolCall[],
+  { index, id, function: called }: NonNullable<Delta['tool_calls']>[number],
+): readonly ToolCall[] {
+  const before = calls[index] ?? { id: '', name: '', arguments: '' };
+  const after = {
+    id: before.id + (id ?? ''),
+    name: before.name + (called?.name ?? ''),
+    arguments: before.arguments + (called?.arguments ?? ''),
+  };
+  return [...calls.slice(0, index), after, ...calls.slice(index + 1)];
+}
+
+function usageOf(usage: NonNullable<Chunk['usage']>): Usage {
+  return {
+    inputTokens: usage.prompt_tokens,
+    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    outputTokens: usage.completion_tokens,
+    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * The whole: what every page stands in, and which page an address shows. Pages are loaded when they are opened.
+ */
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { Redirect, Route, Switch } from 'wouter';
+import { createQueryClient } from './api/query-client.ts';
+import { ErrorBoundary } from './components/error-boundary.tsx';
+import { ErrorState, LoadingState } from './components/states.tsx';
+import { Shell } from './layout/shell.tsx';
+import { pageFacts } from './page-facts.ts';
+import { NotFoundPage } from './pages/not-found.tsx';
+import { SessionProvider, useSessionQuery } from './session/session.tsx';
+import { SignInPage } from './session/sign-in.tsx';
+import { resolveVariables, theme } from './theme.ts';
+
+const HomePage = lazy(() => import('./pages/home/home-page.tsx'));
+const ModelsPage = lazy(() => import('./pages/models/models-page.tsx'));
+const ModelPage = lazy(() => import('./pages/models/model-page.tsx'));
+const PlaygroundPage = lazy(() => import('./pages/playground/playground-page.tsx'));
+const TasksPage = lazy(() => import('./pages/tasks/tasks-page.tsx'));
+const TaskPage = lazy(() => import('./pages/tasks/task-page.tsx'));
+const StoragePage = lazy(() => import('./pages/storage/storage-page.tsx'));
+const KeysPage = lazy(() => import('./pages/keys/keys-page.tsx'));
+const WebhooksPage = lazy(() => import('./pages/webhooks/webhooks-page.tsx'));
+const UsagePage = lazy(() => import('./pages/usage/usage-page.tsx'));
+const AdminApp = lazy(() => import('./pages/admin/admin-app.tsx'));
+
+export function App() {
+  const [queryClient] = useState(createQueryClient);
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={resolveVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => pageFacts.nonce}
+    >
+      <QueryClientProvider client={queryClient}>
+        <Notifications position="bottom-right" />
+        <ErrorBoundary>
+          <Suspense fallback={<LoadingState />}>
+            {pageFacts.listener === 'admin' ? <AdminApp /> : <AccountApp />}
+          </Suspense>
+        </ErrorBoundary>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+function AccountApp() {
+  const { data: session, error, refetch } = useSessionQuery();
+  if (session === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (session === undefined) return <LoadingState />;
+  if (session === null) return <SignInPage />;
+  return (
+    <SessionProvider session={session}>
+      <Shell>
+        <ErrorBoundary>
+          <Suspense fallback={<LoadingState />}>
+            <Switch>
+              <Route path="/" component={HomePage} />
+              <Route path="/sign-in">
+                <Redirect to="/" replace />
+              </Route>
+              <Route path="/models" component={ModelsPage} />
+              <Route path="/models/*">{({ '*': name }) => <ModelPage name={decodeURIComponent(name)} />}</Route>
+              <Route path="/playground">
+                <PlaygroundPage />
+              </Route>
+              <Route path="/playground/*">
+                {({ '*': name }) => <PlaygroundPage model={decodeURIComponent(name)} />}
+              </Route>
+              <Route path="/tasks" component={TasksPage} />
+              <Route path="/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>
+              <Route path="/storage" component={StoragePage} />
+              <Route path="/keys" component={KeysPage} />
+              <Route path="/webhooks" component={WebhooksPage} />
+              <Route path="/usage" component={UsagePage} />
+              <Route component={NotFoundPage} />
+            </Switch>
+          </Suspense>
+        </ErrorBoundary>
+      </Shell>
+    </SessionProvider>
+  );
+}

@@ -1,0 +1,36 @@
+/**
+ * A dialog with its title. Mantine's own head of a dialog is a `<header>`, which outside of a section is the page's second
+ * banner to readers of the screen: this one has none.
+ */
+import { Group, Modal } from '@mantine/core';
+import type { MantineSize } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { texts } from '../texts/common.ts';
+
+interface DialogProps {
+  readonly isOpen: boolean;
+  readonly title: string;
+  /** Default: that of Mantine. */
+  readonly size?: MantineSize | (string & {});
+  /** Where a button in it closes it, there is none beside the title. */
+  readonly hasCloseButton?: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+export function Dialog({ isOpen, title, size = 'md', hasCloseButton = true, onClose, children }: DialogProps) {
+  return (
+    <Modal.Root opened={isOpen} onClose={onClose} size={size} centered>
+      <Modal.Overlay />
+      <Modal.Content>
+        <Modal.Body pt="md">
+          <Group justify="space-between" align="flex-start" wrap="nowrap" mb="md">
+            <Modal.Title fw={600}>{title}</Modal.Title>
+            {hasCloseButton ? <Modal.CloseButton aria-label={texts.close} /> : null}
+          </Group>
+          {children}
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}

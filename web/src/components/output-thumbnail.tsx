@@ -1,0 +1,37 @@
+/** An output, small and square: its picture, or a sign of what it is. Whoever shows it says in words what it is. */
+import { Center, Image } from '@mantine/core';
+import { IconMovie, IconMusic, IconPhoto } from '@tabler/icons-react';
+import { useState } from 'react';
+
+interface OutputThumbnailProps {
+  /** Undefined: there is none yet. */
+  readonly output: { readonly url: string; readonly mimeType: string } | undefined;
+  /** In CSS pixels; `100%` is as wide as there is room. */
+  readonly size: number | '100%';
+}
+
+export function OutputThumbnail({ output, size }: OutputThumbnailProps) {
+  const [brokenUrl, setBrokenUrl] = useState<string>();
+  const mimeType = output?.mimeType ?? '';
+  if (output !== undefined && mimeType.startsWith('image/') && output.url !== brokenUrl) {
+    return (
+      <Image
+        src={output.url}
+        alt=""
+        w={size}
+        style={{ aspectRatio: 1 }}
+        fit="cover"
+        radius="sm"
+        loading="lazy"
+        flex="none"
+        onError={() => setBrokenUrl(output.url)}
+      />
+    );
+  }
+  const Icon = mimeType.startsWith('video/') ? IconMovie : mimeType.startsWith('audio/') ? IconMusic : IconPhoto;
+  return (
+    <Center w={size} style={{ aspectRatio: 1 }} flex="none" bg="var(--mantine-color-default-hover)" bdrs="sm">
+      <Icon size={size === '100%' ? 32 : Math.round(size / 2.4)} aria-hidden />
+    </Center>
+  );
+}

@@ -1,0 +1,76 @@
+/**
+ * What a page shows while it has nothing to show: it loads, it failed, there is nothing yet.
+ */
+import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { ApiError, UnreachableError } from '../api/api.ts';
+import { texts } from '../texts/common.ts';
+
+export function LoadingState() {
+  return (
+    <Center mih="12rem" role="status" aria-label={texts.loading}>
+      <Loader />
+    </Center>
+  );
+}
+
+/** Tells an error in the service's own words, with its id where it has one. */
+export function ErrorState({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
+  const isOffline = error instanceof UnreachableError;
+  const requestId = error instanceof ApiError ? error.requestId : undefined;
+  return (
+    <Alert
+      role="alert"
+      color={isOffline ? 'gray' : 'red'}
+      icon={isOffline ? <IconPlugConnectedX /> : <IconAlertTriangle />}
+      title={isOffline ? texts.unreachable : titleOf(error)}
+      my="md"
+    >
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{isOffline ? texts.unreachableHint : error.message}</Text>
+        {requestId === undefined ? null : (
+          <Text size="xs" c="dimmed">
+            {texts.requestId} <Code>{requestId}</Code>
+          </Text>
+        )}
+        {onRetry === undefined ? null : (
+          <Button size="xs" variant="default" onClick={onRetry}>
+            {texts.tryAgain}
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+function titleOf(error: Error): string {
+  if (!(error instanceof ApiError)) return texts.somethingBroke;
+  if (error.status === 403) return texts.notAllowed;
+  if (error.status === 404) return texts.notFound;
+  if (error.status === 429) return texts.tooMuch;
+  return error.status >= 500 ? texts.serviceFailed : texts.refused;
+}
+
+/** There is nothing here yet: says what would be, and the first step to it. */
+export function EmptyState(props: {
+  readonly icon?: ReactNode;
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <Center mih="16rem" p="md">
+      <Stack align="center" gap="xs" maw="32rem">
+        {props.icon}
+        <Title order={2} size="h4" ta="center">
+          {props.title}
+        </Title>
+        <Text c="dimmed" ta="center" component="div">
+          {props.children}
+        </Text>
+        <Group mt="xs">{props.action}</Group>
+      </Stack>
+    </Center>
+  );
+}

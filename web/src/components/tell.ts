@@ -1,0 +1,27 @@
+/** Tells in a corner of the page what became of something. Readers of the screen hear it, and what closes it has a name. */
+import { notifications } from '@mantine/notifications';
+import type { ReactNode } from 'react';
+import { texts } from '../texts/common.ts';
+
+const closeButtonProps = { 'aria-label': texts.close };
+
+export function tell(message: string): void {
+  notifications.show({ message, closeButtonProps });
+}
+
+interface Problem {
+  readonly title?: string;
+  readonly message: ReactNode;
+  /** Whether it stays until it is closed: more than can be read in passing. */
+  readonly isLong?: boolean;
+}
+
+export function tellProblem({ title, message, isLong = false }: Problem): void {
+  notifications.show({
+    color: 'red',
+    message,
+    closeButtonProps,
+    ...(title === undefined ? {} : { title }),
+    ...(isLong ? { autoClose: false } : {}),
+  });
+}

@@ -1,0 +1,53 @@
+/**
+ * The menu of the session: whose it is, light or dark, and the way out.
+ */
+import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { api } from '../api/api.ts';
+import { replaceSession, useSession } from '../session/session.tsx';
+import { texts } from '../texts/common.ts';
+
+export function AccountMenu() {
+  const { accountName, keyName } = useSession();
+  const scheme = useComputedColorScheme('light');
+  const { setColorScheme } = useMantineColorScheme();
+  const client = useQueryClient();
+  const signOut = useMutation({
+    mutationFn: (isEverywhere: boolean) =>
+      api.call<{ ended: number }>('DELETE', '/session', { query: isEverywhere ? { everywhere: true } : {} }),
+    onSuccess: ({ ended }, isEverywhere) => {
+      replaceSession(client, null);
+      if (isEverywhere) notifications.show({ message: texts.signedOutEverywhere(ended) });
+    },
+    onError: (error) => notifications.show({ color: 'red', message: error.message }),
+  });
+  return (
+    <Menu position="bottom-end" width={260}>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={texts.account}>
+          <IconUserCircle />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {accountName}
+          <br />
+          {texts.signedInWith(keyName)}
+        </Menu.Label>
+        <Menu.Item
+          leftSection={scheme === 'dark' ? <IconSun size={16} /> : <IconMoon size={16} />}
+          onClick={() => setColorScheme(scheme === 'dark' ? 'light' : 'dark')}
+        >
+          {scheme === 'dark' ? texts.lightColours : texts.darkColours}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => signOut.mutate(false)}>
+          {texts.signOut}
+        </Menu.Item>
+        <Menu.Item onClick={() => signOut.mutate(true)}>{texts.signOutEverywhere}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

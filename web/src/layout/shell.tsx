@@ -1,0 +1,116 @@
+/**
+ * What stands around every page: the pages' names, the balance, whose session it is, and whether the service answers.
+ */
+import { AppShell, Badge, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import {
+  IconBox,
+  IconChartBar,
+  IconHome,
+  IconKey,
+  IconListDetails,
+  IconPhoto,
+  IconSparkles,
+  IconWebhook,
+} from '@tabler/icons-react';
+import { useEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
+import { Link, useLocation } from 'wouter';
+import { formatUsd } from '../components/money.ts';
+import { useAccount } from '../api/account.ts';
+import { useMay } from '../session/session.tsx';
+import { texts } from '../texts/common.ts';
+import { AccountMenu } from './account-menu.tsx';
+import { OfflineNote } from './offline-note.tsx';
+
+const PAGES = [
+  { path: '/', name: texts.pages.home, Icon: IconHome },
+  { path: '/models', name: texts.pages.models, Icon: IconBox },
+  { path: '/playground', name: texts.pages.playground, Icon: IconSparkles },
+  { path: '/tasks', name: texts.pages.tasks, Icon: IconListDetails },
+  { path: '/storage', name: texts.pages.storage, Icon: IconPhoto },
+  { path: '/keys', name: texts.pages.keys, Icon: IconKey },
+  { path: '/webhooks', name: texts.pages.webhooks, Icon: IconWebhook },
+  { path: '/usage', name: texts.pages.usage, Icon: IconChartBar },
+] as const;
+
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const [location] = useLocation();
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  const current = PAGES.find(({ path }) => path !== '/' && location.startsWith(path)) ?? PAGES[0];
+  usePageTitle(current.name, location);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      <a className="skip-link" href="#content">
+        {texts.skipToContent}
+      </a>
+      <AppShell.Header px="md">
+        <Group h="100%" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={texts.openNavigation} />
+            <UnstyledButton component={Link} href="/" aria-label={texts.product}>
+              <Group gap={8} wrap="nowrap">
+                <img src="/assets/icon.svg" alt="" width={28} height={28} />
+                <Text fw={700} size="lg" visibleFrom="xs">
+                  {texts.product}
+                </Text>
+              </Group>
+            </UnstyledButton>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <BalanceBadge />
+            <AccountMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={texts.navigation}>
+        <AppShell.Section grow component={ScrollArea}>
+          {PAGES.map(({ path, name, Icon }) => (
+            <NavLink
+              key={path}
+              component={Link}
+              href={path}
+              label={name}
+              leftSection={<Icon size={18} aria-hidden />}
+              active={current.path === path}
+              {...(current.path === path ? { 'aria-current': 'page' as const } : {})}
+              onClick={close}
+            />
+          ))}
+        </AppShell.Section>
+        <AppShell.Section>
+          <NavLink component="a" href="/docs" label={texts.apiReference} />
+        </AppShell.Section>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        <OfflineNote />
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+/** The document's title follows the page, and a reader of the screen is told of the new one. */
+function usePageTitle(name: string, location: string): void {
+  const shown = useRef(location);
+  useEffect(() => {
+    document.title = `${name} · ${texts.product}`;
+    if (shown.current !== location) document.querySelector<HTMLElement>('#content')?.focus({ preventScroll: true });
+    shown.current = location;
+  }, [name, location]);
+}
+
+function BalanceBadge() {
+  const mayRead = useMay('billing:read');
+  const { data: account } = useAccount(mayRead);
+  if (account === undefined) return null;
+  return (
+    <Badge component={Link} href="/usage" variant="default" size="lg" tt="none">
+      {texts.available(formatUsd(account.available))}
+    </Badge>
+  );
+}

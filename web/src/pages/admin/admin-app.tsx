@@ -1,0 +1,73 @@
+/**
+ * The operator's pages, on the admin listener. The token is asked for first, and is kept in the memory of this page alone:
+ * whoever reloads it types the token again.
+ */
+import { useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { Route, Switch } from 'wouter';
+import { OperatorContext } from '../../api/admin.ts';
+import type { Operator } from '../../api/admin.ts';
+import { ErrorBoundary } from '../../components/error-boundary.tsx';
+import { LoadingState } from '../../components/states.tsx';
+import { texts } from '../../texts/admin.ts';
+import { NotFoundPage } from '../not-found.tsx';
+import { AccountsPage } from './accounts-page.tsx';
+import { AdminShell } from './admin-shell.tsx';
+import { OperatorSignIn } from './operator-sign-in.tsx';
+
+const AccountPage = lazy(() => import('./account-page.tsx'));
+const ServicePage = lazy(() => import('./service-page.tsx'));
+const TaskPage = lazy(() => import('./task-page.tsx'));
+
+export default function AdminApp() {
+  const client = useQueryClient();
+  const [signedIn, setSignedIn] = useState<Pick<Operator, 'api' | 'service'>>();
+  const [note, setNote] = useState<string>();
+  const operator = useMemo((): Operator | undefined => {
+    if (signedIn === undefined) return undefined;
+    return {
+      ...signedIn,
+      signOut() {
+        client.clear();
+        setSignedIn(undefined);
+      },
+    };
+  }, [client, signedIn]);
+
+  if (operator === undefined) {
+    return (
+      <OperatorSignIn
+        note={note}
+        onSignedIn={(made) => {
+          setNote(undefined);
+          setSignedIn(made);
+        }}
+        onRefused={() => {
+          client.clear();
+          setNote(texts.tokenEnded);
+          setSignedIn(undefined);
+        }}
+      />
+    );
+  }
+  return (
+    <OperatorContext value={operator}>
+      <AdminShell>
+        <ErrorBoundary>
+          <Suspense fallback={<LoadingState />}>
+            <Switch>
+              <Route path="/" component={AccountsPage} />
+              <Route path="/accounts" component={AccountsPage} />
+              <Route path="/accounts/:accountId/:part?">
+                {({ accountId, part }) => <AccountPage key={accountId} accountId={accountId} part={part} />}
+              </Route>
+              <Route path="/service" component={ServicePage} />
+              <Route path="/service/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>
+              <Route component={NotFoundPage} />
+            </Switch>
+          </Suspense>
+        </ErrorBoundary>
+      </AdminShell>
+    </OperatorContext>
+  );
+}

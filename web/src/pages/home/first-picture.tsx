@@ -1,0 +1,211 @@
+/** From nothing to a first picture: a prompt, one button, the picture, and what one can do after that. */
+import {
+  Box,
+  Button,
+  Grid,
+  Group,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
+import { IconBox, IconKey, IconSparkles, IconWand, IconWebhook } from '@tabler/icons-react';
+import { useState } from 'react';
+import type { FormEvent } from 'react';
+import { Link } from 'wouter';
+import { useModels } from '../../api/models.ts';
+import type { Model } from '../../api/models.ts';
+import { useTask, useTaskEvents } from '../../api/task.ts';
+import { pressFor, useCreateTask } from '../../api/tasks-run.ts';
+import { isOver } from '../../api/tasks.ts';
+import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { useMay, useSession } from '../../session/session.tsx';
+import { texts as playgroundTexts } from '../../texts/playground.ts';
+import { texts } from '../../texts/home.ts';
+import { playgroundPath } from '../models/model-paths.ts';
+import { priceWords } from '../models/price-words.ts';
+import { RequestCodeTabs } from '../models/request-code-tabs.tsx';
+import { taskCode } from '../models/request-code.ts';
+import { SampleView } from '../models/sample-view.tsx';
+import { Ended, Running } from '../playground/run-view.tsx';
+import classes from './home.module.css';
+
+/** It needs nothing but a prompt, and nobody else. */
+const FIRST_MODEL = 'darkroom/scene';
+
+interface FirstPictureProps {
+  /** Decimal USD; undefined: not known. */
+  readonly available: string | undefined;
+  readonly onBegin: () => void;
+}
+
+export function FirstPicture({ available, onBegin }: FirstPictureProps) {
+  const mayRead = useMay('models:read');
+  const { data: models, error, refetch } = useModels(mayRead);
+  const model = models?.find(({ id }) => id === FIRST_MODEL);
+  if (mayRead && models === undefined)
+    return error === null ? <LoadingState /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (model === undefined) {
+    // An operator may have taken it away: there is a playground for every other.
+    return (
+      <EmptyState
+        icon={<IconSparkles size={32} aria-hidden />}
+        title={texts.firstTitle}
+        action={
+          <Button component={Link} href="/playground">
+            {texts.toPlayground}
+          </Button>
+        }
+      >
+        {texts.aboutNew}
+      </EmptyState>
+    );
+  }
+  return <FirstRun model={model} isBroke={available === '0'} onBegin={onBegin} />;
+}
+
+function FirstRun({
+  model,
+  isBroke,
+  onBegin,
+}: {
+  readonly model: Model;
+  readonly isBroke: boolean;
+  readonly onBegin: () => void;
+}) {
+  const { baseUrl } = useSession();
+  const [prompt, setPrompt] = useState<string>(texts.firstPrompt);
+  const [taskId, setTaskId] = useState<string>();
+  const create = useCreateTask((created) => {
+    setTaskId(created);
+    onBegin();
+  });
+  const request = { model: model.id, input: { prompt, aspect_ratio: '3:2' } };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate(pressFor(request));
+  };
+  return (
+    <Stack gap="lg">
+      <Paper withBorder p="lg" component="section" aria-labelledby="first-picture">
+        <Grid gap="xl">
+          <Grid.Col span={{ base: 12, md: 5 }}>
+            <form onSubmit={submit}>
+              <Stack>
+                <Box>
+                  <Title order={2} size="h3" id="first-picture">
+                    {texts.firstTitle}
+                  </Title>
+                  <Text size="sm">{texts.firstAbout(model.id, priceWords(model.pricing).short)}</Text>
+                </Box>
+                <Textarea
+                  label={texts.prompt}
+                  autosize
+                  minRows={3}
+                  maxRows={8}
+                  maxLength={4000}
+                  value={prompt}
+                  onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+                />
+                <Group>
+                  <Button
+                    type="submit"
+                    size="md"
+                    loading={create.isPending}
+                    disabled={prompt.trim() === '' || isBroke}
+                    leftSection={<IconWand size={18} aria-hidden />}
+                  >
+                    {texts.make}
+                  </Button>
+                </Group>
+                {isBroke ? <Text size="sm">{texts.noBalance}</Text> : null}
+                {create.error === null ? null : (
+                  <ErrorState
+                    error={create.error}
+                    onRetry={() => create.variables !== undefined && create.mutate(create.variables)}
+                  />
+                )}
+              </Stack>
+            </form>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 7 }}>
+            {taskId === undefined ? <Teaser /> : <FirstResult key={taskId} taskId={taskId} />}
+          </Grid.Col>
+        </Grid>
+      </Paper>
+      {taskId === undefined ? null : <Next />}
+      <Paper withBorder p="lg" component="section" aria-labelledby="first-code">
+        <Title order={2} size="h5" id="first-code">
+          {texts.codeTitle}
+        </Title>
+        <Text size="sm" mb="sm">
+          {texts.codeAbout}
+        </Text>
+        <RequestCodeTabs code={taskCode(baseUrl, request)} />
+      </Paper>
+    </Stack>
+  );
+}
+
+/** What is to be expected, while there is nothing yet. */
+function Teaser() {
+  return (
+    <Stack gap="xs">
+      <Paper style={{ overflow: 'hidden' }}>
+        <SampleView name={FIRST_MODEL} modality="image" />
+      </Paper>
+      <Text size="sm">{texts.firstSample}</Text>
+    </Stack>
+  );
+}
+
+function FirstResult({ taskId }: { readonly taskId: string }) {
+  const { data: task, error, refetch } = useTask(taskId);
+  useTaskEvents(taskId, task === undefined || !isOver(task.status));
+  if (task === undefined)
+    return error === null ? <LoadingState /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  return (
+    <>
+      <VisuallyHidden role="status">{playgroundTexts.stages[task.status]}</VisuallyHidden>
+      {isOver(task.status) ? <Ended task={task} /> : <Running task={task} />}
+    </>
+  );
+}
+
+function Next() {
+  const steps = [
+    {
+      href: playgroundPath(FIRST_MODEL),
+      Icon: IconSparkles,
+      name: texts.next.playground,
+      about: texts.next.playgroundAbout,
+    },
+    { href: '/models', Icon: IconBox, name: texts.next.models, about: texts.next.modelsAbout },
+    { href: '/keys', Icon: IconKey, name: texts.next.key, about: texts.next.keyAbout },
+    { href: '/webhooks', Icon: IconWebhook, name: texts.next.webhooks, about: texts.next.webhooksAbout },
+  ];
+  return (
+    <section aria-labelledby="first-next">
+      <Title order={2} size="h5" id="first-next">
+        {texts.nextTitle}
+      </Title>
+      <Text size="sm" mb="sm">
+        {texts.nextDone}
+      </Text>
+      <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="md">
+        {steps.map(({ href, Icon, name, about }) => (
+          <Link key={href} href={href} className={classes['next']}>
+            <Icon size={22} aria-hidden />
+            <Text fw={600} mt={4}>
+              {name}
+            </Text>
+            <Text size="sm">{about}</Text>
+          </Link>
+        ))}
+      </SimpleGrid>
+    </section>
+  );
+}

@@ -1,0 +1,16 @@
+/** How a key stands, and how it is told from others. */
+import type { Key } from '../../api/keys.ts';
+
+export type KeyState = 'active' | 'ending' | 'expired' | 'revoked';
+
+/** @param nowMs milliseconds since 1970. */
+export function stateOf(key: Pick<Key, 'revoked' | 'expiresAt' | 'replacedBy'>, nowMs: number): KeyState {
+  if (key.revoked !== 0) return 'revoked';
+  if (key.expiresAt !== 0 && key.expiresAt * 1000 <= nowMs) return 'expired';
+  return key.replacedBy === null ? 'active' : 'ending';
+}
+
+/** Whether it still lets anybody in. */
+export function works(state: KeyState): boolean {
+  return state === 'active' || state === 'ending';
+}

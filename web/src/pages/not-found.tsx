@@ -1,0 +1,20 @@
+/** What an address that no page has shows. */
+import { Button } from '@mantine/core';
+import { Link } from 'wouter';
+import { EmptyState } from '../components/states.tsx';
+import { texts } from '../texts/common.ts';
+
+export function NotFoundPage() {
+  return (
+    <EmptyState
+      title={texts.pageNotFound}
+      action={
+        <Button component={Link} href="/" variant="default">
+          {texts.toTheStart}
+        </Button>
+      }
+    >
+      {texts.pageNotFoundHint}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,61 @@
+/** Where one writes to the model. */
+import { Button, Group, Text, Textarea } from '@mantine/core';
+import { IconPlayerStopFilled, IconSend } from '@tabler/icons-react';
+import type { FormEvent, KeyboardEvent } from 'react';
+import { texts } from '../../../texts/chat.ts';
+
+interface ComposerProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly onSend: () => void;
+  readonly onStop: () => void;
+  readonly isWriting: boolean;
+  /** Why nothing can be sent. */
+  readonly problem: string | undefined;
+  /** The model waits for something else first. */
+  readonly isBlocked: boolean;
+}
+
+export function Composer({ value, onChange, onSend, onStop, isWriting, problem, isBlocked }: ComposerProps) {
+  const canSend = value.trim() !== '' && !isWriting && !isBlocked && problem === undefined;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (canSend) onSend();
+  };
+  const sendByKey = (event: KeyboardEvent): void => {
+    // While a word is being composed, Enter ends the word.
+    if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Textarea
+        label={texts.message}
+        description={texts.messageHint}
+        placeholder={texts.messagePlaceholder}
+        autosize
+        minRows={2}
+        maxRows={12}
+        value={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        onKeyDown={sendByKey}
+        error={problem}
+      />
+      <Group justify="flex-end" mt="xs">
+        {isWriting ? (
+          <>
+            <Text size="sm" aria-hidden>
+              {texts.writing} …
+            </Text>
+            <Button variant="default" onClick={onStop} leftSection={<IconPlayerStopFilled size={16} aria-hidden />}>
+              {texts.stop}
+            </Button>
+          </>
+        ) : (
+          <Button type="submit" disabled={!canSend} leftSection={<IconSend size={16} aria-hidden />}>
+            {texts.send}
+          </Button>
+        )}
+      </Group>
+    </form>
+  );
+}

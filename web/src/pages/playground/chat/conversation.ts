@@ -1,0 +1,74 @@
+/**
+ * A conversation as it is shown, and as it is sent: turns of the user, of the model, and what the functions returned that
+ * the model called. Pure.
+ */
+import type { ChatAnswer, ChatRequest, ToolDefinition, WireMessage } from '../../../api/text.ts';
+
+export type Turn =
+  | { readonly who: 'user'; readonly text: string }
+  | {
+      readonly who: 'model';
+      readonly answer: ChatAnswer;
+      readonly state: 'writing' | 'complete' | 'stopped' | 'failed';
+      readonly error?: Error;
+    }
+  | { readonly who: 'functions'; readonly results: readonly ToolResult[] };
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface ChatSettings {
+  readonly system: string;
+  readonly maxTokens: number | undefined;
+  /** Empty: as the model likes. */
+  readonly effort: string;
+  readonly tools: readonly ToolDefinition[];
+}
+
+/** The body that asks for the next turn. A turn that failed or says nothing is left out: the model never said it. */
+export function requestFor(model: string, turns: readonly Turn[], settings: ChatSettings): ChatRequest {
+  const { system, maxTokens, effort, tools } = settings;
+  const messages: WireMessage[] = turns.flatMap(messagesOf);
+  return {
+    model,
+    messages: system.trim() === '' ? messages : [{ role: 'system', content: system }, ...messages],
+    ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
+    ...(effort === '' ? {} : { reasoning_effort: effort }),
+    ...(tools.length === 0 ? {} : { tools: tools.map((each) => ({ type: 'function' as const, function: each })) }),
+  };
+}
+
+function messagesOf(turn: Turn): readonly WireMessage[] {
+  if (turn.who === 'user') return [{ role: 'user', content: turn.text }];
+  if (turn.who === 'functions') {
+    return turn.results.map(({ callId, text }) => ({ role: 'tool', tool_call_id: callId, content: text }));
+  }
+  const { text } = turn.answer;
+  // Calls of an answer that was broken off are not whole, and nobody answered them.
+  const toolCalls = turn.state === 'complete' ? turn.answer.toolCalls : [];
+  if (text === '' && toolCalls.length === 0) return [];
+  return [
+    {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      ...(toolCalls.length === 0
+        ? {}
+        : {
+            tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
+              id,
+              type: 'function' as const,
+              function: { name, arguments: given },
+            })),
+          }),
+    },
+  ];
+}
+
+/** The calls that wait for their results. */
+export function openCalls(turns: readonly Turn[]): ChatAnswer['toolCalls'] {
+  const last = turns.at(-1);
+  return last?.who === 'model' && last.state === 'complete' ? last.answer.toolCalls : [];
+}

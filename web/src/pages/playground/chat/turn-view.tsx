@@ -1,0 +1,173 @@
+/** One turn of a conversation. */
+import { Box, Button, Code, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import type { FormEvent } from 'react';
+import type { Model } from '../../../api/models.ts';
+import type { ChatAnswer, ToolCall } from '../../../api/text.ts';
+import { Note } from '../../../components/note.tsx';
+import { formatUsd } from '../../../components/money.ts';
+import { ErrorState } from '../../../components/states.tsx';
+import { texts } from '../../../texts/chat.ts';
+import classes from '../playground.module.css';
+import type { ToolResult, Turn } from './conversation.ts';
+import { textCost } from './text-cost.ts';
+
+interface TurnViewProps {
+  readonly turn: Turn;
+  readonly pricing: Model['pricing'];
+  readonly isLast: boolean;
+  readonly onAgain: () => void;
+  readonly onAnswer: (results: readonly ToolResult[]) => void;
+}
+
+export function TurnView({ turn, pricing, isLast, onAgain, onAnswer }: TurnViewProps) {
+  if (turn.who === 'user') {
+    return (
+      <Paper withBorder p="sm" ml={{ base: 'lg', sm: '20%' }} bg="var(--mantine-color-default-hover)">
+        <Text size="xs" fw={600} mb={2}>
+          {texts.you}
+        </Text>
+        <Text className={classes['said']}>{turn.text}</Text>
+      </Paper>
+    );
+  }
+  if (turn.who === 'functions') {
+    return (
+      <Stack gap="xs" ml={{ base: 'lg', sm: '20%' }}>
+        {turn.results.map(({ callId, name, text }) => (
+          <Paper key={callId} withBorder p="sm">
+            <Text size="xs" fw={600} mb={2}>
+              {texts.returned(name)}
+            </Text>
+            <Code block tabIndex={0}>
+              {text}
+            </Code>
+          </Paper>
+        ))}
+      </Stack>
+    );
+  }
+  const { answer, state, error } = turn;
+  return (
+    <Stack gap="xs">
+      <Reasoning text={answer.reasoning} isOpen={state === 'writing' && answer.text === ''} />
+      {answer.text === '' && state === 'writing' ? (
+        <Text>{answer.reasoning === '' ? '…' : `${texts.thinking} …`}</Text>
+      ) : null}
+      {answer.text === '' ? null : <Text className={classes['said']}>{answer.text}</Text>}
+      {answer.toolCalls.map((call, place) => (
+        <Call key={call.id || place} call={call} />
+      ))}
+      {isLast && state === 'complete' && answer.toolCalls.length > 0 ? (
+        <CallResults calls={answer.toolCalls} onAnswer={onAnswer} />
+      ) : null}
+      {state === 'failed' && error !== undefined ? (
+        <ErrorState error={error} {...(isLast ? { onRetry: onAgain } : {})} />
+      ) : null}
+      <Ending answer={answer} state={state} pricing={pricing} />
+    </Stack>
+  );
+}
+
+/** Folded, unless there is nothing else to see yet. */
+function Reasoning({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
+  if (text === '') return null;
+  return (
+    <Box component="details" open={isOpen}>
+      <Text component="summary" size="sm" fw={600}>
+        {texts.reasoning}
+      </Text>
+      <Text size="sm" className={classes['said']} pl="md" mt={4} mah="16rem" style={{ overflowY: 'auto' }} tabIndex={0}>
+        {text}
+      </Text>
+    </Box>
+  );
+}
+
+function Call({ call }: { readonly call: ToolCall }) {
+  return (
+    <Paper withBorder p="sm">
+      <Text size="sm" fw={600} mb={4}>
+        {texts.calls(call.name)}
+      </Text>
+      <Code block tabIndex={0} role="region" aria-label={texts.callArguments(call.name)}>
+        {readable(call.arguments)}
+      </Code>
+    </Paper>
+  );
+}
+
+/** JSON with lines, where it is whole. */
+function readable(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}
+
+function CallResults({
+  calls,
+  onAnswer,
+}: {
+  readonly calls: readonly ToolCall[];
+  readonly onAnswer: (results: readonly ToolResult[]) => void;
+}) {
+  const [results, setResults] = useState<Readonly<Record<string, string>>>({});
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onAnswer(calls.map(({ id, name }) => ({ callId: id, name, text: results[id] ?? '' })));
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="xs">
+        {calls.map(({ id, name }) => (
+          <Textarea
+            key={id}
+            label={texts.callResult(name)}
+            description={texts.callResultHint}
+            autosize
+            minRows={2}
+            maxRows={8}
+            value={results[id] ?? ''}
+            onChange={({ currentTarget: { value } }) => setResults((before) => ({ ...before, [id]: value }))}
+          />
+        ))}
+        <Group>
+          <Button type="submit" size="xs" disabled={calls.some(({ id }) => (results[id] ?? '').trim() === '')}>
+            {texts.answerCalls}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Ending({
+  answer,
+  state,
+  pricing,
+}: {
+  readonly answer: ChatAnswer;
+  readonly state: string;
+  readonly pricing: Model['pricing'];
+}) {
+  const { usage, finishReason } = answer;
+  return (
+    <>
+      {state === 'stopped' ? <Note color="gray" p="xs" title={texts.stopped} /> : null}
+      {finishReason === 'length' ? <Note color="orange" p="xs" title={texts.cutOff} /> : null}
+      {finishReason === 'content_filter' ? <Note color="orange" p="xs" title={texts.filtered} /> : null}
+      {usage === undefined ? null : (
+        <Text size="xs">
+          {[
+            texts.usage(usage.inputTokens, usage.outputTokens),
+            ...(usage.cachedTokens === 0 ? [] : [texts.cachedTokens(usage.cachedTokens)]),
+            ...(usage.reasoningTokens === 0 ? [] : [texts.reasoningTokens(usage.reasoningTokens)]),
+            ...(pricing.unit === 'token' ? [texts.cost(formatUsd(textCost(pricing, [usage])))] : []),
+          ].join(' · ')}
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,137 @@
+/**
+ * What is wrong with an input, field by field: checked here by the model's own schema, in words for people, and beside
+ * that whatever only the service found (`POST /v1/tasks/estimate` lists everything with status 200).
+ */
+import { Validator } from '@cfworker/json-schema';
+import type { OutputUnit } from '@cfworker/json-schema';
+import { texts } from '../../texts/playground.ts';
+import type { Schema } from '../models/schema-rows.ts';
+
+export interface FieldError {
+  /** Names and places: `['image_urls', '2']`. Empty: of the whole. */
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** They only say that something further down is wrong. */
+const WRAPPERS: ReadonlySet<string> = new Set([
+  'properties',
+  'items',
+  'prefixItems',
+  'patternProperties',
+  'additionalProperties',
+  '$ref',
+  'allOf',
+]);
+/** What is wrong with one of several alternatives says little: that none fits is told instead. */
+const BELOW_ALTERNATIVE = /\/(?:anyOf|oneOf|not|if)\/\d*\/?/;
+const NOT_GIVEN = new Set<unknown>([undefined, null, '']);
+
+/** Everything that is wrong, one line for each. */
+export function inputErrors(schema: Schema, input: unknown): readonly FieldError[] {
+  const { errors } = new Validator(schema as object, '2020-12', false).validate(input);
+  const seen = new Set<string>();
+  return errors
+    .filter(({ keyword, keywordLocation }) => !WRAPPERS.has(keyword) && !BELOW_ALTERNATIVE.test(keywordLocation))
+    .flatMap((unit) => errorsOf(schema, input, unit))
+    .filter(({ path, message }) => {
+      const key = JSON.stringify([path, message]);
+      return !seen.has(key) && seen.add(key);
+    });
+}
+
+function errorsOf(
+  schema: Schema,
+  input: unknown,
+  { keyword, keywordLocation, instanceLocation }: OutputUnit,
+): readonly FieldError[] {
+  const path = partsOf(instanceLocation);
+  const parent = at(schema, partsOf(keywordLocation).slice(0, -1)) as Schema | undefined;
+  if (keyword === 'required') {
+    const value = at(input, path) as Readonly<Record<string, unknown>> | undefined;
+    return (parent?.required ?? [])
+      .filter((name) => NOT_GIVEN.has(value?.[name]))
+      .map((name) => ({ path: [...path, name], message: texts.errors.required }));
+  }
+  return [{ path, message: messageFor(keyword, parent ?? {}) }];
+}
+
+function messageFor(keyword: string, field: Schema): string {
+  const { errors } = texts;
+  switch (keyword) {
+    case 'minLength':
+      return field.minLength === 1 ? errors.required : errors.tooShort(field.minLength ?? 0);
+    case 'maxLength':
+      return errors.tooLong(field.maxLength ?? 0);
+    case 'minimum':
+      return errors.tooSmall(field.minimum ?? 0);
+    case 'maximum':
+      return errors.tooLarge(field.maximum ?? 0);
+    case 'exclusiveMinimum':
+      return errors.above(field.exclusiveMinimum ?? 0);
+    case 'exclusiveMaximum':
+      return errors.below(field.exclusiveMaximum ?? 0);
+    case 'multipleOf':
+      return errors.multipleOf(field.multipleOf ?? 1);
+    case 'minItems':
+      return errors.tooFew(field.minItems ?? 0);
+    case 'maxItems':
+      return errors.tooMany(field.maxItems ?? 0);
+    case 'uniqueItems':
+      return errors.notUnique;
+    case 'enum':
+    case 'const':
+      return errors.notChoice;
+    case 'type':
+      return errors.wrongType([field.type ?? []].flat().join(' or '));
+    case 'pattern':
+      return field.contentMediaType === undefined ? errors.pattern : errors.address;
+    case 'format':
+      return errors.pattern;
+    case 'false':
+      return errors.unknownField;
+    default:
+      return errors.notFitting;
+  }
+}
+
+/** What the service says of an input: `invalid input: image_urls.2: type: got integer, want string`. */
+const OF_FIELD = /^invalid input: ([\w-]+(?:\.[\w-]+)*): (.+)$/s;
+
+/** Sorts what the service found to the fields that the form has. @param known those for which something is told already. */
+export function serviceErrors(
+  schema: Schema,
+  messages: readonly string[],
+  known: readonly FieldError[],
+): { readonly fields: readonly FieldError[]; readonly others: readonly string[] } {
+  const told = new Set(known.map(({ path: [name] }) => name));
+  const fields: FieldError[] = [];
+  const others: string[] = [];
+  for (const message of messages) {
+    const [, place, what] = OF_FIELD.exec(message) ?? [];
+    const path = place?.split('.') ?? [];
+    const [name] = path;
+    if (name === undefined || what === undefined || !Object.hasOwn(schema.properties ?? {}, name)) {
+      // A field that is missing is told as being so, at the field itself, by the form.
+      if (!known.some(({ path: [each] }) => each !== undefined && message.includes(each))) others.push(message);
+    } else if (!told.has(name)) fields.push({ path, message: what });
+  }
+  return { fields, others };
+}
+
+/** @param pointer `#/image_urls/2`. */
+function partsOf(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[name];
+  }
+  return found;
+}

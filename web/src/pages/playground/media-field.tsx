@@ -1,0 +1,289 @@
+/**
+ * A field that takes media, one or several: uploaded here, or named by an address, and shown as far as the page may show
+ * it.
+ */
+import {
+  ActionIcon,
+  Box,
+  Button,
+  FileButton,
+  Group,
+  Image,
+  Input,
+  Paper,
+  Stack,
+  Text,
+  TextInput,
+  Tooltip,
+} from '@mantine/core';
+import { IconArrowLeft, IconArrowRight, IconLink, IconMusic, IconUpload, IconX } from '@tabler/icons-react';
+import { useState } from 'react';
+import type { DragEvent } from 'react';
+import { useUpload } from '../../api/tasks-run.ts';
+import { useMay, useSession } from '../../session/session.tsx';
+import { texts } from '../../texts/playground.ts';
+import type { MediaKind } from './input-data.ts';
+import classes from './playground.module.css';
+
+const { fields } = texts;
+
+/** Contract §7 "Uploads". */
+const MOST_BYTES = 100_000_000;
+const ACCEPTED: Readonly<Record<MediaKind, string>> = {
+  image: 'image/*',
+  video: 'video/*',
+  audio: 'audio/*',
+  any: 'image/*,video/*,audio/*',
+};
+
+interface MediaFieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly description?: string | undefined;
+  readonly isRequired: boolean;
+  readonly errors: readonly string[];
+  readonly kind: MediaKind;
+  /** How many there may be. */
+  readonly most: number;
+  readonly values: readonly string[];
+  readonly onChange: (values: readonly string[]) => void;
+}
+
+export function MediaField(props: MediaFieldProps) {
+  const { id, label, kind, most, values, onChange, errors } = props;
+  const isFull = values.length >= most;
+  return (
+    <Input.Wrapper
+      label={label}
+      labelElement="div"
+      description={props.description}
+      withAsterisk={props.isRequired}
+      error={errors.length === 0 ? undefined : errors.join(' ')}
+    >
+      <Stack gap="xs" mt={6} id={id} role="group" aria-label={label} tabIndex={-1}>
+        {values.length === 0 ? null : (
+          <Group gap="xs" align="stretch">
+            {values.map((value, place) => (
+              <Item
+                key={`${place} ${value}`}
+                {...{ label, kind, value, place }}
+                count={values.length}
+                onRemove={() => onChange(values.filter((_, each) => each !== place))}
+                onMove={(by) => onChange(moved(values, place, by))}
+              />
+            ))}
+          </Group>
+        )}
+        {isFull ? null : (
+          <Adder {...{ label, kind }} room={most - values.length} onAdd={(added) => onChange([...values, ...added])} />
+        )}
+        {isFull && most > 1 ? <Text size="xs">{fields.full(most)}</Text> : null}
+      </Stack>
+    </Input.Wrapper>
+  );
+}
+
+function moved(values: readonly string[], place: number, by: -1 | 1): readonly string[] {
+  const others = values.filter((_, each) => each !== place);
+  return [...others.slice(0, place + by), ...values.slice(place, place + 1), ...others.slice(place + by)];
+}
+
+function Item(props: {
+  readonly label: string;
+  readonly kind: MediaKind;
+  readonly value: string;
+  readonly place: number;
+  readonly count: number;
+  readonly onRemove: () => void;
+  readonly onMove: (by: -1 | 1) => void;
+}) {
+  const { label, kind, value, place, count } = props;
+  const number = place + 1;
+  return (
+    <Paper withBorder p={6} w={150} pos="relative">
+      <Preview kind={kind} url={value} alt={fields.previewAlt(label, number)} />
+      <Group gap={2} justify="center" mt={4}>
+        {count > 1 ? (
+          <>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              disabled={place === 0}
+              onClick={() => props.onMove(-1)}
+              aria-label={fields.earlier(label, number)}
+            >
+              <IconArrowLeft size={16} />
+            </ActionIcon>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              disabled={number === count}
+              onClick={() => props.onMove(1)}
+              aria-label={fields.later(label, number)}
+            >
+              <IconArrowRight size={16} />
+            </ActionIcon>
+          </>
+        ) : null}
+        <Tooltip label={fields.remove} withinPortal={false}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            onClick={props.onRemove}
+            aria-label={fields.removeItem(label, number)}
+          >
+            <IconX size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </Group>
+    </Paper>
+  );
+}
+
+/** The page's policy lets it show what the service itself has, and nothing of others. */
+function Preview({ kind, url, alt }: { readonly kind: MediaKind; readonly url: string; readonly alt: string }) {
+  const { baseUrl } = useSession();
+  const [isBroken, setBroken] = useState(false);
+  const isOurs =
+    url.startsWith('data:image/') || [baseUrl, window.location.origin].some((each) => originOf(each) === originOf(url));
+  if (!isOurs || isBroken) {
+    return (
+      <Stack h={90} justify="center" align="center" gap={2} className={classes['elsewhere']}>
+        <IconLink size={18} aria-hidden />
+        <Text size="xs" lineClamp={2} title={url} ta="center">
+          {url}
+        </Text>
+      </Stack>
+    );
+  }
+  if (kind === 'audio') {
+    return (
+      <Stack h={90} justify="center" align="center" gap={4}>
+        <IconMusic size={22} aria-hidden />
+        <audio src={url} controls aria-label={alt} onError={() => setBroken(true)} className={classes['sound']} />
+      </Stack>
+    );
+  }
+  if (kind === 'video')
+    return (
+      <video
+        src={url}
+        muted
+        playsInline
+        controls
+        aria-label={alt}
+        onError={() => setBroken(true)}
+        className={classes['film']}
+      />
+    );
+  return <Image src={url} alt={alt} h={90} fit="contain" onError={() => setBroken(true)} />;
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
+function Adder({
+  label,
+  kind,
+  room,
+  onAdd,
+}: {
+  readonly label: string;
+  readonly kind: MediaKind;
+  readonly room: number;
+  readonly onAdd: (urls: readonly string[]) => void;
+}) {
+  const mayUpload = useMay('storage:write');
+  const upload = useUpload();
+  const [problem, setProblem] = useState<string>();
+  const [isOver, setOver] = useState(false);
+  const [address, setAddress] = useState('');
+  const take = async (files: readonly File[]): Promise<void> => {
+    setProblem(undefined);
+    const chosen = files.slice(0, room);
+    if (chosen.some(({ size }) => size > MOST_BYTES)) {
+      setProblem(fields.tooLarge);
+      return;
+    }
+    try {
+      const uploaded = [];
+      for (const file of chosen) uploaded.push((await upload.mutateAsync(file)).url);
+      onAdd(uploaded);
+    } catch (error) {
+      setProblem(fields.uploadFailed(error instanceof Error ? error.message : String(error)));
+    }
+  };
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(false);
+    if (mayUpload) void take([...event.dataTransfer.files]);
+  };
+  const addAddress = (): void => {
+    if (address.trim() === '') return;
+    onAdd([address.trim()]);
+    setAddress('');
+  };
+  return (
+    <Box
+      className={classes['drop']}
+      data-over={isOver || undefined}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      {mayUpload ? (
+        <Group gap="xs" mb="xs">
+          <FileButton
+            accept={ACCEPTED[kind]}
+            multiple={room > 1}
+            onChange={(chosen: File | File[] | null) => void take([chosen ?? []].flat())}
+          >
+            {(buttonProps) => (
+              <Button
+                {...buttonProps}
+                size="xs"
+                variant="default"
+                leftSection={<IconUpload size={14} aria-hidden />}
+                loading={upload.isPending}
+              >
+                {fields.upload}
+              </Button>
+            )}
+          </FileButton>
+          <Text size="sm">{fields.drop}</Text>
+        </Group>
+      ) : (
+        <Text size="sm" mb="xs">
+          {fields.noUpload}
+        </Text>
+      )}
+      <Group gap="xs" wrap="nowrap">
+        <TextInput
+          size="xs"
+          flex={1}
+          type="url"
+          aria-label={fields.addressOf(label)}
+          placeholder={fields.addressPlaceholder}
+          value={address}
+          onChange={({ currentTarget }) => setAddress(currentTarget.value)}
+          onBlur={addAddress}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return;
+            event.preventDefault();
+            addAddress();
+          }}
+        />
+        <Button size="xs" variant="default" onClick={addAddress} disabled={address.trim() === ''}>
+          {fields.takeAddress}
+        </Button>
+      </Group>
+      <Text size="sm" c="var(--mantine-color-error)" role="status">
+        {problem}
+      </Text>
+    </Box>
+  );
+}

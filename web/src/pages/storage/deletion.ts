@@ -1,0 +1,104 @@
+/**
+ * Deleting that can be taken back: what is deleted leaves the gallery at once, and the request is sent some seconds later
+ * unless one thinks better of it. Who leaves the page has decided: it is sent at once then.
+ */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { deleteOutputs, deleteOutputsOnLeaving, useStorageChanged } from '../../api/storage.ts';
+import type { StorageDecision, StoredOutput } from '../../api/storage.ts';
+
+export const UNDO_SECONDS = 8;
+
+interface Waiting {
+  readonly outputs: readonly StoredOutput[];
+  /** Milliseconds since 1970: when it is sent. */
+  readonly dueMs: number;
+}
+
+export interface Deletion {
+  /** What waits to be deleted; undefined: nothing does. */
+  readonly waiting: Waiting | undefined;
+  /** Those that the gallery does not show any more: they wait, are being deleted, or are deleted. */
+  readonly hidden: ReadonlySet<string>;
+  /** What waits already is sent first. */
+  readonly start: (outputs: readonly StoredOutput[]) => void;
+  readonly undo: () => void;
+  readonly sendNow: () => void;
+}
+
+interface Told {
+  onDone(outputs: readonly StoredOutput[], decision: StorageDecision): void;
+  onFailed(error: Error): void;
+}
+
+export function useDeletion(told: Told): Deletion {
+  const [waiting, setWaiting] = useState<Waiting>();
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const waitingRef = useRef<Waiting>(undefined);
+  const toldRef = useRef(told);
+  const changed = useStorageChanged();
+  const changedRef = useRef(changed);
+  useEffect(() => {
+    toldRef.current = told;
+    changedRef.current = changed;
+  });
+
+  const take = useCallback((): Waiting | undefined => {
+    const taken = waitingRef.current;
+    waitingRef.current = undefined;
+    setWaiting(undefined);
+    return taken;
+  }, []);
+  const show = useCallback((ids: readonly string[]) => {
+    setHidden((before) => new Set([...before].filter((id) => !ids.includes(id))));
+  }, []);
+
+  const send = useCallback(async () => {
+    const taken = take();
+    if (taken === undefined) return;
+    try {
+      const decision = await deleteOutputs(taken.outputs.map(({ id }) => id));
+      toldRef.current.onDone(taken.outputs, decision);
+      show(decision.rejected.map(({ id }) => id));
+    } catch (error) {
+      toldRef.current.onFailed(error instanceof Error ? error : new Error(String(error)));
+      show(taken.outputs.map(({ id }) => id));
+    }
+    changedRef.current();
+  }, [take, show]);
+
+  const start = useCallback(
+    (outputs: readonly StoredOutput[]) => {
+      void send();
+      const next = { outputs, dueMs: Date.now() + UNDO_SECONDS * 1000 };
+      waitingRef.current = next;
+      setWaiting(next);
+      setHidden((before) => new Set([...before, ...outputs.map(({ id }) => id)]));
+    },
+    [send],
+  );
+  const undo = useCallback(() => {
+    const taken = take();
+    if (taken !== undefined) show(taken.outputs.map(({ id }) => id));
+  }, [take, show]);
+
+  useEffect(() => {
+    if (waiting === undefined) return undefined;
+    const timer = setTimeout(() => void send(), Math.max(0, waiting.dueMs - Date.now()));
+    return () => clearTimeout(timer);
+  }, [waiting, send]);
+  useEffect(() => {
+    const leave = (): void => {
+      const taken = waitingRef.current;
+      waitingRef.current = undefined;
+      if (taken !== undefined) deleteOutputsOnLeaving(taken.outputs.map(({ id }) => id));
+    };
+    window.addEventListener('pagehide', leave);
+    return () => {
+      window.removeEventListener('pagehide', leave);
+      // Another page of the dashboard.
+      void send();
+    };
+  }, [send]);
+
+  return { waiting, hidden, start, undo, sendNow: () => void send() };
+}

@@ -1,0 +1,80 @@
+/** What tasks made and what is kept of it: a gallery, in which several are kept for good or deleted at once. */
+import { Button } from '@mantine/core';
+import { IconFilterOff, IconPhoto } from '@tabler/icons-react';
+import { useEffect } from 'react';
+import { Link } from 'wouter';
+import { useStorageList } from '../../api/storage.ts';
+import { NeedsScope } from '../../components/needs-scope.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { useMay } from '../../session/session.tsx';
+import { texts } from '../../texts/storage.ts';
+import { Gallery } from './gallery.tsx';
+import { isNarrowed, useStoragePlace } from './storage-address.ts';
+import { StorageFilters } from './storage-filters.tsx';
+import { StorageSummary } from './storage-summary.tsx';
+
+export default function StoragePage() {
+  const mayRead = useMay('storage:read');
+  useEffect(() => window.scrollTo({ top: 0, behavior: 'instant' }), []);
+  if (mayRead) return <ReadableStorage />;
+  return (
+    <>
+      <PageHeader title={texts.title} />
+      <NeedsScope scope="storage:read" what={texts.readOutputs} />
+    </>
+  );
+}
+
+function ReadableStorage() {
+  const [{ filter, page }, setPlace] = useStoragePlace();
+  const { data: list, error, refetch } = useStorageList(filter, page);
+  const clear = (): void => setPlace({ filter: {}, page: 1 });
+  return (
+    <>
+      <PageHeader title={texts.title}>
+        <span role="status">{list === undefined ? ' ' : texts.total(list.total, list.totalIsCapped === true)}</span>
+      </PageHeader>
+      <StorageSummary />
+      <StorageFilters filter={filter} onChange={(next) => setPlace({ filter: next, page: 1 })} />
+      {list === undefined && error !== null ? <ErrorState error={error} onRetry={() => void refetch()} /> : null}
+      {list === undefined && error === null ? <LoadingState /> : null}
+      {list === undefined ? null : (
+        <Gallery list={list} page={page} onPage={(next) => setPlace({ filter, page: next })}>
+          <Nothing isNarrow={isNarrowed(filter) || page > 1} onClear={clear} />
+        </Gallery>
+      )}
+    </>
+  );
+}
+
+function Nothing({ isNarrow, onClear }: { readonly isNarrow: boolean; readonly onClear: () => void }) {
+  if (isNarrow) {
+    return (
+      <EmptyState
+        icon={<IconFilterOff size={32} aria-hidden />}
+        title={texts.noneMatch}
+        action={
+          <Button variant="default" onClick={onClear}>
+            {texts.clearFilters}
+          </Button>
+        }
+      >
+        {texts.noneMatchHint}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={<IconPhoto size={32} aria-hidden />}
+      title={texts.noneYet}
+      action={
+        <Button component={Link} href="/playground">
+          {texts.toPlayground}
+        </Button>
+      }
+    >
+      {texts.noneYetHint}
+    </EmptyState>
+  );
+}

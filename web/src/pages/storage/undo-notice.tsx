@@ -1,0 +1,58 @@
+/** Counts down to a deletion, and takes it back. The button has the focus: what had it before is gone. */
+import { Affix, Button, Group, Paper, Progress, Text, VisuallyHidden } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { texts } from '../../texts/storage.ts';
+import { UNDO_SECONDS } from './deletion.ts';
+import type { Deletion } from './deletion.ts';
+
+const EVERY_MS = 250;
+
+/** As soon as it is there. */
+function focusIt(button: HTMLButtonElement | null): void {
+  button?.focus({ preventScroll: true });
+}
+
+export function UndoNotice({ deletion }: { readonly deletion: Deletion }) {
+  const { waiting } = deletion;
+  return (
+    <>
+      <VisuallyHidden role="status">
+        {waiting === undefined ? '' : texts.deletingNow(waiting.outputs.length)}
+      </VisuallyHidden>
+      {waiting === undefined ? null : <Notice key={waiting.dueMs} waiting={waiting} deletion={deletion} />}
+    </>
+  );
+}
+
+function Notice({
+  waiting,
+  deletion,
+}: {
+  readonly waiting: NonNullable<Deletion['waiting']>;
+  readonly deletion: Deletion;
+}) {
+  const [leftMs, setLeftMs] = useState(UNDO_SECONDS * 1000);
+  useEffect(() => {
+    const timer = setInterval(() => setLeftMs(Math.max(0, waiting.dueMs - Date.now())), EVERY_MS);
+    return () => clearInterval(timer);
+  }, [waiting]);
+  const { length } = waiting.outputs;
+  return (
+    <Affix position={{ bottom: 20, left: 20, right: 20 }}>
+      <Paper component="section" aria-label={texts.undoNotice} withBorder shadow="md" p="sm" maw="30rem" mx="auto">
+        <Group justify="space-between" gap="sm">
+          <Text size="sm">{texts.deleting(length, Math.ceil(leftMs / 1000))}</Text>
+          <Group gap="xs">
+            <Button size="xs" variant="subtle" color="gray" onClick={deletion.sendNow}>
+              {texts.deleteNow}
+            </Button>
+            <Button size="xs" ref={focusIt} onClick={deletion.undo}>
+              {texts.undo}
+            </Button>
+          </Group>
+        </Group>
+        <Progress value={(leftMs / (UNDO_SECONDS * 1000)) * 100} size="xs" mt="xs" aria-hidden />
+      </Paper>
+    </Affix>
+  );
+}

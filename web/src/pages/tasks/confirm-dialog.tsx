@@ -1,0 +1,35 @@
+/** Asks before something that cannot be undone. What changes nothing has the focus first. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorState } from '../../components/states.tsx';
+
+interface ConfirmProps {
+  readonly isOpen: boolean;
+  readonly title: string;
+  readonly body: string;
+  readonly confirm: string;
+  readonly keep: string;
+  readonly isPending: boolean;
+  readonly error: Error | null;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+export function ConfirmDialog(props: ConfirmProps) {
+  return (
+    <Dialog isOpen={props.isOpen} onClose={props.onClose} title={props.title} hasCloseButton={false}>
+      <Stack>
+        <Text size="sm">{props.body}</Text>
+        {props.error === null ? null : <ErrorState error={props.error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={props.onClose} data-autofocus>
+            {props.keep}
+          </Button>
+          <Button onClick={props.onConfirm} loading={props.isPending}>
+            {props.confirm}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

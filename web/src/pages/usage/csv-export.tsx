@@ -1,0 +1,74 @@
+/** Saves all pages of the books as they are filtered, and tells how far it is. */
+import { Button, Group, Text } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useEffect, useRef, useState } from 'react';
+import { readLedger } from '../../api/usage.ts';
+import type { LedgerFilter } from '../../api/usage.ts';
+import { tell, tellProblem } from '../../components/tell.ts';
+import { texts } from '../../texts/usage.ts';
+import { csvHead, csvLine } from './csv.ts';
+import { dayAt } from './days.ts';
+
+const { csv: words } = texts;
+
+export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilter; readonly isDisabled: boolean }) {
+  const [progress, setProgress] = useState<string>();
+  const running = useRef<AbortController>(undefined);
+  // Whoever leaves the page wants no file any more.
+  useEffect(() => () => running.current?.abort(), []);
+
+  const save = async (): Promise<void> => {
+    const controller = new AbortController();
+    running.current = controller;
+    const { signal } = controller;
+    const lines = [csvHead()];
+    setProgress(words.progress(0));
+    try {
+      const pages = readLedger(filter, { signal, onWait: (seconds) => setProgress(words.waits(seconds)) });
+      for await (const entries of pages) {
+        lines.push(...entries.map(csvLine));
+        setProgress(words.progress(lines.length - 1));
+      }
+      signal.throwIfAborted();
+      download(new Blob(lines, { type: 'text/csv;charset=utf-8' }), words.fileName(dayAt(Date.now())));
+      tell(words.done(lines.length - 1));
+    } catch (error) {
+      if (!signal.aborted) {
+        tellProblem({ title: words.failed, message: error instanceof Error ? error.message : String(error) });
+      }
+    } finally {
+      setProgress(undefined);
+    }
+  };
+  return (
+    <Group gap="xs">
+      <Text size="sm" role="status">
+        {progress}
+      </Text>
+      {progress === undefined ? (
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconDownload size={16} aria-hidden />}
+          disabled={isDisabled}
+          onClick={() => void save()}
+        >
+          {words.start}
+        </Button>
+      ) : (
+        <Button variant="default" size="xs" onClick={() => running.current?.abort()}>
+          {words.cancel}
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+function download(content: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has taken hold of it by the next turn.
+  setTimeout(() => URL.revokeObjectURL(link.href), 0);
+}

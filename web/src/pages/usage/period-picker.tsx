@@ -1,0 +1,86 @@
+/** The days that spending and books are shown of: so many that end today, or one's own. */
+import { Group, SegmentedControl, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import type { Period } from '../../api/usage.ts';
+import { texts } from '../../texts/usage.ts';
+import { MAX_DAYS, dayAt, daysOf, isDay } from './days.ts';
+import { LENGTHS } from './usage-address.ts';
+import type { UsagePlace } from './usage-address.ts';
+import { useNow } from '../../components/now.ts';
+
+const { period: words } = texts;
+const OWN = 'own';
+
+interface PeriodPickerProps {
+  readonly period: UsagePlace['period'];
+  /** The same, as days. */
+  readonly shown: Period;
+  readonly onChange: (period: UsagePlace['period']) => void;
+}
+
+export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
+  const today = dayAt(useNow());
+  const isOwn = typeof period !== 'number';
+  const choose = (chosen: string): void => {
+    onChange(LENGTHS.find((length) => String(length) === chosen) ?? { from: shown.from, to: shown.to ?? today });
+  };
+  return (
+    <Group align="flex-end" gap="md">
+      <SegmentedControl
+        aria-label={words.label}
+        value={isOwn ? OWN : String(period)}
+        onChange={choose}
+        data={[
+          ...LENGTHS.map((length) => ({ value: String(length), label: words.days(length) })),
+          { value: OWN, label: words.own },
+        ]}
+      />
+      {isOwn ? <OwnDays {...period} today={today} onChange={onChange} /> : null}
+    </Group>
+  );
+}
+
+/** What is no period yet is kept here, and shown as soon as it is one. */
+function OwnDays(props: {
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly today: string;
+  readonly onChange: (period: Required<Period>) => void;
+}) {
+  const [from, setFrom] = useState(props.from);
+  const [to, setTo] = useState(props.to ?? props.today);
+  const problem = problemOf(from, to);
+  const apply = (first: string, last: string): void => {
+    setFrom(first);
+    setTo(last);
+    if (problemOf(first, last) === undefined) props.onChange({ from: first, to: last });
+  };
+  return (
+    <Group align="flex-start" gap="sm">
+      <TextInput
+        type="date"
+        label={words.from}
+        value={from}
+        max={props.today}
+        onChange={({ currentTarget }) => apply(currentTarget.value, to)}
+        error={problem}
+        errorProps={{ role: 'alert' }}
+      />
+      <TextInput
+        type="date"
+        label={words.to}
+        value={to}
+        max={props.today}
+        onChange={({ currentTarget }) => apply(from, currentTarget.value)}
+        error={problem !== undefined}
+      />
+    </Group>
+  );
+}
+
+function problemOf(from: string, to: string): string | undefined {
+  if (!isDay(from) || !isDay(to)) return words.needsDays;
+  const days = daysOf(from, to);
+  if (days < 1) return words.wrongOrder;
+  return days > MAX_DAYS ? words.tooLong(MAX_DAYS) : undefined;
+}

@@ -1,0 +1,73 @@
+/** What the account has, may and spent, and the books that tell it all. */
+import { ActionIcon, Stack, Tooltip } from '@mantine/core';
+import { IconRefresh } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { useAccount } from '../../api/account.ts';
+import { useReadAgain } from '../../api/usage.ts';
+import type { Period } from '../../api/usage.ts';
+import { NeedsScope } from '../../components/needs-scope.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { ErrorState, LoadingState } from '../../components/states.tsx';
+import { useMay } from '../../session/session.tsx';
+import { texts } from '../../texts/usage.ts';
+import { dayAt, firstDayOf } from './days.ts';
+import { Ledger } from './ledger.tsx';
+import { Limits } from './limits.tsx';
+import { Money } from './money.tsx';
+import { PeriodPicker } from './period-picker.tsx';
+import { SpendingSection } from './spending-section.tsx';
+import { useUsagePlace } from './usage-address.ts';
+import { useNow } from '../../components/now.ts';
+
+export default function UsagePage() {
+  const mayRead = useMay('billing:read');
+  const readAgain = useReadAgain();
+  return (
+    <>
+      <PageHeader
+        title={texts.title}
+        actions={
+          mayRead ? (
+            <Tooltip label={texts.refresh}>
+              <ActionIcon variant="default" size="lg" aria-label={texts.refresh} onClick={readAgain}>
+                <IconRefresh size={18} />
+              </ActionIcon>
+            </Tooltip>
+          ) : undefined
+        }
+      >
+        {texts.about}
+      </PageHeader>
+      {mayRead ? <ReadableUsage /> : <NeedsScope scope="billing:read" what={texts.seeUsage} />}
+    </>
+  );
+}
+
+function ReadableUsage() {
+  const { data: account, error, refetch } = useAccount(true);
+  const [place, change] = useUsagePlace();
+  const today = dayAt(useNow());
+  const period = useMemo<Period>(
+    () => (typeof place.period === 'number' ? { from: firstDayOf(place.period, Date.parse(today)) } : place.period),
+    [place.period, today],
+  );
+  return (
+    <Stack gap="lg">
+      {account === undefined ? (
+        error === null ? (
+          <LoadingState />
+        ) : (
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <>
+          <Money account={account} />
+          <Limits account={account} />
+        </>
+      )}
+      <PeriodPicker period={place.period} shown={period} onChange={(next) => change({ period: next })} />
+      <SpendingSection period={period} by={place.by} onBy={(by) => change({ by })} />
+      <Ledger period={period} place={place} onChange={change} />
+    </Stack>
+  );
+}

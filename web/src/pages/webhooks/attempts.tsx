@@ -1,0 +1,185 @@
+/** The attempts to deliver callbacks, over all tasks: newest first, further back by pages. */
+import { Anchor, Badge, Button, Group, Select, Table, Text } from '@mantine/core';
+import { IconRefresh } from '@tabler/icons-react';
+import { Link } from 'wouter';
+import { useAttempts } from '../../api/webhooks.ts';
+import type { Attempt, AttemptFilter, DeliveryState } from '../../api/webhooks.ts';
+import { formatSeconds } from '../../components/quantities.ts';
+import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { texts } from '../../texts/webhooks.ts';
+import { Section } from '../tasks/section.tsx';
+
+const COLOURS: Readonly<Record<DeliveryState, string>> = {
+  waiting: 'gray',
+  pending: 'blue',
+  delivered: 'teal',
+  exhausted: 'red',
+  stopped: 'gray',
+};
+/** A callback that waits for its task has no attempts. */
+const STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const satisfies readonly DeliveryState[];
+
+interface AttemptsProps {
+  readonly filter: AttemptFilter;
+  readonly onFilter: (filter: AttemptFilter) => void;
+  /** Receivers that can be chosen whether or not an attempt at them is among those shown. */
+  readonly failingOrigins: readonly string[];
+}
+
+export function Attempts({ filter, onFilter, failingOrigins }: AttemptsProps) {
+  const list = useAttempts(filter, true);
+  const attempts = list.data?.pages.flatMap((page) => page.attempts) ?? [];
+  const origins = attempts.map(({ origin }) => origin).filter((origin) => origin !== undefined);
+  return (
+    <Section
+      title={texts.attempts.title}
+      actions={
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconRefresh size={14} aria-hidden />}
+          loading={list.isRefetching}
+          onClick={() => void list.refetch()}
+        >
+          {texts.attempts.refresh}
+        </Button>
+      }
+    >
+      <Text size="sm" mb="sm">
+        {texts.attempts.about}
+      </Text>
+      <Filters filter={filter} onFilter={onFilter} origins={[...failingOrigins, ...origins]} />
+      {list.data === undefined ? (
+        list.error === null ? (
+          <LoadingState />
+        ) : (
+          <ErrorState error={list.error} onRetry={() => void list.refetch()} />
+        )
+      ) : (
+        <>
+          {attempts.length > 0 ? (
+            <AttemptTable attempts={attempts} />
+          ) : list.hasNextPage ? (
+            <Text mt="md">{texts.attempts.noneSoFar}</Text>
+          ) : (
+            <Nothing isFiltered={filter.state !== undefined || filter.origin !== undefined} />
+          )}
+          {list.error === null ? null : <ErrorState error={list.error} />}
+          <Group mt="sm" gap="sm">
+            <Text size="sm" c="dimmed" role="status">
+              {attempts.length === 0 ? null : texts.attempts.shown(attempts.length)}
+            </Text>
+            {list.hasNextPage ? (
+              <Button
+                size="xs"
+                variant="default"
+                loading={list.isFetchingNextPage}
+                onClick={() => void list.fetchNextPage()}
+              >
+                {texts.attempts.older}
+              </Button>
+            ) : null}
+          </Group>
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Filters(props: Pick<AttemptsProps, 'filter' | 'onFilter'> & { readonly origins: readonly string[] }) {
+  const { filter, onFilter, origins } = props;
+  const offered = new Set(filter.origin === undefined ? origins : [filter.origin, ...origins]);
+  return (
+    <Group gap="sm" mb="sm">
+      <Select
+        label={texts.attempts.state}
+        placeholder={texts.attempts.anyState}
+        data={STATES.map((value) => ({ value, label: texts.attempts.states[value] }))}
+        value={filter.state ?? null}
+        onChange={(value) => onFilter({ ...filter, state: STATES.find((state) => state === value) })}
+        clearable
+        flex="1 1 12rem"
+        maw="20rem"
+      />
+      <Select
+        label={texts.attempts.receiver}
+        placeholder={texts.attempts.anyReceiver}
+        data={[...offered].toSorted()}
+        value={filter.origin ?? null}
+        onChange={(value) => onFilter({ ...filter, origin: value ?? undefined })}
+        clearable
+        flex="1 1 12rem"
+        maw="24rem"
+      />
+    </Group>
+  );
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  return (
+    <EmptyState title={isFiltered ? texts.attempts.noMatch : texts.attempts.none}>
+      {isFiltered ? texts.attempts.noMatchHint : texts.attempts.noneHint}
+    </EmptyState>
+  );
+}
+
+function AttemptTable({ attempts }: { readonly attempts: readonly Attempt[] }) {
+  const { when, callback, attempt, answer, took, state } = texts.attempts;
+  return (
+    <Table.ScrollContainer minWidth={720} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+      <Table aria-label={texts.attempts.list} verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            {[when, callback, attempt, answer, took, state].map((name) => (
+              <Table.Th key={name} style={{ whiteSpace: 'nowrap' }}>
+                {name}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {attempts.map((each) => (
+            <AttemptRow key={`${each.taskId} ${each.attempt}`} attempt={each} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function AttemptRow({
+  attempt: { taskId, url, state, attempt, at, durationMs, status, errorClass },
+}: {
+  readonly attempt: Attempt;
+}) {
+  return (
+    <Table.Tr>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        <Time seconds={at} />
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm">{url ?? texts.attempts.erased}</Text>
+        <Anchor
+          component={Link}
+          href={`/tasks/${encodeURIComponent(taskId)}`}
+          size="xs"
+          underline="always"
+          ff="monospace"
+        >
+          {taskId}
+        </Anchor>
+      </Table.Td>
+      <Table.Td>{attempt}</Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>{texts.attempts.told({ status, errorClass })}</Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        {durationMs === null ? '–' : formatSeconds(durationMs / 1000)}
+      </Table.Td>
+      <Table.Td>
+        <Badge color={COLOURS[state]} variant="light" tt="none">
+          {texts.attempts.states[state]}
+        </Badge>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

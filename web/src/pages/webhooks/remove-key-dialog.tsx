@@ -1,0 +1,41 @@
+/** Asks once more before callbacks are signed no more. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useDeleteSigningKey } from '../../api/webhooks.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { tell } from '../../components/tell.ts';
+import { texts as common } from '../../texts/common.ts';
+import { texts } from '../../texts/webhooks.ts';
+
+export function RemoveKeyDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  return (
+    <Dialog isOpen={isOpen} title={texts.removal.title} onClose={onClose}>
+      <Removal onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function Removal({ onClose }: { readonly onClose: () => void }) {
+  const remove = useDeleteSigningKey();
+  const submit = (): void =>
+    remove.mutate(undefined, {
+      onSuccess() {
+        tell(texts.key.isRemoved);
+        onClose();
+      },
+    });
+  return (
+    <Stack>
+      <Text size="sm">{texts.removal.about}</Text>
+      {remove.error === null ? null : <ErrorState error={remove.error} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          {common.cancel}
+        </Button>
+        <Button color="red.9" onClick={submit} loading={remove.isPending}>
+          {texts.removal.submit}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

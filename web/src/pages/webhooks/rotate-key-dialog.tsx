@@ -1,0 +1,55 @@
+/** Has a new signing key made, and says beforehand how long the old one signs beside it. */
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useRotateSigningKey } from '../../api/webhooks.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { tell } from '../../components/tell.ts';
+import { formatExact } from '../../components/time.tsx';
+import { texts as common } from '../../texts/common.ts';
+import { texts } from '../../texts/webhooks.ts';
+
+interface RotateKeyProps {
+  readonly isOpen: boolean;
+  /** Unix seconds: until when another key signs already; 0: none does. */
+  readonly previousExpires: number;
+  readonly onClose: () => void;
+}
+
+export function RotateKeyDialog({ isOpen, ...props }: RotateKeyProps) {
+  return (
+    <Dialog isOpen={isOpen} title={texts.rotation.title} onClose={props.onClose}>
+      <Rotation {...props} />
+    </Dialog>
+  );
+}
+
+function Rotation({ previousExpires, onClose }: Omit<RotateKeyProps, 'isOpen'>) {
+  const rotate = useRotateSigningKey();
+  const submit = (): void =>
+    rotate.mutate(undefined, {
+      onSuccess() {
+        tell(texts.key.isRotated);
+        onClose();
+      },
+    });
+  return (
+    <Stack>
+      <Text size="sm">{texts.rotation.about}</Text>
+      {previousExpires === 0 ? null : (
+        <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />}>
+          {texts.rotation.again(formatExact(previousExpires))}
+        </Alert>
+      )}
+      {rotate.error === null ? null : <ErrorState error={rotate.error} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          {common.cancel}
+        </Button>
+        <Button onClick={submit} loading={rotate.isPending}>
+          {texts.rotation.submit}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

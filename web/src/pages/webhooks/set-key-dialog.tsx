@@ -1,0 +1,78 @@
+/** Takes a signing key of the account's own. */
+import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useSetSigningKey } from '../../api/webhooks.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { tell } from '../../components/tell.ts';
+import { texts as common } from '../../texts/common.ts';
+import { texts } from '../../texts/webhooks.ts';
+
+/** Contract §6: a text of 16-256 characters. */
+const LENGTH = { minimum: 16, maximum: 256 } as const;
+
+export function SetKeyDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  return (
+    <Dialog isOpen={isOpen} title={texts.own.title} onClose={onClose}>
+      <OwnKey onClose={onClose} />
+    </Dialog>
+  );
+}
+
+/** @returns what is wrong with it, if anything. */
+function problemOf(secret: string): string | undefined {
+  // As the API counts: code points.
+  const characters = [...secret].length;
+  if (characters < LENGTH.minimum) return texts.own.tooShort(characters);
+  return characters > LENGTH.maximum ? texts.own.tooLong(characters) : undefined;
+}
+
+function OwnKey({ onClose }: { readonly onClose: () => void }) {
+  const [secret, setSecret] = useState('');
+  const [isTried, setTried] = useState(false);
+  const set = useSetSigningKey();
+  const problem = problemOf(secret);
+  const submit = (): void => {
+    setTried(true);
+    if (problem !== undefined) return;
+    set.mutate(secret, {
+      onSuccess() {
+        tell(texts.key.isMade);
+        onClose();
+      },
+    });
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <Stack>
+        <Text size="sm">{texts.own.about}</Text>
+        <PasswordInput
+          label={texts.own.label}
+          description={texts.own.hint}
+          value={secret}
+          onChange={({ currentTarget }) => setSecret(currentTarget.value)}
+          error={isTried ? problem : undefined}
+          autoComplete="off"
+          spellCheck={false}
+          visibilityToggleButtonProps={{ 'aria-label': texts.own.toggle, tabIndex: 0, 'aria-hidden': false }}
+          data-autofocus
+        />
+        {set.error === null ? null : <ErrorState error={set.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {common.cancel}
+          </Button>
+          <Button type="submit" loading={set.isPending}>
+            {texts.own.submit}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,42 @@
+<?php
+// Receives Darkroom's callbacks and takes only what Darkroom signed. PHP 8 or newer, no packages.
+//   DARKROOM_WEBHOOK_SECRET=… php -S 127.0.0.1:3000 receiver.php
+declare(strict_types=1);
+
+const PREFIX = 'X-Darkroom';
+const TOLERANCE_SECONDS = 300;
+
+function header_of(string $name): string
+{
+    return $_SERVER['HTTP_' . strtoupper(str_replace('-', '_', PREFIX . '-' . $name))] ?? '';
+}
+
+/** @param string $rawBody the bytes as they came: parsed and written anew, they would be others. */
+function is_genuine(string $secret, string $rawBody): bool
+{
+    $timestamp = header_of('Timestamp');
+    // What somebody recorded is not taken again later.
+    if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) {
+        return false;
+    }
+    $expected = hash_hmac('sha256', $timestamp . '.' . $rawBody, $secret);
+    // For a day after a rotation the key before signs too, in a header of its own.
+    return hash_equals($expected, header_of('Signature'))
+        || hash_equals($expected, header_of('Signature-Previous'));
+}
+
+$secret = (string) getenv('DARKROOM_WEBHOOK_SECRET');
+if ($secret === '') {
+    http_response_code(500);
+    error_log('DARKROOM_WEBHOOK_SECRET is not set');
+    exit;
+}
+$rawBody = (string) file_get_contents('php://input');
+if (!is_genuine($secret, $rawBody)) {
+    http_response_code(401);
+    exit;
+}
+$task = json_decode($rawBody, true, 64, JSON_THROW_ON_ERROR);
+// Answer within 10 seconds and work afterwards. The same task can come twice: do nothing the second time.
+http_response_code(204);
+error_log($task['taskId'] . ' ' . $task['status']);

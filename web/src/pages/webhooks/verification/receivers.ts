@@ -1,0 +1,19 @@
+/**
+ * Receivers that verify callbacks, as text: the files beside this one, which test/web/verification.test.ts runs. In them
+ * the headers begin as they do unless configured otherwise.
+ */
+import go from './receiver.go?raw';
+import javascript from './receiver.js?raw';
+import php from './receiver.php?raw';
+import python from './receiver.py?raw';
+
+export const LANGUAGES = ['javascript', 'python', 'go', 'php'] as const;
+type Language = (typeof LANGUAGES)[number];
+
+const DEFAULT_PREFIX = 'X-Darkroom';
+const SOURCES: Readonly<Record<Language, string>> = { javascript, python, go, php };
+
+/** @param prefix what the names of the signature headers begin with here. */
+export function receiverIn(language: Language, prefix: string): string {
+  return SOURCES[language].trimEnd().replaceAll(DEFAULT_PREFIX, prefix);
+}

@@ -1,0 +1,56 @@
+/**
+ * Who is signed in: asked for once when the page opens, forgotten when any answer says that nobody is.
+ */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
+import { createContext, useContext, useEffect } from 'react';
+import type { ReactNode } from 'react';
+import type { Static } from 'typebox';
+import type { SessionSchema } from '../../../src/wire/session.ts';
+import type { Scope } from '../../../src/accounts/api-key.ts';
+import { ApiError, api, onSignedOut } from '../api/api.ts';
+
+export type Session = Static<typeof SessionSchema>;
+
+const SESSION_QUERY = ['session'] as const;
+
+/** @returns the session; null: nobody is signed in. @throws {ApiError} @throws {UnreachableError} */
+async function readSession(): Promise<Session | null> {
+  try {
+    return await api.call<Session>('GET', '/session');
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+/** The session as it is known; `data` is null where nobody is signed in. */
+export function useSessionQuery() {
+  const client = useQueryClient();
+  useEffect(() => onSignedOut(() => replaceSession(client, null)), [client]);
+  return useQuery({ queryKey: SESSION_QUERY, queryFn: readSession, staleTime: Infinity });
+}
+
+/** Another session begins, or none is left: nothing that the one before it read is shown to the next. */
+export function replaceSession(client: QueryClient, session: Session | null): void {
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_QUERY[0] });
+  client.setQueryData(SESSION_QUERY, session);
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+export function SessionProvider({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
+  return <SessionContext value={session}>{children}</SessionContext>;
+}
+
+/** The session of whoever is signed in; only below `SessionProvider`. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error('nobody is signed in here');
+  return session;
+}
+
+/** Whether the session's key may do something: pages leave out or explain what it may not. */
+export function useMay(scope: Scope): boolean {
+  return useSession().scopes.includes(scope);
+}

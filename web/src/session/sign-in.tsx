@@ -1,0 +1,86 @@
+/**
+ * Signing in: by a link, which is redeemed as soon as the page opens, or by a key.
+ */
+import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { FormEvent } from 'react';
+import { useLocation } from 'wouter';
+import { ApiError, api } from '../api/api.ts';
+import { LoadingState } from '../components/states.tsx';
+import { texts } from '../texts/sign-in.ts';
+import { replaceSession } from './session.tsx';
+import type { Session } from './session.tsx';
+
+/** Where a link's secret stands: behind `#`, which browsers send to nobody. It is taken out of the address at once. */
+function takeLinkSecret(): string | undefined {
+  const secret = window.location.pathname === '/sign-in' ? window.location.hash.slice(1) : '';
+  if (secret === '') return undefined;
+  window.history.replaceState(null, '', window.location.pathname);
+  return secret;
+}
+
+/** Once for the page, however often React draws it: a link is good once. */
+const linkSecret = takeLinkSecret();
+let isRedeemed = false;
+
+export function SignInPage() {
+  const client = useQueryClient();
+  const [location, navigate] = useLocation();
+  const [key, setKey] = useState('');
+  const signIn = useMutation({
+    mutationFn: (body: { key: string } | { link: string }) => api.call<Session>('POST', '/session', { body }),
+    onSuccess: (session) => {
+      replaceSession(client, session);
+      if (location === '/sign-in') navigate('/', { replace: true });
+    },
+  });
+  const { mutate } = signIn;
+  useEffect(() => {
+    if (linkSecret === undefined || isRedeemed) return;
+    isRedeemed = true;
+    mutate({ link: linkSecret });
+  }, [mutate]);
+
+  if (signIn.isPending && signIn.variables !== undefined && 'link' in signIn.variables) return <LoadingState />;
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    signIn.mutate({ key: key.trim() });
+  };
+  return (
+    <Center mih="100dvh" p="md" component="main">
+      <Paper withBorder p="xl" w="100%" maw="28rem">
+        <form onSubmit={submit}>
+          <Stack>
+            <Title order={1} size="h2">
+              {texts.title}
+            </Title>
+            <PasswordInput
+              label={texts.key}
+              description={texts.keyHint}
+              value={key}
+              onChange={({ currentTarget }) => setKey(currentTarget.value)}
+              error={signIn.error === null ? undefined : problemOf(signIn.error)}
+              autoComplete="off"
+              spellCheck={false}
+              autoFocus
+              required
+            />
+            <Button type="submit" loading={signIn.isPending} disabled={key.trim() === ''}>
+              {texts.signIn}
+            </Button>
+            <Text size="sm" c="dimmed">
+              {texts.linkHint} <Code>{texts.linkCommand}</Code>
+            </Text>
+          </Stack>
+        </form>
+      </Paper>
+    </Center>
+  );
+}
+
+function problemOf(error: Error): string {
+  if (!(error instanceof ApiError) || error.status !== 401) return error.message;
+  return error.message.includes('link') ? error.message : texts.keyNeedsScope;
+}

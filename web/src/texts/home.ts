@@ -1,0 +1,58 @@
+/** Words of the start page. */
+
+const count = (amount: number, one: string, several: string): string =>
+  amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;
+
+export const texts = {
+  title: (name: string) => `Welcome, ${name}`,
+  aboutNew: 'Nothing has been made here yet. Your first picture is one press away.',
+  aboutFirst: 'Your first picture is made here.',
+  firstSample: 'Something like this: a picture that the same model made.',
+  about: 'What this account makes, and what needs a look.',
+  firstTitle: 'Make your first picture',
+  firstAbout: (model: string, price: string) => `With ${model}, which runs inside Darkroom itself: ${price}.`,
+  prompt: 'What it shows',
+  firstPrompt: 'A red lighthouse on a cliff at sunset, seagulls and a sailing boat',
+  make: 'Make it',
+  noBalance: 'The account has no money to pay it with. Whoever runs this Darkroom can top it up.',
+  nextTitle: 'What next?',
+  nextDone: 'That was a task: created, made, stored, paid. Everything else here works the same way.',
+  next: {
+    playground: 'Play with every setting',
+    playgroundAbout: 'All models, with forms for all that they take.',
+    models: 'Look at the models',
+    modelsAbout: 'Pictures, films, sounds and texts, with samples and prices.',
+    key: 'Make a key for your program',
+    keyAbout: 'With no more rights than it needs.',
+    webhooks: 'Be called back',
+    webhooksAbout: 'Your server is told when a task is over.',
+  },
+  codeTitle: 'The same from your program',
+  codeAbout: 'Set DARKROOM_API_KEY to a key of yours and run it.',
+  noTasksTitle: 'Your key may not see tasks',
+  noTasksHint:
+    'It lacks the scope tasks:read, so that there is nothing to show here. The pages beside this one show what it may.',
+  balance: 'Available',
+  held: (usd: string) => `${usd} held for what runs`,
+  running: 'Running',
+  queued: (tasks: number) => `${count(tasks, 'task', 'tasks')} waiting`,
+  runningNow: (tasks: number) => count(tasks, 'task', 'tasks'),
+  total: 'Tasks so far',
+  toUsage: 'Usage and books',
+  toTasks: 'See them',
+  toStorage: 'All outputs',
+  toPlayground: 'Open the playground',
+  recentTitle: 'Made lately',
+  recent: 'Outputs of the newest tasks',
+  noRecent: 'The newest tasks have no outputs.',
+  runningTitle: 'Under way',
+  toRunning: 'See them',
+  outputOf: (what: string, when: string) => `${what}, made ${when}`,
+  problemTitle: 'Callbacks do not arrive',
+  problem: (origin: string, given: number) =>
+    `${origin} takes none: ${count(given, 'callback was', 'callbacks were')} given up. It fails since`,
+  problemReduced: 'Each callback gets one attempt only, until one arrives.',
+  toWebhooks: 'See the deliveries',
+  suspended: 'This account is suspended',
+  suspendedHint: 'Nothing new can be run. Ask whoever runs this Darkroom.',
+} as const;

@@ -1,0 +1,12 @@
+/** Words of signing in. */
+export const texts = {
+  title: 'Sign in to Darkroom',
+  key: 'API key',
+  keyHint: 'A key with the scope “dashboard”. It is not kept in this browser: a session of eight hours is.',
+  signIn: 'Sign in',
+  signingIn: 'Signing in',
+  linkHint: 'No key at hand? On the machine that runs Darkroom, this prints a link:',
+  linkCommand: 'npm run admin -- sign-in-link',
+  keyNeedsScope: 'This key is not good, or it lacks the scope “dashboard”.',
+  malformedKey: 'An API key begins with dk_live_ and has 69 characters.',
+} as const;

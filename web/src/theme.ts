@@ -1,0 +1,54 @@
+/**
+ * How everything looks. Colours are those of a darkroom: warm greys, and the red of its safe light for what one acts on.
+ * Contrast is that of WCAG AA in both schemes, which `test/web` measures.
+ */
+import { Tooltip, createTheme } from '@mantine/core';
+import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
+
+const safelight: MantineColorsTuple = [
+  '#fff0ef',
+  '#fbdedc',
+  '#f2bbb7',
+  '#e9958f',
+  '#e2756d',
+  '#dd6057',
+  '#d4493f',
+  '#b93329',
+  '#9f2a22',
+  '#84201a',
+];
+
+export const theme = createTheme({
+  primaryColor: 'safelight',
+  primaryShade: 7,
+  colors: { safelight },
+  defaultRadius: 'md',
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
+  headings: { fontWeight: '650' },
+  cursorType: 'pointer',
+  autoContrast: true,
+  components: {
+    // Beside what they explain, and so within the page's regions.
+    Tooltip: Tooltip.extend({ defaultProps: { withinPortal: false } }),
+  },
+});
+
+/** The library's own greys and reds for what is said beside something are too pale for small letters. */
+export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': colors.gray[7],
+    '--mantine-color-error': colors.red[9],
+    '--mantine-color-placeholder': colors.gray[6],
+    // “Done”, on its own pale ground.
+    '--mantine-color-teal-light-color': '#066649',
+    '--mantine-color-orange-light-color': '#8a3a00',
+    '--mantine-color-yellow-light-color': '#6b4a00',
+  },
+  dark: {
+    '--mantine-color-dimmed': colors.dark[1],
+    '--mantine-color-error': colors.red[4],
+    '--mantine-color-placeholder': colors.dark[2],
+  },
+});
