@@ -2,9 +2,9 @@
  * One pass of the repair over everything that is not over (src/tasks/repair.ts), a page at a time.
  */
 import { Context } from '@temporalio/activity';
-import { requestStalledCallbacks } from '../src/tasks/outbox.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/open-tasks.ts';
-import { repairTask } from '../src/tasks/repair.ts';
+import { pruneRepairs } from '../src/tasks/repair-record.ts';
+import { repairCallbacks, repairTask } from '../src/tasks/repair.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -22,10 +22,6 @@ const DEADLINE_GRACE_SECONDS = 60;
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
   return async ({ after: first = FIRST_IDLE_CURSOR } = {}) => {
     const endAt = performance.now() + PASS_MS;
-    if (first === FIRST_IDLE_CURSOR) {
-      const requested = await requestStalledCallbacks(context.database);
-      context.metrics.tasks.repaired('callback', requested);
-    }
     const counts = { checked: 0, settled: 0, restarted: 0 };
     const dependencies = {
       database: context.database,
@@ -34,6 +30,10 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
       metrics: context.metrics.tasks,
       logger: context.logger,
     };
+    if (first === FIRST_IDLE_CURSOR) {
+      await repairCallbacks(dependencies);
+      await pruneRepairs(context.database, context.logger);
+    }
     let after = first;
     for (;;) {
       const tasks = await findIdleTasks(context.database, {

@@ -4,9 +4,10 @@
 import { EMBEDDED_PROTOCOL, upstreamsOf } from '../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../src/catalogue/definition.ts';
 import { withDefaults } from '../src/catalogue/input-defaults.ts';
-import type { GenerationRequest, Provider, UpstreamBinding } from '../src/providers/provider.ts';
+import type { GenerationRequest, Provider } from '../src/providers/provider.ts';
 import type { UpstreamPlace, WorkingTask } from '../src/tasks/work.ts';
 import type { GatedUpstream } from '../src/upstreams/gate.ts';
+import { concurrencyOf, upstreamName } from '../src/upstreams/upstream-caps.ts';
 import type { ActivityContext } from './context.ts';
 import { permanent } from './failures.ts';
 
@@ -30,7 +31,7 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
     const known = context.providers.get(upstream.protocol);
     if (known === undefined) return [];
     const provider = known.boundTo?.(upstream, definition.modality) ?? known;
-    const upstreamName = nameOf(upstream);
+    const name = upstreamName(upstream);
     // One engine serves models whose defaults differ; an upstream has its own, and is sent what the caller said.
     const isOurs = upstream.protocol === EMBEDDED_PROTOCOL;
     const input = isOurs ? withDefaults(definition.inputSchema, task.input) : task.input;
@@ -38,12 +39,10 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
       definition,
       provider,
       request: { taskId: task.id, upstream, input },
-      upstreamName,
+      upstreamName: name,
       place,
       label: upstream.id ?? place + 1,
-      gated: isOurs
-        ? undefined
-        : { name: upstreamName, concurrency: upstream.concurrency ?? provider.usualConcurrency },
+      gated: isOurs ? undefined : { name, concurrency: concurrencyOf(upstream) },
     };
   });
   if (routes.length === 0) {
@@ -73,14 +72,4 @@ export async function routeAt(context: ActivityContext, task: WorkingTask, place
     throw permanent('model_unavailable');
   }
   return route;
-}
-
-/**
- * What records, logs and limits call an upstream: its id, else its protocol and, where it has one, its host. Of our own
- * engines always the protocol: nobody bills their work (src/billing/operator-costs.ts).
- */
-function nameOf({ id, protocol, baseUrl }: UpstreamBinding): string {
-  if (protocol === EMBEDDED_PROTOCOL) return protocol;
-  const host = baseUrl === undefined || !URL.canParse(baseUrl) ? '' : `:${new URL(baseUrl).host}`;
-  return id ?? `${protocol}${host}`;
 }

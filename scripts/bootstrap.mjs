@@ -138,6 +138,12 @@ async function gallery(args) {
   return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'tools/gallery/run.ts'), ...args]);
 }
 
+/** Photographs the dashboard for the documents. */
+async function screenshots(args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'tools/screenshots/run.ts'), ...args]);
+}
+
 const COMMANDS = {
   start: (args) => runRole('start', args),
   admin: (args) => runRole('admin', args),
@@ -146,6 +152,7 @@ const COMMANDS = {
   cli,
   bench,
   gallery,
+  screenshots,
   chaos,
   build: async () => {
     await prepare({ builds: true });

@@ -9,6 +9,8 @@ export interface Account {
   readonly id: string;
   readonly name: string;
   readonly status: 'active' | 'suspended';
+  /** In its operator's words, and for operators alone; null while it is not suspended, or where nobody said. */
+  readonly suspensionReason: string | null;
   readonly createdAt: Date;
   readonly availableMicroUsd: bigint;
   readonly heldMicroUsd: bigint;
@@ -98,7 +100,8 @@ export async function createAccount(
 
 interface AccountRow extends Omit<Account, 'limits'>, AccountLimits {}
 
-const ACCOUNT_COLUMNS = `a.id, a.name, a.status, a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
+const ACCOUNT_COLUMNS = `a.id, a.name, a.status, a.suspension_reason AS "suspensionReason",
+                a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
                 c.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.text_streams AS "textStreams",
                 c.persistent_bytes::float8 AS "persistentBytes",
                 c.queue_cap AS "queueCap", c.running_cap AS "runningCap", a.creates_per_minute AS "createsPerMinute",
@@ -167,7 +170,9 @@ export async function readAccount(database: Queryable, accountId: string): Promi
 
 const updateStatus: Statement = {
   name: 'update_account_status',
-  text: 'UPDATE accounts SET status = $2 WHERE id = $1 RETURNING id',
+  text: `UPDATE accounts
+            SET status = $2, suspension_reason = CASE WHEN $2 = 'suspended' THEN coalesce($3, suspension_reason) END
+          WHERE id = $1 RETURNING id`,
 };
 const updateSuspension: Statement = {
   name: 'update_account_suspension',
@@ -177,10 +182,16 @@ const updateSuspension: Statement = {
 /**
  * Suspends an account or lifts that: its requests are refused with 403, its queued tasks wait, its running ones finish.
  *
+ * @param reason why, for operators; undefined: that which was given before stays. Lifting it forgets the reason.
  * @throws {AccountNotFoundError}
  */
-export async function setSuspended(transaction: Queryable, accountId: string, isSuspended: boolean): Promise<void> {
-  const rows = await transaction.query(updateStatus, [accountId, isSuspended ? 'suspended' : 'active']);
+export async function setSuspended(
+  transaction: Queryable,
+  accountId: string,
+  isSuspended: boolean,
+  reason?: string,
+): Promise<void> {
+  const rows = await transaction.query(updateStatus, [accountId, isSuspended ? 'suspended' : 'active', reason ?? null]);
   if (rows.length === 0) throw new AccountNotFoundError(accountId);
   await transaction.query(updateSuspension, [accountId, isSuspended]);
 }

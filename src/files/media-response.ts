@@ -20,6 +20,8 @@ export interface MediaRequest {
   readonly sha256: string;
   /** `<taskId>-<n>.<ext>`, from the output's record and not from the URL. */
   readonly fileName: string;
+  /** Whether it is to become a file, and not to be shown: browsers heed that wherever the bytes come from. */
+  readonly isDownload?: boolean;
   /** Unix seconds: the end of the URL, and so of every cache of it. */
   readonly expireAt: number;
   /** Milliseconds since 1970, as `Date.now`. */
@@ -108,7 +110,11 @@ function withinSize(header: string, sizeBytes: number): string {
 }
 
 /** What a download is called, and whether a browser may show it. */
-export function disposition({ mimeType, fileName }: Pick<MediaRequest, 'mimeType' | 'fileName'>): string {
-  const kind = mediaTypeOf(mimeType) ? 'inline' : 'attachment';
+export function disposition({
+  mimeType,
+  fileName,
+  isDownload = false,
+}: Pick<MediaRequest, 'mimeType' | 'fileName' | 'isDownload'>): string {
+  const kind = mediaTypeOf(mimeType) && !isDownload ? 'inline' : 'attachment';
   return `${kind}; filename="${fileName.replace(/[^A-Za-z0-9._-]/g, '_')}"`;
 }

@@ -8,6 +8,7 @@ import { adminAccountRoutes } from './routes/admin-accounts.ts';
 import { adminBookRoutes } from './routes/admin-books.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminOperationRoutes } from './routes/admin-operations.ts';
+import { adminRepairRoutes } from './routes/admin-repairs.ts';
 import { adminServiceRoutes } from './routes/admin-service.ts';
 import { createDashboard } from './routes/dashboard.ts';
 import { adminReferenceRoutes } from './routes/reference.ts';
@@ -23,6 +24,7 @@ export function adminRoutes(
     ...adminKeyRoutes(http),
     ...adminServiceRoutes(http),
     ...adminOperationRoutes(http),
+    ...adminRepairRoutes(http),
     ...pages,
   ];
   return [...routes, ...adminReferenceRoutes(routes)];

@@ -126,8 +126,6 @@ export interface Provider {
   readonly takesMediaAsFiles?: boolean;
   /** Whether `submit` passes the call's `hookUrl` on, so that the upstream calls back. Default: no. */
   readonly callsBack?: boolean;
-  /** How many jobs such an upstream takes at once, where the binding does not say. Default: any number. */
-  readonly usualConcurrency?: number;
   submit(request: GenerationRequest, call: SubmitCall): Promise<Submission>;
   /** @throws {ProviderFailure} the job is over without a result. */
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;

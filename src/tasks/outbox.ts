@@ -186,16 +186,16 @@ const insertStalledCallbacks: Statement = {
                          c.created_at) < now() - interval '2 minutes'
           LIMIT 1000
          ON CONFLICT (kind, subject_id) DO NOTHING
-         RETURNING id`,
+         RETURNING subject_id AS "taskId"`,
 };
 
 /**
  * Asks once more for deliveries that are well overdue: their workflow was terminated, or lost with Temporal's database.
  * Where it still runs, the start is refused as a duplicate and nothing happens.
  *
- * @returns how many.
+ * @returns the tasks whose callbacks they are.
  */
-export async function requestStalledCallbacks(database: Queryable): Promise<number> {
-  const rows = await database.query(insertStalledCallbacks);
-  return rows.length;
+export async function requestStalledCallbacks(database: Queryable): Promise<readonly TaskId[]> {
+  const rows = await database.query<{ taskId: TaskId }>(insertStalledCallbacks);
+  return rows.map(({ taskId }) => taskId);
 }

@@ -1,6 +1,7 @@
 /**
  * Mending a task whose workflow ended without settling it, or that no workflow works on (architecture, "Repair is part of
- * the design"). Called for every open task by the `reconcile` schedule, and for a single one when it is read.
+ * the design"). Called for every open task by the `reconcile` schedule, and for a single one when it is read. Each repair
+ * is one transaction, and what it did is recorded in it (repair-record.ts).
  */
 import type { Database, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
@@ -10,7 +11,9 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { IdleTask } from './open-tasks.ts';
-import { requestRestart, requestWork } from './outbox.ts';
+import { requestRestart, requestStalledCallbacks, requestWork } from './outbox.ts';
+import { recordRepairs } from './repair-record.ts';
+import type { NewRepair } from './repair-record.ts';
 import { settleIn } from './settle.ts';
 import type { Outcome, SettleOptions } from './settle.ts';
 import { addEvent } from './timeline.ts';
@@ -36,7 +39,8 @@ export async function repairTask(
   if (task.isPastDeadline) {
     // Only in the stage whose deadline passed: it may have gone on since it was looked at.
     const options = { retentionDays, onlyFrom: [task.status], onSettled: metrics.settled };
-    const outcome = await endAndStop(database, task.id, 'timed_out', options);
+    const repair = { kind: 'timed_out', taskId: task.id, found: task.status } as const;
+    const outcome = await endAndStop(database, repair, 'timed_out', options, logger);
     if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, status: task.status }, 'a task was past its deadline and was ended');
     metrics.repaired('timed_out');
@@ -44,20 +48,24 @@ export async function repairTask(
   }
   // A start that is still to be delivered: late, not lost. Temporal need not be asked.
   if (task.hasStart) return 'none';
-  const { repair } = observeTask(task.status, await describe(task.id), task.hasStart);
-  if (repair === 'settle') {
-    const outcome = await endAndStop(database, task.id, 'terminated', { retentionDays, onSettled: metrics.settled });
+  const observed = observeTask(task.status, await describe(task.id), task.hasStart);
+  if (observed.repair === 'settle') {
+    const repair = { kind: 'settled', taskId: task.id, found: task.status } as const;
+    const options = { retentionDays, onSettled: metrics.settled };
+    const outcome = await endAndStop(database, repair, 'terminated', options, logger);
     if (outcome === undefined) return 'none';
     logger.warn({ taskId: task.id, ...outcome }, 'a workflow had ended without settling its task');
     metrics.repaired('settled');
     return 'settled';
   }
-  if (repair === 'restart') {
+  if (observed.repair === 'restart') {
     const isNew = await database.transaction(async (transaction) => {
       await touchTask(transaction, task.id);
       const inserted = await requestRestart(transaction, task.id);
-      if (inserted) await addEvent(transaction, task.id, 'restarted');
-      return inserted;
+      if (!inserted) return false;
+      await addEvent(transaction, task.id, 'restarted');
+      await recordRepairs(transaction, [{ kind: 'restarted', taskId: task.id, found: task.status }], logger);
+      return true;
     });
     if (!isNew) return 'none';
     logger.warn({ taskId: task.id }, 'a task had no workflow and is started again');
@@ -65,6 +73,21 @@ export async function repairTask(
     return 'restarted';
   }
   return 'none';
+}
+
+/** Asks once more for callbacks that are well overdue. */
+export async function repairCallbacks({
+  database,
+  metrics,
+  logger,
+}: Pick<RepairDependencies, 'database' | 'metrics' | 'logger'>): Promise<void> {
+  const requested = await database.transaction(async (transaction) => {
+    const taskIds = await requestStalledCallbacks(transaction);
+    const repairs = taskIds.map((taskId) => ({ kind: 'callback', taskId, found: null }) as const);
+    await recordRepairs(transaction, repairs, logger);
+    return taskIds.length;
+  });
+  metrics.repaired('callback', requested);
 }
 
 const selectJob: Statement = {
@@ -76,15 +99,18 @@ const selectJob: Statement = {
 /** Ends a task that nobody works on; a job that its provider may still have is stopped. */
 function endAndStop(
   database: Database,
-  taskId: TaskId,
+  repair: NewRepair,
   reason: FailureReason,
   options: SettleOptions,
+  logger: Logger,
 ): Promise<Outcome | undefined> {
+  const { taskId } = repair;
   return database.transaction(async (transaction) => {
     const outcome = await settleIn(transaction, taskId, { status: 'fail', reason }, options);
     if (outcome === undefined) return undefined;
     const [job] = await transaction.query<{ accountId: string }>(selectJob, [taskId]);
     if (job !== undefined) await requestWork(transaction, 'stop_generation', job.accountId, taskId);
+    await recordRepairs(transaction, [repair], logger);
     return outcome;
   });
 }

@@ -5,6 +5,8 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { FailureReason } from '../domain/failure-reason.ts';
+import { REPAIR_KINDS } from '../domain/repair-kind.ts';
+import type { RepairKind } from '../domain/repair-kind.ts';
 import type { TerminalStatus } from '../domain/task-status.ts';
 import { childrenOf } from './metrics-children.ts';
 
@@ -21,13 +23,6 @@ export interface SettledTask {
   readonly archivingSeconds: number | null;
   readonly totalSeconds: number;
 }
-
-/**
- * `settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had no
- * workflow. `callback`: its delivery was overdue, and was asked for once more.
- */
-export type RepairKind = (typeof REPAIR_KINDS)[number];
-const REPAIR_KINDS = ['settled', 'timed_out', 'restarted', 'callback'] as const;
 
 export interface TaskMetrics {
   readonly settled: (task: SettledTask) => void;

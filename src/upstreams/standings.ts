@@ -22,6 +22,11 @@ export interface UpstreamReport {
 /** There are as many as model files have ever named. */
 export const MAX_UPSTREAMS = 200;
 
+/** One of which nothing was ever written down. */
+export function quietUpstream(upstream: string): UpstreamReport {
+  return { upstream, pausedUntil: null, openUntil: null, failures: 0, failingSince: null, slotsTaken: 0 };
+}
+
 const selectReports: Statement = {
   name: 'select_upstream_reports',
   text: `SELECT upstream, CASE WHEN paused_until > now() THEN paused_until END AS "pausedUntil",

@@ -1,15 +1,13 @@
-/** The service as its operators see it: where it is reached, its upstreams, what the repair is about, any one task. */
+/** The service as its operators see it: where it is reached, its upstreams, any one task. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import { formatUsd } from '../domain/money.ts';
-import { MAX_TROUBLED_TASKS } from '../tasks/overdue.ts';
-import type { Troubled, TroubledTask } from '../tasks/overdue.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import { TIMELINE_PAGE } from '../tasks/timeline.ts';
 import type { TaskEvent } from '../tasks/timeline.ts';
-import { MAX_UPSTREAMS } from '../upstreams/standings.ts';
+import { MAX_UPSTREAMS, quietUpstream } from '../upstreams/standings.ts';
 import type { UpstreamReport } from '../upstreams/standings.ts';
 import { Currency, UnixSeconds, secondsOf, unixSecondsOrZero, usd } from './fields.ts';
 
@@ -45,10 +43,17 @@ export const UpstreamsSchema = Type.Object(
           retryAt: unixSecondsOrZero('its breaker is closed. After that one task tries.'),
           failures: Type.Integer({ minimum: 0, description: 'In a row.' }),
           slotsTaken: Type.Integer({ minimum: 0, description: 'Jobs under way there, where they are capped.' }),
+          caps: Type.Array(Type.Integer({ minimum: 1 }), {
+            description:
+              'How many jobs may be under way there at once, over all workers: usually one number, more where the models that go there say different ones. Empty: no cap.',
+          }),
         },
         { additionalProperties: false },
       ),
-      { maxItems: MAX_UPSTREAMS, description: 'Each that was ever paused, failing or capped; by name.' },
+      {
+        maxItems: MAX_UPSTREAMS,
+        description: 'Each that a model names, and each that was ever paused, failing or capped; by name.',
+      },
     ),
   },
   { additionalProperties: false },
@@ -56,68 +61,28 @@ export const UpstreamsSchema = Type.Object(
 
 export type UpstreamCondition = 'open' | 'paused' | 'failing';
 
-export function presentUpstreams(reports: readonly UpstreamReport[]): Static<typeof UpstreamsSchema> {
+/** @param caps of the upstreams that models name. */
+export function presentUpstreams(
+  reports: readonly UpstreamReport[],
+  caps: ReadonlyMap<string, readonly number[]>,
+): Static<typeof UpstreamsSchema> {
+  const reported = new Set(reports.map(({ upstream }) => upstream));
+  const unheardOf = [...caps.keys()].filter((name) => !reported.has(name)).map(quietUpstream);
+  const all = [...reports, ...unheardOf].toSorted((a, b) => (a.upstream < b.upstream ? -1 : 1));
   return {
-    upstreams: reports.map(({ upstream, pausedUntil, openUntil, failingSince, failures, slotsTaken }) => ({
-      upstream,
-      state: openUntil !== null ? 'failing' : pausedUntil !== null ? 'paused' : 'open',
-      pausedUntil: secondsOf(pausedUntil ?? undefined),
-      failingSince: secondsOf(failingSince ?? undefined),
-      retryAt: secondsOf(openUntil ?? undefined),
-      failures,
-      slotsTaken,
-    })),
+    upstreams: all
+      .slice(0, MAX_UPSTREAMS)
+      .map(({ upstream, pausedUntil, openUntil, failingSince, failures, slotsTaken }) => ({
+        upstream,
+        state: openUntil !== null ? 'failing' : pausedUntil !== null ? 'paused' : 'open',
+        pausedUntil: secondsOf(pausedUntil ?? undefined),
+        failingSince: secondsOf(failingSince ?? undefined),
+        retryAt: secondsOf(openUntil ?? undefined),
+        failures,
+        slotsTaken,
+        caps: [...(caps.get(upstream) ?? [])],
+      })),
   };
-}
-
-const TroubledTaskSchema = (at: string) =>
-  Type.Object(
-    {
-      taskId: Type.String(),
-      accountId: Type.String(),
-      model: Type.String(),
-      status: Status,
-      at: Type.Integer({ minimum: 0, description: `Unix seconds: ${at}` }),
-    },
-    { additionalProperties: false },
-  );
-
-export const RepairsSchema = Type.Object(
-  {
-    overdue: Type.Array(TroubledTaskSchema('the deadline of its stage.'), {
-      maxItems: MAX_TROUBLED_TASKS,
-      description: 'Tasks past a deadline and not ended; a minute of it is usual. The longest overdue first.',
-    }),
-    restarted: Type.Array(TroubledTaskSchema('when it was last started again.'), {
-      maxItems: MAX_TROUBLED_TASKS,
-      description: 'Tasks that are not over and had lost their workflow. Newest first.',
-    }),
-    done: Type.Object(
-      {
-        since: Type.Integer({ minimum: 0, description: 'Unix seconds: when the process began.' }),
-        settled: Type.Integer({ minimum: 0, description: 'Tasks whose workflow had ended without settling them.' }),
-        timedOut: Type.Integer({ minimum: 0, description: 'Tasks that were past their deadline.' }),
-        restarted: Type.Integer({ minimum: 0, description: 'Tasks that had no workflow.' }),
-        callbacks: Type.Integer({ minimum: 0, description: 'Callbacks that were overdue.' }),
-      },
-      {
-        additionalProperties: false,
-        description:
-          'What the process that answers has mended, as somebody read the task; what workers mend is in their metrics (`darkroom_repairs_total`).',
-      },
-    ),
-  },
-  { additionalProperties: false },
-);
-
-export type WireRepairs = Static<typeof RepairsSchema>;
-
-export function presentRepairs({ overdue, restarted }: Troubled, done: WireRepairs['done']): WireRepairs {
-  return { overdue: overdue.map(presentTroubled), restarted: restarted.map(presentTroubled), done };
-}
-
-function presentTroubled({ id, at, accountId, model, status }: TroubledTask): WireRepairs['overdue'][number] {
-  return { taskId: id, accountId, model, status, at: secondsOf(at) };
 }
 
 /** Neither what its owner sent nor what came of it: that is not an operator's to read. */

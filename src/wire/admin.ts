@@ -1,128 +1,19 @@
 /**
- * What operators send and get on the admin listener. Accounts, keys, books and usage have the shapes that their owners
- * see (wire/account.ts, key.ts, ledger.ts, usage.ts).
+ * What operators send and get on the admin listener, beside accounts (admin-account.ts). Keys, books and usage have the
+ * shapes that their owners see (wire/key.ts, ledger.ts, usage.ts).
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { AccountLimits } from '../accounts/accounts.ts';
 import { BORNE_REASONS } from '../billing/operator-costs.ts';
 import type { OperatorCost } from '../billing/operator-costs.ts';
 import type { UsageQuery } from '../billing/usage.ts';
 import { MAX_VIOLATIONS } from '../billing/verify.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import { MAX_TOLD_ACCOUNTS } from '../tasks/queues.ts';
-import { AccountSchema } from './account.ts';
+import { AdminAccountSchema } from './admin-account.ts';
 import { Currency, usd, usdGiven } from './fields.ts';
 import { ONE_LINE } from './key.ts';
 import { UsageQuerySchema } from './usage.ts';
-
-/** Far above anything that makes sense, and far below where integers end. */
-const MAX_RATE = 10_000_000;
-const MAX_TASKS = 1_000_000;
-const MAX_TOKENS = 1_000_000_000;
-const MAX_BYTES = 1_000_000_000_000_000;
-
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: ONE_LINE,
-  description: 'What you call it; one line.',
-});
-
-const Limits = Type.Object(
-  {
-    createsPerMinute: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'Creating requests per minute; as many at once.' }),
-    ),
-    readsPerMinute: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'All other requests.' })),
-    runningTasks: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_TASKS, description: 'Tasks that run at once; 0: all of them wait.' }),
-    ),
-    queuedTasks: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_TASKS, description: 'Tasks that wait behind them.' }),
-    ),
-    persistentBytes: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_BYTES, description: 'Bytes of persistent storage.' }),
-    ),
-    textRequestsPerMinute: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'Text requests per minute; as many at once.' }),
-    ),
-    textTokensPerMinute: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: MAX_TOKENS,
-        description: 'Tokens of text per minute, input and output together.',
-      }),
-    ),
-    textStreams: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_TASKS,
-        description: 'Text calls under way at once, streamed or not; 0: none.',
-      }),
-    ),
-  },
-  { additionalProperties: false, description: 'What is not named stays as it is, or begins with the default.' },
-);
-
-/** From the names of the wire to those of the room. */
-export function limitsOf(limits: Static<typeof Limits> = {}): Partial<AccountLimits> {
-  const { createsPerMinute, readsPerMinute, runningTasks, queuedTasks, persistentBytes } = limits;
-  const { textRequestsPerMinute, textTokensPerMinute, textStreams } = limits;
-  return {
-    ...(createsPerMinute === undefined ? {} : { createsPerMinute }),
-    ...(readsPerMinute === undefined ? {} : { readsPerMinute }),
-    ...(runningTasks === undefined ? {} : { runningCap: runningTasks }),
-    ...(queuedTasks === undefined ? {} : { queueCap: queuedTasks }),
-    ...(persistentBytes === undefined ? {} : { storageCapBytes: persistentBytes }),
-    ...(textRequestsPerMinute === undefined ? {} : { textRequestsPerMinute }),
-    ...(textTokensPerMinute === undefined ? {} : { textTokensPerMinute }),
-    ...(textStreams === undefined ? {} : { textStreamsCap: textStreams }),
-  };
-}
-
-export const CreateAccountSchema = Type.Object(
-  {
-    name: Name,
-    usd: Type.Optional(usdGiven('What it has to begin with, in decimal USD.')),
-    limits: Type.Optional(Limits),
-  },
-  { additionalProperties: false },
-);
-
-export const UpdateAccountSchema = Type.Object(
-  { name: Type.Optional(Name), limits: Type.Optional(Limits) },
-  { additionalProperties: false, minProperties: 1 },
-);
-
-export const AccountPageQuerySchema = Type.Object(
-  {
-    size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Accounts on a page; default 20.' }),
-    ),
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: '`nextCursor` of the page before.' }),
-    ),
-    search: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 100,
-        pattern: ONE_LINE,
-        description: 'Only the account of this id, and those with this in their names.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
-
-export const AccountPageSchema = Type.Object(
-  {
-    size: Type.Integer({ minimum: 1, maximum: 100 }),
-    accounts: Type.Array(AccountSchema, { maxItems: 100, description: 'Oldest first.' }),
-    nextCursor: Type.Optional(Type.String({ description: 'Gives the next page; absent on the last one.' })),
-  },
-  { additionalProperties: false },
-);
 
 const Reference = Type.String({
   minLength: 1,
@@ -162,7 +53,7 @@ export const BookedSchema = Type.Object(
     reference: Type.String(),
     amount: usd('What was booked.'),
     currency: Currency,
-    account: AccountSchema,
+    account: AdminAccountSchema,
   },
   { additionalProperties: false },
 );

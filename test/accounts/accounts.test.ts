@@ -33,6 +33,7 @@ describe('an account', () => {
         id: undefined,
         name: 'first',
         status: 'active',
+        suspensionReason: null,
         availableMicroUsd: 0n,
         heldMicroUsd: 0n,
         queued: 0,

@@ -117,7 +117,11 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
     assert.equal((await ask('accounts', 'suspend', account))['status'], 'suspended');
     await assert.rejects(callerOf(apiKey), { name: 'AccountSuspendedError' });
-    assert.equal((await ask('accounts', 'resume', account))['status'], 'active');
+    assert.equal((await ask('accounts', 'show', account))['suspensionReason'], null);
+    const told = await ask('accounts', 'suspend', account, '--reason', ' charged back ');
+    assert.equal(told['suspensionReason'], 'charged back');
+    const resumed = await ask('accounts', 'resume', account);
+    assert.deepEqual([resumed['status'], resumed['suspensionReason']], ['active', null]);
     assert.equal((await callerOf(apiKey)).accountId, account);
   });
 
@@ -127,7 +131,10 @@ describe('admin accounts', { concurrency: 2 }, () => {
     const { stdout, stderr, code } = await run('accounts', 'show', account);
 
     assert.equal(code, 0);
-    assert.match(stdout, new RegExp(`^account +${account}\nname +studio\nstatus +active\navailable +1\n`));
+    assert.match(
+      stdout,
+      new RegExp(`^account +${account}\nname +studio\nstatus +active\nsuspensionReason +-\navailable +1\n`),
+    );
     assert.match(stderr, /^using the database postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ \(DATABASE_URL\)\n$/);
     assert.doesNotMatch(stderr, /only-for-tests/);
   });
@@ -145,6 +152,8 @@ describe('admin accounts', { concurrency: 2 }, () => {
     await refused(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
     await refused(/Missing required argument: usd/, 'accounts', 'top-up', account);
     await refused(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
+    await refused(/--reason: want 1 to 500 characters on one line/, 'accounts', 'suspend', account, '--reason', ' ');
+    await refused(/--reason: want 1 to 500/, 'accounts', 'suspend', account, '--reason', 'two\nlines');
     await refused(/--reference: want 1 to 200/, 'accounts', 'top-up', account, '--usd', '1', '--reference', 'a b');
     await refused(/Unknown argument: limit/, 'accounts', 'list', '--limit', '3');
     await refused(/Did you mean accounts\?/, 'account', 'list');

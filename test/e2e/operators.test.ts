@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { listRepairs } from '../../src/tasks/repair-record.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
@@ -56,6 +57,12 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     return task;
   }
 
+  /** What operators read of its repair, whichever process did it. */
+  async function repairsOf(taskId: string): Promise<readonly (readonly unknown[])[]> {
+    const { repairs } = await listRepairs(outside.darkroom.testDatabase.database, { size: 100 });
+    return repairs.filter((repair) => repair.taskId === taskId).map(({ kind, found }) => [kind, found]);
+  }
+
   it('sees a task that was terminated while handling fail within 10 s of being read, settled and called back', async () => {
     const { account, taskId, marker } = await startHandling();
     await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
@@ -70,6 +77,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     assert.match(received[0]?.body ?? '', /"reason":"terminated"/);
     // Its own workflow cannot tell the provider any more.
     await outside.untilProvider(marker, 'cancel');
+    assert.deepEqual(await repairsOf(taskId), [['settled', 'handling']]);
   });
 
   it('sees a terminated task that nobody reads settled and called back by the repair', async () => {
@@ -84,6 +92,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     const { body } = await account.client.get(taskId);
     assert.equal(body.data.error?.reason, 'terminated');
     await outside.assertSettled(account);
+    assert.deepEqual(await repairsOf(taskId), [['settled', 'handling']]);
   });
 
   it('sees a task that was cancelled while handling fail as TASK_CANCELLED within 10 s, settled and called back', async () => {

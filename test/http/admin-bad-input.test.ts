@@ -108,6 +108,29 @@ describe('a wrong body', () => {
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
 
+  it('suspends nobody', async () => {
+    const path = `/admin/accounts/${accountId}`;
+    const before = (await admin.ask('GET', path)).body;
+
+    const reasons = [
+      '',
+      '  ',
+      'x'.repeat(501),
+      'two\nlines',
+      'tab\t',
+      'nul\0',
+      '\u2028',
+      '\ud800',
+      1,
+      null,
+      {},
+      ['why'],
+    ];
+    await expectRefused('POST', `${path}/suspend`, wrongBodies({}, { reason: reasons }));
+
+    assert.deepEqual((await admin.ask('GET', path)).body, before);
+  });
+
   it('makes no key', async () => {
     const path = `/admin/accounts/${accountId}/keys`;
     const good = { name: 'x', scopes: ['tasks:read'] };
@@ -197,6 +220,14 @@ describe('a wrong query', () => {
       '/admin/accounts?cursor=%00',
       '/admin/accounts?page=1',
       '/admin/queues?x=1',
+      '/admin/repairs?size=x',
+      '/admin/repairs?kind=broken',
+      '/admin/repairs?kind=',
+      '/admin/repairs?cursor=x',
+      '/admin/repairs?since=1',
+      `/admin/repairs?cursor=${Buffer.from('1763700000000000 acc_none').toString('base64url')}`,
+      `/admin/repairs?cursor=${Buffer.from(`1763700000000000 ${'9'.repeat(19)}`).toString('base64url')}`,
+      '/admin/repairs/summary?kind=settled',
       '/admin/ledger/verify?account=1',
       `/admin/accounts/${accountId}?x=1`,
       `/admin/accounts/${accountId}/ledger?kind=gift`,

@@ -1,18 +1,27 @@
-/** What operators look at when something is wrong: upstreams, repairs, a task, and the accounts by name. */
+/** What operators look at when something is wrong: upstreams, a task, and the accounts by name. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { repairTask } from '../../src/tasks/repair.ts';
+import { takeSlot } from '../../src/upstreams/slots.ts';
 import { countUpstreamFailure, forgetUpstreamFailures, pauseUpstream } from '../../src/upstreams/states.ts';
+import { definition } from '../catalogue/definitions.ts';
 import { newTask } from './route-requests.ts';
 import { serveAdmin } from './serve-admin.ts';
 import type { ServedAdmin } from './serve-admin.ts';
 
 const UI = 'https://temporal.example.com/ui';
 
+/** Two that go to one upstream, under caps of their own, and one that goes to an upstream without any. */
+const MODELS = [
+  [{ id: 'quiet', protocol: 'replicate', model: 'one', concurrency: 5 }],
+  [
+    { id: 'quiet', protocol: 'replicate', model: 'two', concurrency: 2 },
+    { protocol: 'openai', baseUrl: 'https://images.example.com/v1', model: 'three' },
+  ],
+].map((upstreams, place) => definition({ name: `acme/remote-${place}`, routes: { default: { upstreams } } }));
+
 let admin: ServedAdmin;
 before(async () => {
-  admin = await serveAdmin({ environment: { TEMPORAL_UI_URL: UI, TEMPORAL_NAMESPACE: 'north' } });
+  admin = await serveAdmin({ models: MODELS, environment: { TEMPORAL_UI_URL: UI, TEMPORAL_NAMESPACE: 'north' } });
 });
 after(() => admin.close());
 
@@ -23,6 +32,8 @@ interface Upstream {
   readonly failingSince: number;
   readonly retryAt: number;
   readonly failures: number;
+  readonly slotsTaken: number;
+  readonly caps: readonly number[];
 }
 
 async function upstreamNamed(name: string): Promise<Upstream | undefined> {
@@ -31,6 +42,20 @@ async function upstreamNamed(name: string): Promise<Upstream | undefined> {
 }
 
 describe('upstreams', () => {
+  it('are told with their caps, those too that nobody has complained of', async () => {
+    const quiet = await upstreamNamed('quiet');
+    assert.deepEqual(
+      [quiet?.state, quiet?.failures, quiet?.slotsTaken, quiet?.caps],
+      ['open', 0, 0, [2, 5]],
+      'as the models that go there say',
+    );
+    const { database } = admin.served.room;
+    assert.ok(await takeSlot(database, 'quiet', 'tk-svc-1', 2));
+    assert.equal((await upstreamNamed('quiet'))?.slotsTaken, 1);
+    assert.deepEqual((await upstreamNamed('openai:images.example.com'))?.caps, [], 'no cap');
+    assert.equal(await upstreamNamed('embedded'), undefined, 'an engine of our own is no upstream');
+  });
+
   it('are told with their pauses', async () => {
     await pauseUpstream(admin.served.room.database, 'slow', 600_000);
 
@@ -54,63 +79,6 @@ describe('upstreams', () => {
     await forgetUpstreamFailures(database, 'broken');
     const again = await upstreamNamed('broken');
     assert.deepEqual([again?.state, again?.failures, again?.retryAt, again?.failingSince], ['open', 0, 0, 0]);
-  });
-});
-
-interface Repairs {
-  readonly overdue: readonly { taskId: string; accountId: string; status: string; at: number }[];
-  readonly restarted: readonly { taskId: string; at: number }[];
-  readonly done: Readonly<Record<string, number>>;
-}
-
-async function readRepairs(): Promise<Repairs> {
-  return (await admin.ask<Repairs>('GET', '/admin/repairs')).body.data;
-}
-
-function repair(taskId: string, isPastDeadline: boolean) {
-  const { database, http } = { database: admin.served.room.database, http: admin.served.http };
-  return repairTask(
-    { id: taskId as TaskId, status: 'queued', isPastDeadline, hasStart: false },
-    {
-      database,
-      describe: async () => 'missing',
-      retentionDays: 7,
-      metrics: http.metrics.tasks,
-      logger: http.logger,
-    },
-  );
-}
-
-describe('repairs', () => {
-  it('are told: what is overdue, and what was done about it', async () => {
-    const account = await admin.served.newAccount();
-    const taskId = await newTask(account);
-    assert.ok(!(await readRepairs()).overdue.some((task) => task.taskId === taskId));
-    await admin.served.room.rows(
-      "UPDATE tasks SET queue_deadline_at = now() - interval '90 seconds' WHERE id = $1",
-      taskId,
-    );
-
-    const before = await readRepairs();
-    const told = before.overdue.find((task) => task.taskId === taskId);
-    assert.deepEqual([told?.accountId, told?.status], [account.id, 'queued']);
-    assert.ok(Date.now() / 1000 - (told?.at ?? 0) >= 89);
-    assert.equal(await repair(taskId, true), 'settled');
-
-    const later = await readRepairs();
-    assert.ok(!later.overdue.some((task) => task.taskId === taskId));
-    assert.equal(later.done['timedOut'], (before.done['timedOut'] ?? 0) + 1);
-    assert.equal(later.done['since'], before.done['since']);
-  });
-
-  it('name the tasks that were started again, while they are under way', async () => {
-    const taskId = await newTask(await admin.served.newAccount());
-    await admin.served.room.rows("DELETE FROM outbox WHERE subject_id = $1 AND kind = 'start_task'", taskId);
-    assert.equal(await repair(taskId, false), 'restarted');
-
-    const { restarted, done } = await readRepairs();
-    assert.ok(restarted.some((task) => task.taskId === taskId && task.at > 0));
-    assert.ok((done['restarted'] ?? 0) >= 1);
   });
 });
 

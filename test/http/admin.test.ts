@@ -18,6 +18,7 @@ interface Account {
   readonly accountId: string;
   readonly name: string;
   readonly status: string;
+  readonly suspensionReason?: string;
   readonly available: string;
   readonly held: string;
   readonly limits: Readonly<Record<string, number>>;
@@ -228,6 +229,35 @@ describe('accounts', () => {
     await untilStatus(client, 403);
     assert.equal((await admin.ask<Account>('POST', `${path}/resume`)).body.data.status, 'active');
     await untilStatus(client, 200);
+  });
+
+  it('are suspended for a reason that operators read and the account does not, until they are resumed', async () => {
+    const { accountId } = await newAccount();
+    const client = clientOf((await newKey(accountId)).key);
+    const path = `/admin/accounts/${accountId}`;
+    const reasonOf = async () => (await admin.ask<Account>('GET', path)).body.data.suspensionReason;
+    assert.equal(await reasonOf(), undefined);
+
+    const { body: suspended } = await admin.ask<Account>('POST', `${path}/suspend`, {
+      reason: '  charged back twice ',
+    });
+
+    assert.equal(suspended.data.suspensionReason, 'charged back twice');
+    await admin.ask('POST', `${path}/suspend`);
+    assert.equal(await reasonOf(), 'charged back twice', 'suspending it again without a word keeps it');
+    const { body: page } = await admin.ask<{ accounts: Account[] }>('GET', `/admin/accounts?search=${accountId}`);
+    assert.equal(page.data.accounts[0]?.suspensionReason, 'charged back twice');
+    await untilStatus(client, 403);
+    const refused = await client.send('GET', '/v1/account');
+    assert.doesNotMatch(JSON.stringify(refused.body), /charged|twice|reason/i);
+    await admin.ask('POST', `${path}/suspend`, { reason: 'and once more' });
+    assert.equal(await reasonOf(), 'and once more');
+
+    assert.ok(!('suspensionReason' in (await admin.ask('POST', `${path}/resume`)).body.data));
+    await untilStatus(client, 200);
+    assert.ok(!JSON.stringify((await client.send('GET', '/v1/account')).body).includes('suspensionReason'));
+    await admin.ask('POST', `${path}/suspend`);
+    assert.equal(await reasonOf(), undefined, 'an old reason does not come back');
   });
 });
 

@@ -138,6 +138,17 @@ describe('a download', () => {
     assert.equal(response.headers.get('content-disposition'), `inline; filename="${taskId}-1.png"`);
   });
 
+  it('becomes a file where it is asked for as one, and other words of the query change nothing', async () => {
+    const { url, taskId } = await storedOutput();
+
+    const asFile = await fetch(`${url}?download=`);
+    const other = await fetch(`${url}?autoplay=1`);
+
+    assert.equal(asFile.headers.get('content-disposition'), `attachment; filename="${taskId}-1.png"`);
+    assert.equal(other.headers.get('content-disposition'), `inline; filename="${taskId}-1.png"`);
+    assert.deepEqual(await bytesOf(asFile), await bytesOf(other));
+  });
+
   it('brings an empty file as an empty file', async () => {
     const { url } = await storedOutput(Buffer.alloc(0));
 

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, it } from 'node:test';
 import { createCogProvider } from '../../src/providers/cog/cog-provider.ts';
+import { concurrencyOf } from '../../src/upstreams/upstream-caps.ts';
 import { ProviderRefusal } from '../../src/providers/provider.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
@@ -31,7 +32,7 @@ describeProviderContract(
       assert.ok(error instanceof ProviderRefusal);
       assert.equal(error.reason, 'provider_unavailable');
       assert.ok((error.retryAfterMs ?? 0) > 0);
-      assert.equal(provider.usualConcurrency, 1);
+      assert.equal(concurrencyOf({ protocol: 'cog' }), 1, 'so that it is asked for one at a time');
     });
 
     it('waits for the prediction of an earlier attempt to end, and only then begins another', async () => {

@@ -1,87 +1,26 @@
 /**
- * The operator's pages in a browser, on the admin listener of a real Darkroom: the token and where it is not, accounts with
- * their money, limits and keys, and how the service stands.
+ * The operator's pages in a browser, on the admin listener of a real Darkroom: the token and where it is not, and accounts
+ * with their money, limits and keys.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
 import { readAccount } from '../../src/accounts/accounts.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { countUpstreamFailure, pauseUpstream } from '../../src/upstreams/states.ts';
-import { launchBrowser } from '../support/browser.ts';
-import { startDarkroom } from '../support/darkroom.ts';
-import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { expectNoViolations } from './support/signed-in-page.ts';
+import { ADMIN_TOKEN, expectAccessible, startOperatorPages } from './support/operator-page.ts';
+import type { OperatorPages } from './support/operator-page.ts';
 
-const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
-const WORKFLOWS = 'https://temporal.example.com';
-
-let darkroom: Darkroom;
-let browser: Browser;
-let url: string;
+let pages: OperatorPages;
 before(async () => {
-  const port = await findFreePort();
-  url = `http://127.0.0.1:${port}`;
-  const environment = { ADMIN_TOKEN, ADMIN_PORT: String(port), TEMPORAL_UI_URL: WORKFLOWS };
-  darkroom = await startDarkroom({ workers: 0, environment });
-  browser = await launchBrowser();
+  pages = await startOperatorPages();
 });
-after(async () => {
-  await browser?.close();
-  await darkroom?.stop();
-});
+after(() => pages?.stop());
 
-/** What goes wrong beside what the test looks at fails it at the end. */
-async function withPage(work: (page: Page) => Promise<void>, options: { expect?: RegExp } = {}): Promise<void> {
-  const context = await browser.newContext({ reducedMotion: 'reduce', viewport: { width: 1280, height: 900 } });
-  const troubles: string[] = [];
-  try {
-    const page = await context.newPage();
-    // A breach of the page's policy is told on the console too.
-    page.on('console', (message) => {
-      if (message.type() === 'error') troubles.push(message.text());
-    });
-    page.on('pageerror', (error) => troubles.push(error.message));
-    page.on('request', (request) => {
-      if (/^https?:/.test(request.url()) && new URL(request.url()).origin !== url) troubles.push(request.url());
-    });
-    await work(page);
-  } finally {
-    await context.close();
-  }
-  assert.deepEqual(
-    troubles.filter((trouble) => options.expect?.test(trouble) !== true),
-    [],
-  );
-}
-
-/** Loads the page anew, so that the token has to be typed again. */
-async function signIn(page: Page, path = '/accounts'): Promise<void> {
-  await page.goto(url + path);
-  await page.getByRole('textbox', { name: 'Operator’s token' }).fill(ADMIN_TOKEN);
-  await page.keyboard.press('Enter');
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-}
-
-/** Measures both colour schemes, and goes on in the one it began with. */
-async function expectAccessible(page: Page): Promise<void> {
-  await expectNoViolations(page);
-  await page.emulateMedia({ colorScheme: 'light' });
-}
-
-const account = (id: string) => readAccount(darkroom.testDatabase.database, id);
-
-async function newTask({ client }: TestAccount): Promise<string> {
-  const { status, body } = await client.create({ model: 'darkroom/scene', input: { prompt: 'a secret pier' } });
-  assert.equal(status, 200, JSON.stringify(body));
-  return body.data.taskId;
-}
+const account = (id: string) => readAccount(pages.darkroom.testDatabase.database, id);
 
 describe('signing in', () => {
   it('tells a wrong token, and keeps the right one nowhere but in memory', async () => {
-    await withPage(
+    await pages.withPage(
       async (page) => {
-        await page.goto(`${url}/service`);
+        await page.goto(`${pages.url}/service`);
         await page.getByRole('textbox', { name: 'Operator’s token' }).fill('wrong');
         await page.keyboard.press('Enter');
         await page.getByText('This is not the token of this installation.').waitFor();
@@ -105,8 +44,8 @@ describe('signing in', () => {
   });
 
   it('out takes away whatever was shown', async () => {
-    await withPage(async (page) => {
-      await signIn(page);
+    await pages.withPage(async (page) => {
+      await pages.signIn(page);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('heading', { name: 'Sign in as operator' }).waitFor();
       assert.equal(await page.getByRole('navigation').count(), 0);
@@ -116,8 +55,8 @@ describe('signing in', () => {
 
 describe('accounts', () => {
   it('are made, found, and get a key that works', async () => {
-    await withPage(async (page) => {
-      await signIn(page);
+    await pages.withPage(async (page) => {
+      await pages.signIn(page);
       await page.getByRole('button', { name: 'New account' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Make the account' }).click();
       await page.getByText('A name, so that you know it again.').waitFor();
@@ -132,7 +71,7 @@ describe('accounts', () => {
       await page.getByRole('button', { name: 'Make the key' }).click();
       const key = await page.getByRole('textbox', { name: 'Key' }).inputValue();
       await expectAccessible(page);
-      const answer = await fetch(`${darkroom.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
+      const answer = await fetch(`${pages.darkroom.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
       assert.equal(answer.status, 200);
       await page.keyboard.press('Escape');
       assert.ok(await page.getByRole('dialog').isVisible(), 'a key that nobody stored is not lost by a slip');
@@ -155,10 +94,10 @@ describe('accounts', () => {
   });
 
   it('get a payment once, although its answer was lost and it was sent again', async () => {
-    const { id } = await darkroom.createAccount({ usd: 1_000_000n });
-    await withPage(
+    const { id } = await pages.darkroom.createAccount({ usd: 1_000_000n });
+    await pages.withPage(
       async (page) => {
-        await signIn(page, `/accounts/${id}`);
+        await pages.signIn(page, `/accounts/${id}`);
         await page.getByRole('button', { name: 'Add money' }).click();
         await page.getByRole('textbox', { name: 'Amount' }).fill('0');
         await page.getByRole('button', { name: 'Book the payment' }).click();
@@ -185,9 +124,9 @@ describe('accounts', () => {
   });
 
   it('are corrected with a reason, down too', async () => {
-    const { id } = await darkroom.createAccount({ usd: 1_000_000n });
-    await withPage(async (page) => {
-      await signIn(page, `/accounts/${id}/ledger`);
+    const { id } = await pages.darkroom.createAccount({ usd: 1_000_000n });
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, `/accounts/${id}/ledger`);
       await page.getByRole('button', { name: 'Correct the balance' }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('−0.25');
       await page.getByRole('button', { name: 'Book the correction' }).click();
@@ -200,31 +139,46 @@ describe('accounts', () => {
     });
   });
 
-  it('are suspended after a question, and resumed', async () => {
-    const { id } = await darkroom.createAccount();
-    await withPage(async (page) => {
-      await signIn(page, `/accounts/${id}/usage`);
+  it('are suspended after a question, for a reason that operators read, and resumed', async () => {
+    const { id } = await pages.darkroom.createAccount();
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, `/accounts/${id}/usage`);
       await page.getByRole('button', { name: 'Suspend' }).click();
       await expectAccessible(page);
       await page.keyboard.press('Escape');
       assert.equal((await account(id)).status, 'active');
       await page.getByRole('button', { name: 'Suspend' }).click();
-      await page.getByRole('button', { name: 'Suspend it' }).click();
+      await page.getByRole('textbox', { name: 'Reason' }).fill(' charged back ');
+      await page.keyboard.press('Enter');
       await page.getByText('This account is suspended').waitFor();
-      assert.equal((await account(id)).status, 'suspended');
+      await page.getByText('charged back').waitFor();
+      const { status, suspensionReason } = await account(id);
+      assert.deepEqual([status, suspensionReason], ['suspended', 'charged back']);
       await expectAccessible(page);
+      await page.getByRole('link', { name: 'All accounts' }).click();
+      await page.getByRole('searchbox', { name: 'Find an account' }).fill(id);
+      await page.getByText('1 account shown').waitFor();
+      await page.getByRole('cell', { name: 'suspended charged back' }).waitFor();
+      await expectAccessible(page);
+      await page.goBack();
 
       await page.getByRole('button', { name: 'Resume' }).click();
       await page.getByRole('button', { name: 'Suspend' }).waitFor();
+      assert.equal(await page.getByText('charged back').count(), 0);
       assert.equal((await account(id)).status, 'active');
+
+      await page.getByRole('button', { name: 'Suspend' }).click();
+      await page.getByRole('button', { name: 'Suspend it' }).click();
+      await page.getByText('This account is suspended').waitFor();
+      assert.equal(await page.getByText('The reason that was given').count(), 0, 'nobody has to give one');
     });
   });
 
   it('have limits that are changed one by one', async () => {
-    const { id } = await darkroom.createAccount();
+    const { id } = await pages.darkroom.createAccount();
     const { limits } = await account(id);
-    await withPage(async (page) => {
-      await signIn(page, `/accounts/${id}/limits`);
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, `/accounts/${id}/limits`);
       const field = page.getByRole('textbox', { name: 'Tasks that run at once' });
       await field.fill('many');
       await page.getByText('A whole number, 0 or more').waitFor();
@@ -233,54 +187,6 @@ describe('accounts', () => {
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('0 of 1,234').waitFor();
       assert.deepEqual((await account(id)).limits, { ...limits, runningCap: 1_234 });
-    });
-  });
-});
-
-describe('the service', () => {
-  it('is shown with its models, queues and upstreams, and leads to a task', async () => {
-    const { database } = darkroom.testDatabase;
-    await pauseUpstream(database, 'slow', 600_000);
-    for (let place = 0; place < 5; place++) await countUpstreamFailure(database, 'broken');
-    const owner = await darkroom.createAccount();
-    const taskId = await newTask(owner);
-    await withPage(async (page) => {
-      await signIn(page, '/service');
-      await page.getByText('1 failing, 1 paused.').waitFor();
-      await page.getByRole('row', { name: /broken failing/ }).waitFor();
-      await page.getByRole('row', { name: /test 1 of 100/ }).waitFor();
-      await page.getByRole('button', { name: 'Show the models' }).click();
-      await page.getByRole('cell', { name: 'darkroom/scene', exact: true }).waitFor();
-      await expectAccessible(page);
-
-      await page.getByRole('textbox', { name: 'Look a task up' }).fill('tk-svc-1');
-      await page.getByRole('button', { name: 'Show', exact: true }).click();
-      await page.getByText('This is not the id of a task').waitFor();
-      await page.getByRole('textbox', { name: 'Look a task up' }).fill(taskId);
-      await page.keyboard.press('Enter');
-      await page.getByText('accepted').waitFor();
-      assert.equal(
-        await page.getByRole('link', { name: 'Show the workflow in Temporal' }).getAttribute('href'),
-        `${WORKFLOWS}/namespaces/${darkroom.namespace}/workflows/${taskId}`,
-      );
-      assert.ok(!(await page.content()).includes('secret pier'), 'what its owner sent is not an operator’s to read');
-      await expectAccessible(page);
-      await page.getByRole('link', { name: owner.id }).click();
-      await page.getByRole('heading', { name: 'test', level: 1 }).waitFor();
-    });
-  });
-
-  it('fits on a small screen', async () => {
-    const { id } = await darkroom.createAccount();
-    await withPage(async (page) => {
-      await page.setViewportSize({ width: 360, height: 740 });
-      await signIn(page);
-      for (const path of ['/accounts', `/accounts/${id}/limits`, `/accounts/${id}/ledger`, '/service']) {
-        await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
-        await page.locator('h1').waitFor();
-        const beyond = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
-        assert.ok(Number(beyond) <= 0, `${path}: ${String(beyond)} px beyond the screen`);
-      }
     });
   });
 });

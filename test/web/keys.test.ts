@@ -3,7 +3,9 @@
  * what they may is told. What the page says is held against what the API does with the keys.
  */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
@@ -52,6 +54,24 @@ describe('the keys of the dashboard', () => {
 
   /** What has the keyboard, where it is this. */
   const focused = (page: Page, what: Locator): Locator => what.and(page.locator(':focus'));
+
+  /** Creates a task as somebody at a terminal does. @returns the answer's body. */
+  async function createByCurl(
+    key: string,
+    body: unknown,
+  ): Promise<{ readonly code: number; readonly data: { readonly taskId: string } | null }> {
+    const { stdout } = await promisify(execFile)('curl', [
+      '-sS',
+      `${darkroom.url}/v1/tasks`,
+      '-H',
+      `Authorization: Bearer ${key}`,
+      '-H',
+      'Content-Type: application/json',
+      '-d',
+      JSON.stringify(body),
+    ]);
+    return JSON.parse(stdout) as Awaited<ReturnType<typeof createByCurl>>;
+  }
 
   /** Chooses from a key's menu, with the keyboard alone. */
   async function choose(page: Page, keyName: string, action: 'Rotate' | 'Revoke'): Promise<Locator> {
@@ -112,6 +132,27 @@ describe('the keys of the dashboard', () => {
     );
     assert.ok((made?.expiresAt ?? 0) > Date.parse('2100-01-30') / 1000);
     await focused(page, button(page, 'Make a key')).waitFor();
+    await opened.close();
+  });
+
+  it('makes a key that curl uses, until it is revoked', async () => {
+    const account = await darkroom.createAccount();
+    const opened = await open(account.client.key);
+    const { page } = opened;
+    await button(page, 'Make a key').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
+    await page.getByRole('checkbox', { name: 'Create, cancel' }).check();
+    await button(page, 'Make the key').click();
+    const key = await takeKey(page);
+    const body = { model: 'darkroom/scene', input: { prompt: 'a pier' } };
+
+    const accepted = await createByCurl(key, body);
+    assert.deepEqual([accepted.code, typeof accepted.data?.taskId], [200, 'string']);
+
+    const dialog = await choose(page, 'laptop', 'Revoke');
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual([(await createByCurl(key, body)).code], [401]);
     await opened.close();
   });
 

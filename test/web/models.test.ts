@@ -147,7 +147,7 @@ describe("a model's page", () => {
     for (const field of Object.keys(speech.inputSchema['properties'] as object)) {
       await page.getByRole('rowheader', { name: field, exact: true }).waitFor();
     }
-    await page.getByRole('row', { name: /^pitch number no -12 to 12 0/ }).waitFor();
+    await page.getByRole('row', { name: /^pitch number -12 to 12 0/ }).waitFor();
     await expectNoViolations(page);
     await signedIn.close();
   });

@@ -54,6 +54,9 @@ describe('a direct download', { skip: whyNoS3Server() }, () => {
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), bytes);
     assert.equal(response.headers.get('content-type'), 'image/png');
     assert.equal(response.headers.get('content-disposition'), `inline; filename="${taskId}-1.png"`);
+    const asFile = await fetch(`${url}?download`);
+    assert.equal(asFile.headers.get('content-disposition'), `attachment; filename="${taskId}-1.png"`);
+    await asFile.body?.cancel();
     const part = await fetch(url, { headers: { Range: 'bytes=10-19' } });
     assert.equal(part.status, 206);
     assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));

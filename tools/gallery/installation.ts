@@ -1,4 +1,4 @@
-/** An installation of the gallery's own: `npm start` on a data folder that is thrown away, on free ports. */
+/** An installation of a tool's own: `npm start` on a data folder that is thrown away, on free ports. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -11,21 +11,29 @@ export interface Installation {
   /** Ends in `/v1`. */
   readonly url: string;
   readonly key: string;
+  readonly adminUrl: string;
+  readonly adminToken: string;
   stop(): Promise<void>;
 }
 
 const KEY = /dk_live_\w+/;
 
-/** @throws {Error} it does not start; what it said is told. */
-export async function startInstallation(say: (line: string) => void): Promise<Installation> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-gallery-'));
+/**
+ * @param environment variables beside our own.
+ * @throws {Error} it does not start; what it said is told.
+ */
+export async function startInstallation(
+  say: (line: string) => void,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Installation> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-tool-'));
   // Run by root, PostgreSQL is another user, who must be able to pass through.
   await chmod(folder, 0o711);
   const dataDir = path.join(folder, 'data');
   say('Starting an installation.');
   const child = spawn(process.execPath, [packageFile('dist/src/main.js'), 'start', '--data-dir', dataDir], {
     // oxlint-disable-next-line node/no-process-env -- the child is to find what we find
-    env: { ...process.env, PORT: '0', ADMIN_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' },
+    env: { ...process.env, ...environment, PORT: '0', ADMIN_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const closed = once(child, 'close');
@@ -46,9 +54,10 @@ export async function startInstallation(say: (line: string) => void): Promise<In
   await Promise.race([ready, closed]);
   const key = KEY.exec(output)?.[0];
   const instance = await readInstance(dataDir);
-  if (key === undefined || instance === undefined) {
+  const adminToken = instance?.environment['ADMIN_TOKEN'];
+  if (key === undefined || instance === undefined || adminToken === undefined) {
     await stop();
     throw new Error(`the installation did not start:\n${output}`);
   }
-  return { url: `${instance.apiUrl}/v1`, key, stop };
+  return { url: `${instance.apiUrl}/v1`, key, adminUrl: instance.adminUrl, adminToken, stop };
 }

@@ -4,10 +4,11 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { Suspense, useState } from 'react';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { createQueryClient } from './api/query-client.ts';
 import { ErrorBoundary } from './components/error-boundary.tsx';
+import { lazyPage } from './components/load-page.ts';
 import { ErrorState, LoadingState } from './components/states.tsx';
 import { Shell } from './layout/shell.tsx';
 import { pageFacts } from './page-facts.ts';
@@ -16,17 +17,17 @@ import { SessionProvider, useSessionQuery } from './session/session.tsx';
 import { SignInPage } from './session/sign-in.tsx';
 import { resolveVariables, theme } from './theme.ts';
 
-const HomePage = lazy(() => import('./pages/home/home-page.tsx'));
-const ModelsPage = lazy(() => import('./pages/models/models-page.tsx'));
-const ModelPage = lazy(() => import('./pages/models/model-page.tsx'));
-const PlaygroundPage = lazy(() => import('./pages/playground/playground-page.tsx'));
-const TasksPage = lazy(() => import('./pages/tasks/tasks-page.tsx'));
-const TaskPage = lazy(() => import('./pages/tasks/task-page.tsx'));
-const StoragePage = lazy(() => import('./pages/storage/storage-page.tsx'));
-const KeysPage = lazy(() => import('./pages/keys/keys-page.tsx'));
-const WebhooksPage = lazy(() => import('./pages/webhooks/webhooks-page.tsx'));
-const UsagePage = lazy(() => import('./pages/usage/usage-page.tsx'));
-const AdminApp = lazy(() => import('./pages/admin/admin-app.tsx'));
+const HomePage = lazyPage(() => import('./pages/home/home-page.tsx'));
+const ModelsPage = lazyPage(() => import('./pages/models/models-page.tsx'));
+const ModelPage = lazyPage(() => import('./pages/models/model-page.tsx'));
+const PlaygroundPage = lazyPage(() => import('./pages/playground/playground-page.tsx'));
+const TasksPage = lazyPage(() => import('./pages/tasks/tasks-page.tsx'));
+const TaskPage = lazyPage(() => import('./pages/tasks/task-page.tsx'));
+const StoragePage = lazyPage(() => import('./pages/storage/storage-page.tsx'));
+const KeysPage = lazyPage(() => import('./pages/keys/keys-page.tsx'));
+const WebhooksPage = lazyPage(() => import('./pages/webhooks/webhooks-page.tsx'));
+const UsagePage = lazyPage(() => import('./pages/usage/usage-page.tsx'));
+const AdminApp = lazyPage(() => import('./pages/admin/admin-app.tsx'));
 
 export function App() {
   const [queryClient] = useState(createQueryClient);
@@ -50,14 +51,15 @@ export function App() {
 }
 
 function AccountApp() {
+  const [at] = useLocation();
   const { data: session, error, refetch } = useSessionQuery();
   if (session === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (session === undefined) return <LoadingState />;
   if (session === null) return <SignInPage />;
   return (
-    <SessionProvider session={session}>
+    <SessionProvider key={session.keyId} session={session}>
       <Shell>
-        <ErrorBoundary>
+        <ErrorBoundary at={at}>
           <Suspense fallback={<LoadingState />}>
             <Switch>
               <Route path="/" component={HomePage} />

@@ -2,7 +2,7 @@
  * How everything looks. Colours are those of a darkroom: warm greys, and the red of its safe light for what one acts on.
  * Contrast is that of WCAG AA in both schemes, which `test/web` measures.
  */
-import { Tooltip, createTheme } from '@mantine/core';
+import { Input, Tooltip, createTheme } from '@mantine/core';
 import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
 
 const safelight: MantineColorsTuple = [
@@ -29,6 +29,8 @@ export const theme = createTheme({
   cursorType: 'pointer',
   autoContrast: true,
   components: {
+    // The library's is the primary colour: a red border says that something is wrong.
+    Input: Input.extend({ styles: { wrapper: { '--input-bd-focus': 'var(--mantine-color-text)' } } }),
     // Beside what they explain, and so within the page's regions.
     Tooltip: Tooltip.extend({ defaultProps: { withinPortal: false } }),
   },

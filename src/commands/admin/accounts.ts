@@ -14,7 +14,15 @@ import type { Database } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
 import { formatUsd } from '../../domain/money.ts';
 import { AdminError } from './admin-error.ts';
-import { LIMIT_OPTIONS, readAmount, readLimits, readName, readReference, readSignedAmount } from './arguments.ts';
+import {
+  LIMIT_OPTIONS,
+  readAmount,
+  readLimits,
+  readName,
+  readReason,
+  readReference,
+  readSignedAmount,
+} from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
 import { presentAccount } from './print.ts';
@@ -109,8 +117,11 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
     .command(
       'suspend <account>',
       'refuse its requests; what runs finishes, what waits keeps waiting',
-      (y) => y.positional('account', ACCOUNT),
-      onInstallation(({ account }, { database }) => suspend(database, account, true)),
+      (y) =>
+        y
+          .positional('account', ACCOUNT)
+          .option('reason', { type: 'string', describe: 'why, for operators: the account never sees it' }),
+      onInstallation(({ account, reason }, { database }) => suspend(database, account, true, readReason(reason))),
     )
     .command(
       'resume <account>',
@@ -125,7 +136,12 @@ function presentBooked({ reference, availableMicroUsd }: Booked): Record<string,
   return { available: formatUsd(availableMicroUsd), reference };
 }
 
-async function suspend(database: Database, accountId: string, isSuspended: boolean): Promise<Record<string, unknown>> {
-  await database.transaction((transaction) => setSuspended(transaction, accountId, isSuspended));
+async function suspend(
+  database: Database,
+  accountId: string,
+  isSuspended: boolean,
+  reason?: string,
+): Promise<Record<string, unknown>> {
+  await database.transaction((transaction) => setSuspended(transaction, accountId, isSuspended, reason));
   return presentAccount(await readAccount(database, accountId));
 }

@@ -53,6 +53,13 @@ export function readName(name: string): string {
   throw new AdminError('--name: want 1 to 100 characters on one line');
 }
 
+/** @returns it without the blanks around it. @throws {AdminError} it is given and says nothing, or more than fits. */
+export function readReason(reason: string | undefined): string | undefined {
+  const said = reason?.trim();
+  if (said === undefined || /^[^\p{Cc}\u2028\u2029\p{Surrogate}]{1,500}$/u.test(said)) return said;
+  throw new AdminError('--reason: want 1 to 500 characters on one line');
+}
+
 /** @returns micro-USD, not negative. @throws {AdminError} */
 export function readAmount(option: string, text: string): bigint {
   const amount = parseUsd(text);

@@ -15,6 +15,7 @@ export function presentAccount(account: Account): Record<string, unknown> {
     account: account.id,
     name: account.name,
     status: account.status,
+    suspensionReason: account.suspensionReason,
     available: formatUsd(account.availableMicroUsd),
     held: formatUsd(account.heldMicroUsd),
     running: account.running,

@@ -12,15 +12,17 @@ import {
 import { topUp } from '../../billing/ledger.ts';
 import { newId } from '../../domain/ids.ts';
 import { parseUsd } from '../../domain/money.ts';
-import { AccountSchema, presentAccount } from '../../wire/account.ts';
-import type { WireAccount } from '../../wire/account.ts';
 import {
   AccountPageQuerySchema,
   AccountPageSchema,
+  AdminAccountSchema,
   CreateAccountSchema,
+  SuspendAccountSchema,
   UpdateAccountSchema,
   limitsOf,
-} from '../../wire/admin.ts';
+  presentAdminAccount,
+} from '../../wire/admin-account.ts';
+import type { WireAdminAccount } from '../../wire/admin-account.ts';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
@@ -31,7 +33,7 @@ const DEFAULT_PAGE_SIZE = 20;
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
-const accountAnswer = { kind: 'data', schema: AccountSchema } as const;
+const accountAnswer = { kind: 'data', schema: AdminAccountSchema } as const;
 
 export function adminAccountRoutes(http: HttpContext): readonly Route[] {
   const { database } = http;
@@ -39,13 +41,14 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
   const setSuspension = async (
     { ctx, params }: Pick<RouteRequest<unknown, unknown>, 'ctx' | 'params'>,
     isSuspended: boolean,
-  ): Promise<WireAccount> => {
+    reason?: string,
+  ): Promise<WireAdminAccount> => {
     const accountId = idOf(params, 'accountId');
-    await database.transaction((transaction) => setSuspended(transaction, accountId, isSuspended));
-    logChange(http, ctx, isSuspended ? 'suspend account' : 'resume account', { accountId });
+    await database.transaction((transaction) => setSuspended(transaction, accountId, isSuspended, reason));
+    logChange(http, ctx, isSuspended ? 'suspend account' : 'resume account', { accountId, reason });
     // What waited of a suspended account may be launched again.
     http.wakeLauncher();
-    return presentAccount(await readAccount(database, accountId));
+    return presentAdminAccount(await readAccount(database, accountId));
   };
 
   return [
@@ -66,7 +69,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
         const last = accounts.length > size ? shown.at(-1) : undefined;
         return {
           size,
-          accounts: shown.map(presentAccount),
+          accounts: shown.map(presentAdminAccount),
           ...(last === undefined ? {} : { nextCursor: last.id }),
         };
       },
@@ -92,7 +95,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
           return readAccount(transaction, accountId);
         });
         logChange(http, ctx, 'create account', { accountId: account.id, usd });
-        return presentAccount(account);
+        return presentAdminAccount(account);
       },
     }),
     defineRoute({
@@ -102,7 +105,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminGetAccount',
       summary: 'Read an account',
       answer: accountAnswer,
-      handle: async ({ params }) => presentAccount(await readAccount(database, idOf(params, 'accountId'))),
+      handle: async ({ params }) => presentAdminAccount(await readAccount(database, idOf(params, 'accountId'))),
     }),
     defineRoute({
       ...one,
@@ -123,7 +126,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
         logChange(http, ctx, 'update account', { accountId });
         // A raised cap lets in what waits.
         http.wakeLauncher();
-        return presentAccount(account);
+        return presentAdminAccount(account);
       },
     }),
     defineRoute({
@@ -133,8 +136,9 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminSuspendAccount',
       summary: 'Suspend an account',
       description: 'Its requests are refused with 403 within a second. What runs finishes, what waits keeps waiting.',
+      body: { kind: 'json', schema: SuspendAccountSchema, isOptional: true },
       answer: accountAnswer,
-      handle: (request) => setSuspension(request, true),
+      handle: (request) => setSuspension(request, true, request.body.reason?.trim()),
     }),
     defineRoute({
       ...one,
@@ -142,6 +146,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/accounts/{accountId}/resume',
       operationId: 'adminResumeAccount',
       summary: 'Serve an account again',
+      description: 'Why it was suspended is forgotten.',
       answer: accountAnswer,
       handle: (request) => setSuspension(request, false),
     }),

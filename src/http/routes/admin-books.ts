@@ -9,7 +9,7 @@ import { readOperatorCosts } from '../../billing/operator-costs.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import type { LedgerViolation } from '../../billing/verify.ts';
 import { formatUsd, parseUsd } from '../../domain/money.ts';
-import { presentAccount } from '../../wire/account.ts';
+import { presentAdminAccount } from '../../wire/admin-account.ts';
 import {
   AdjustSchema,
   BookedSchema,
@@ -41,7 +41,7 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
     reference,
     amount: formatUsd(amountMicroUsd),
     currency: 'USD',
-    account: presentAccount(await readAccount(database, accountId)),
+    account: presentAdminAccount(await readAccount(database, accountId)),
   });
 
   return [

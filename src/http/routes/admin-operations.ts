@@ -1,22 +1,19 @@
 /**
- * What operators look at when something is wrong: the upstreams, what the repair is about, and any one task, whosesoever
- * it is.
+ * What operators look at when something is wrong: the upstreams, and any one task, whosesoever it is.
  */
+import { isTextModel } from '../../catalogue/text-definition.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
-import { readTroubledTasks } from '../../tasks/overdue.ts';
 import { readTask } from '../../tasks/read.ts';
 import { readTimeline } from '../../tasks/timeline.ts';
 import { reportUpstreams } from '../../upstreams/standings.ts';
+import { capsOf } from '../../upstreams/upstream-caps.ts';
 import {
   AdminServiceSchema,
   AdminTaskSchema,
-  RepairsSchema,
   UpstreamsSchema,
   presentAdminTask,
-  presentRepairs,
   presentUpstreams,
 } from '../../wire/admin-service.ts';
-import type { WireRepairs } from '../../wire/admin-service.ts';
 import type { HttpContext } from '../context.ts';
 import { NOT_FOUND, RequestError } from '../errors.ts';
 import { defineRoute } from '../route.ts';
@@ -50,17 +47,9 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       summary: 'See where the upstreams of tasks stand',
       description: 'As all workers share it. What an api knows of upstreams of text is its own, and is in its metrics.',
       answer: { kind: 'data', schema: UpstreamsSchema },
-      handle: async () => presentUpstreams(await reportUpstreams(database)),
-    }),
-    defineRoute({
-      ...shared,
-      path: '/admin/repairs',
-      operationId: 'adminGetRepairs',
-      summary: 'See what the repair is about, and what it has done',
-      answer: { kind: 'data', schema: RepairsSchema },
       async handle() {
-        const [troubled, done] = await Promise.all([readTroubledTasks(database), countRepairs(http)]);
-        return presentRepairs(troubled, done);
+        const models = http.catalogue.models.filter((model) => !isTextModel(model));
+        return presentUpstreams(await reportUpstreams(database), capsOf(models));
       },
     }),
     defineRoute({
@@ -80,17 +69,4 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       },
     }),
   ];
-}
-
-/** From the same counter that the metrics show. */
-async function countRepairs({ metrics }: HttpContext): Promise<WireRepairs['done']> {
-  const counted = await metrics.registry.getSingleMetric('darkroom_repairs_total')?.get();
-  const of = (kind: string): number => counted?.values.find(({ labels }) => labels['kind'] === kind)?.value ?? 0;
-  return {
-    since: Math.floor(performance.timeOrigin / 1000),
-    settled: of('settled'),
-    timedOut: of('timed_out'),
-    restarted: of('restarted'),
-    callbacks: of('callback'),
-  };
 }

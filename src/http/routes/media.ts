@@ -26,7 +26,8 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       operationId: 'downloadMedia',
       tag: 'Media',
       summary: 'Download the bytes behind a signed URL',
-      description: 'Conditional and range requests by RFC 9110; several ranges in one request are answered whole.',
+      description:
+        'Conditional and range requests by RFC 9110; several ranges in one request are answered whole. With `?download` a browser keeps them as a file.',
       access: 'none',
       params: { token: 'What the URL was signed with.', name: 'A file name for people; it decides nothing.' },
       headers: { Range: 'One range of bytes.' },
@@ -45,7 +46,8 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       errors: ['URL_EXPIRED', 'FORBIDDEN', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {
         const { outputId, expireAt } = http.urlSigner.verify(params['token'] ?? '');
-        const served = await findServed(http, outputId);
+        const found = await findServed(http, outputId);
+        const served = { ...found, isDownload: ctx.URL.searchParams.has('download') };
         const method = ctx.method === 'HEAD' ? 'HEAD' : 'GET';
         if (http.config.urls.downloads === 'direct' && http.store.presign !== undefined) {
           const seconds = Math.max(1, Math.floor(expireAt - http.now() / 1000));

@@ -21,8 +21,6 @@ import type { GenerationRequest, ProducedFile, Provider, ProviderCall } from '..
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 
-/** "By default, the server runs one prediction at a time." */
-const USUAL_CONCURRENCY = 1;
 /** "When all prediction slots are in use, the server returns 409 Conflict." */
 const NO_SLOT = 409;
 /** How soon to look again whether an earlier attempt's prediction is over. */
@@ -80,7 +78,6 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
     isSubmitRepeatable: true,
     worksWhileSubmitting: true,
     takesMediaAsFiles: true,
-    usualConcurrency: USUAL_CONCURRENCY,
     download: calls.download,
 
     async submit(request, call) {

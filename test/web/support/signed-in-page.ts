@@ -32,7 +32,30 @@ export interface SignedInPage {
 
 /** Opens a page in a context of its own, with an empty memory. The caller closes it. */
 export async function openSignedInPage(browser: Browser, options: PageOptions): Promise<SignedInPage> {
-  const { url, key, path = '/', colorScheme = 'light', width = 1280, height = 900 } = options;
+  const { url, key, path = '/' } = options;
+  const { signedIn, untilSignedIn } = await openPage(browser, new URL(url).origin, options);
+  const { page } = signedIn;
+  await page.goto(`${url}/sign-in`);
+  await page.getByRole('textbox', { name: 'API key' }).fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await untilSignedIn();
+  if (path !== '/') await page.goto(url + path);
+  return signedIn;
+}
+
+/** The same by a link that signs in. @param link good still: it is used up. */
+export async function openPageByLink(browser: Browser, link: string): Promise<SignedInPage> {
+  const { signedIn, untilSignedIn } = await openPage(browser, new URL(link).origin, {});
+  await signedIn.page.goto(link);
+  await untilSignedIn();
+  return signedIn;
+}
+
+async function openPage(
+  browser: Browser,
+  origin: string,
+  { colorScheme = 'light', width = 1280, height = 900 }: Partial<PageOptions>,
+): Promise<{ readonly signedIn: SignedInPage; readonly untilSignedIn: () => Promise<void> }> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
@@ -42,15 +65,8 @@ export async function openSignedInPage(browser: Browser, options: PageOptions): 
   const page = await context.newPage();
   const expected: RegExp[] = [];
   const troubles: string[] = [];
-  await reportTroubles(page, new URL(url).origin, (trouble) => troubles.push(trouble));
-  await page.goto(`${url}/sign-in`);
-  await page.getByRole('textbox', { name: 'API key' }).fill(key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation').waitFor({ state: 'attached' });
-  // Before that nobody was signed in, which the browser logs too.
-  troubles.length = 0;
-  if (path !== '/') await page.goto(url + path);
-  return {
+  await reportTroubles(page, origin, (trouble) => troubles.push(trouble));
+  const signedIn: SignedInPage = {
     page,
     context,
     expect: (trouble) => expected.push(trouble),
@@ -60,6 +76,12 @@ export async function openSignedInPage(browser: Browser, options: PageOptions): 
       assert.deepEqual(unexpected, [], 'nothing else went wrong on the page');
     },
   };
+  const untilSignedIn = async (): Promise<void> => {
+    await page.getByRole('navigation').waitFor({ state: 'attached' });
+    // Before that nobody was signed in, which the browser logs too.
+    troubles.length = 0;
+  };
+  return { signedIn, untilSignedIn };
 }
 
 async function reportTroubles(page: Page, origin: string, report: (trouble: string) => void): Promise<void> {

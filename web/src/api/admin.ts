@@ -2,35 +2,32 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type { Static } from 'typebox';
-import type { AccountSchema } from '../../../src/wire/account.ts';
+import type { BookedSchema, QueuesSchema } from '../../../src/wire/admin.ts';
 import type {
   AccountPageSchema,
-  BookedSchema,
+  AdminAccountSchema,
   CreateAccountSchema,
-  QueuesSchema,
   UpdateAccountSchema,
-} from '../../../src/wire/admin.ts';
+} from '../../../src/wire/admin-account.ts';
 import type { AdminCatalogueSchema } from '../../../src/wire/admin-catalogue.ts';
-import type {
-  AdminServiceSchema,
-  AdminTaskSchema,
-  UpstreamsSchema,
-  WireRepairs,
-} from '../../../src/wire/admin-service.ts';
+import type { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '../../../src/wire/admin-service.ts';
+import type { WireRepairList, WireRepairSummary } from '../../../src/wire/admin-repairs.ts';
 import type { CreateKeyBody, KeyListSchema, MadeKeySchema } from '../../../src/wire/key.ts';
 import type { WireLedger } from '../../../src/wire/ledger.ts';
 import type { UsageSchema } from '../../../src/wire/usage.ts';
 import { createApiClient } from '../../../clients/src/api/api-client.ts';
 import type { ApiClient } from '../../../clients/src/api/api-client.ts';
 
-export type Account = Static<typeof AccountSchema>;
+export type Account = Static<typeof AdminAccountSchema>;
 export type NewAccount = Static<typeof CreateAccountSchema>;
 export type AccountChanges = Static<typeof UpdateAccountSchema>;
 export type Booked = Static<typeof BookedSchema>;
 export type Catalogue = Static<typeof AdminCatalogueSchema>;
 export type Queues = Static<typeof QueuesSchema>;
 export type Upstreams = Static<typeof UpstreamsSchema>;
-export type Repairs = WireRepairs;
+export type RepairSummary = WireRepairSummary;
+export type Repair = WireRepairList['repairs'][number];
+export type RepairKind = Repair['kind'];
 export type AdminTask = Static<typeof AdminTaskSchema>;
 export type ServiceFacts = Static<typeof AdminServiceSchema>;
 export type MadeKey = Static<typeof MadeKeySchema>;
@@ -39,6 +36,7 @@ export type MadeKey = Static<typeof MadeKeySchema>;
 const STATE_INTERVAL_MS = 5_000;
 const ACCOUNTS_PER_PAGE = 50;
 const ENTRIES_PER_PAGE = 50;
+const REPAIRS_PER_PAGE = 20;
 
 /** @param onRefused called when the token is not, or no longer, good. @throws {TypeError} no token has such characters. */
 export function createOperatorApi(token: string, onRefused: () => void): ApiClient {
@@ -156,7 +154,24 @@ function useServicePart<Data>(name: string) {
 export const useCatalogue = () => useServicePart<Catalogue>('catalogue');
 export const useQueues = () => useServicePart<Queues>('queues');
 export const useUpstreams = () => useServicePart<Upstreams>('upstreams');
-export const useRepairs = () => useServicePart<Repairs>('repairs');
+export const useRepairSummary = () => useServicePart<RepairSummary>('repairs/summary');
+
+/** @param kind undefined: all of them. */
+export function useRepairs(kind: RepairKind | undefined) {
+  const { api } = useOperator();
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'repairs', kind],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<WireRepairList>('GET', '/admin/repairs', {
+        query: { size: REPAIRS_PER_PAGE, cursor: pageParam, kind },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    // Whoever reads on reads in peace, and not every page again and again.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : STATE_INTERVAL_MS),
+  });
+}
 
 export function useAdminTask(taskId: string) {
   const { api } = useOperator();
@@ -193,10 +208,14 @@ export const useAdjust = (accountId: string) =>
     api.call<Booked>('POST', `${accountPath(accountId)}/adjust`, { body }),
   );
 
+/** @param reason undefined: none is given. */
 export const useSuspend = (accountId: string) =>
-  useChange((api, isSuspended: boolean) =>
-    api.call<Account>('POST', `${accountPath(accountId)}/${isSuspended ? 'suspend' : 'resume'}`),
+  useChange((api, reason: string | undefined) =>
+    api.call<Account>('POST', `${accountPath(accountId)}/suspend`, { body: reason === undefined ? {} : { reason } }),
   );
+
+export const useResume = (accountId: string) =>
+  useChange((api) => api.call<Account>('POST', `${accountPath(accountId)}/resume`));
 
 export const useCreateAccountKey = (accountId: string) =>
   useChange((api, body: CreateKeyBody) => api.call<MadeKey>('POST', `${accountPath(accountId)}/keys`, { body }));

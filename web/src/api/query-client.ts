@@ -20,13 +20,16 @@ export function retryDelayMs(attempt: number, error: unknown): number {
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
+      // Whether the computer is on a network says little: Darkroom may be on the computer itself. What fails is told.
       queries: {
+        networkMode: 'always',
+        refetchOnReconnect: true,
         staleTime: 5_000,
         retry: (failures, error) => failures < MOST_TRIES && mayRetry(error),
         retryDelay: retryDelayMs,
       },
       // What changes something is sent once: whoever pressed the button decides about a second time.
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: 'always' },
     },
   });
 }

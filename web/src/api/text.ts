@@ -2,7 +2,7 @@
  * A conversation with a text model: the answer as it is written, what it thinks first, and the functions that it calls.
  * The form is that of OpenAI's chat completions (contract §9).
  */
-import { api } from './api.ts';
+import { UnreachableError, api } from './api.ts';
 
 export interface ToolCall {
   readonly id: string;
@@ -79,24 +79,34 @@ interface Chunk {
   readonly error?: { readonly message?: string };
 }
 
-/** The model broke off in the middle of its answer, in its own words. */
+/** The answer ended before it was whole: the model broke off, in its own words, or the connection did, without any. */
 export class BrokenAnswerError extends Error {
   override readonly name = 'BrokenAnswerError';
 }
 
 export const NO_ANSWER: ChatAnswer = { text: '', reasoning: '', toolCalls: [] };
 
-/** Yields the answer again and again, each time longer. @throws {ApiError} @throws {BrokenAnswerError} */
+/**
+ * Yields the answer again and again, each time longer.
+ *
+ * @throws {ApiError} it is refused. @throws {UnreachableError} nothing of it came. @throws {BrokenAnswerError}
+ */
 export async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatAnswer> {
   const body = { ...request, stream: true, stream_options: { include_usage: true } };
   let answer = NO_ANSWER;
-  for await (const { data } of api.events('POST', '/v1/chat/completions', { body, signal })) {
-    if (data === '[DONE]') return;
-    const chunk = JSON.parse(data) as Chunk;
-    if (chunk.error !== undefined) throw new BrokenAnswerError(chunk.error.message ?? '');
-    answer = extended(answer, chunk);
-    yield answer;
+  try {
+    for await (const { data } of api.events('POST', '/v1/chat/completions', { body, signal })) {
+      if (data === '[DONE]') return;
+      const chunk = JSON.parse(data) as Chunk;
+      if (chunk.error !== undefined) throw new BrokenAnswerError(chunk.error.message ?? '');
+      answer = extended(answer, chunk);
+      yield answer;
+    }
+  } catch (error) {
+    if (answer !== NO_ANSWER && error instanceof UnreachableError) throw new BrokenAnswerError('', { cause: error });
+    throw error;
   }
+  throw new BrokenAnswerError('');
 }
 
 function extended(answer: ChatAnswer, { choices, usage }: Chunk): ChatAnswer {

@@ -8,6 +8,7 @@ import type { LedgerEntrySchema, WireLedger } from '../../../src/wire/ledger.ts'
 import type { UsageSchema } from '../../../src/wire/usage.ts';
 import { ACCOUNT_QUERY } from './account.ts';
 import { ApiError, api } from './api.ts';
+import { mayRetry, retryDelayMs } from './query-client.ts';
 
 export type Usage = Static<typeof UsageSchema>;
 export type LedgerEntry = Static<typeof LedgerEntrySchema>;
@@ -16,8 +17,8 @@ export type LedgerEntry = Static<typeof LedgerEntrySchema>;
 const EXPORT_PAGE_SIZE = 100;
 const PAGE_SIZE = 50;
 const SUMS_EVERY_MS = 60_000;
-/** Where a refusal for too many requests does not say how long to wait. */
-const WAIT_SECONDS = 10;
+/** Of one page in a row, before an export gives up: about half a minute. */
+const MOST_FAILURES = 5;
 
 const USAGE_QUERY = ['usage'] as const;
 const LEDGER_QUERY = ['ledger'] as const;
@@ -101,36 +102,50 @@ function startOf(day: string): number {
 
 interface ReadingOptions {
   readonly signal: AbortSignal;
-  /** Called when the limit of requests is reached and it has to wait. */
-  readonly onWait: (seconds: number) => void;
+  /** Called when it has to wait: for the limit of requests, or for a service that did not answer. */
+  readonly onWait: (seconds: number, isLimit: boolean) => void;
 }
 
-/** Every page of the books. Waits where there are too many requests. @throws {ApiError} @throws {UnreachableError} */
+/**
+ * Every page of the books. What did not reach the service is asked again, a few times in a row; a limit is waited for
+ * however long it takes. @throws {ApiError} @throws {UnreachableError} @throws what the signal was aborted with.
+ */
 export async function* readLedger(
   filter: LedgerFilter,
-  { signal, onWait }: ReadingOptions,
+  options: ReadingOptions,
 ): AsyncGenerator<readonly LedgerEntry[]> {
   let cursor: string | undefined;
   do {
+    const page = await readPagePatiently(filter, cursor, options);
+    yield page.entries;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+async function readPagePatiently(
+  filter: LedgerFilter,
+  cursor: string | undefined,
+  { signal, onWait }: ReadingOptions,
+): Promise<WireLedger> {
+  for (let failures = 0; ;) {
+    signal.throwIfAborted();
     try {
-      const page = await readPage(filter, EXPORT_PAGE_SIZE, cursor, signal);
-      yield page.entries;
-      cursor = page.nextCursor;
+      return await readPage(filter, EXPORT_PAGE_SIZE, cursor, signal);
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 429) throw error;
-      const seconds = error.retryAfterSeconds ?? WAIT_SECONDS;
-      onWait(seconds);
-      await passed(seconds, signal);
-      continue;
+      const isLimit = error instanceof ApiError && error.status === 429;
+      if (signal.aborted || !mayRetry(error) || (!isLimit && failures === MOST_FAILURES)) throw error;
+      const waitMs = retryDelayMs(failures, error);
+      if (!isLimit) failures++;
+      onWait(Math.ceil(waitMs / 1000), isLimit);
+      await passed(waitMs, signal);
     }
-    if (cursor === undefined) return;
-  } while (!signal.aborted);
+  }
 }
 
 /** @throws what the signal was aborted with. */
-function passed(seconds: number, signal: AbortSignal): Promise<void> {
+function passed(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, seconds * 1000);
+    const timer = setTimeout(resolve, ms);
     signal.addEventListener(
       'abort',
       () => {

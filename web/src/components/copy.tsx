@@ -1,5 +1,5 @@
 /** Something to copy: a button beside it, or a block of code with one. */
-import { ActionIcon, Box, Code, CopyButton, Tooltip } from '@mantine/core';
+import { ActionIcon, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { texts } from '../texts/common.ts';
 
@@ -18,16 +18,25 @@ export function CopyIcon({ value, what = texts.copy }: { readonly value: string;
   );
 }
 
-/** A block of code that can be copied whole. */
+/** As `Code` has it, for what stands around it. */
+const CODE_GROUND = 'light-dark(var(--mantine-color-gray-0), var(--mantine-color-dark-6))';
+
+/** A block of code that can be copied whole. Long lines are scrolled beside the button, never below it. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label?: string }) {
   return (
-    <Box pos="relative">
-      <Code block tabIndex={0} pr="xl" {...(label === undefined ? {} : { 'aria-label': label, role: 'region' })}>
+    <Group wrap="nowrap" gap={0} align="flex-start" bg={CODE_GROUND} bdrs="sm">
+      <Code
+        block
+        flex={1}
+        miw={0}
+        tabIndex={0}
+        {...(label === undefined ? {} : { 'aria-label': label, role: 'region' })}
+      >
         {code}
       </Code>
-      <Box pos="absolute" top={4} right={4}>
+      <Box p={4} flex="none">
         <CopyIcon value={code} />
       </Box>
-    </Box>
+    </Group>
   );
 }

@@ -3,22 +3,59 @@
  */
 import { Component } from 'react';
 import type { ReactNode } from 'react';
+import { PageNotLoadedError, reloadIfAnswered } from './load-page.ts';
+import { PageHeader } from './page-header.tsx';
 import { ErrorState } from './states.tsx';
+import { texts } from '../texts/common.ts';
+
+interface Props {
+  readonly children: ReactNode;
+  /** What is shown: an error of one page is none of the next. */
+  readonly at?: string;
+}
 
 interface State {
   readonly error: Error | undefined;
+  readonly at: string | undefined;
 }
 
-export class ErrorBoundary extends Component<{ readonly children: ReactNode }, State> {
-  override state: State = { error: undefined };
+const LOOK_AGAIN_MS = 5_000;
 
-  static getDerivedStateFromError(error: unknown): State {
+export class ErrorBoundary extends Component<Props, State> {
+  override state: State = { error: undefined, at: this.props.at };
+  #lookingAgain: ReturnType<typeof setInterval> | undefined;
+
+  static getDerivedStateFromError(error: unknown): Pick<State, 'error'> {
     return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  static getDerivedStateFromProps({ at }: Props, state: State): State | null {
+    return at === state.at ? null : { error: undefined, at };
+  }
+
+  override componentDidUpdate(): void {
+    const { error } = this.state;
+    clearInterval(this.#lookingAgain);
+    // Whoever waits for a page is shown it when the service is there again.
+    if (error instanceof PageNotLoadedError)
+      this.#lookingAgain = setInterval(() => void reloadIfAnswered(), LOOK_AGAIN_MS);
+  }
+
+  override componentWillUnmount(): void {
+    clearInterval(this.#lookingAgain);
   }
 
   override render(): ReactNode {
     const { error } = this.state;
     if (error === undefined) return this.props.children;
+    if (error instanceof PageNotLoadedError) {
+      return (
+        <>
+          <PageHeader title={texts.pageNotLoaded} />
+          <ErrorState error={error} onRetry={() => void reloadIfAnswered()} />
+        </>
+      );
+    }
     return <ErrorState error={error} onRetry={() => this.setState({ error: undefined })} />;
   }
 }

@@ -1,5 +1,6 @@
 /** An output in its place: a picture, a film or a sound, by its media type. */
 import { Anchor, Image } from '@mantine/core';
+import { downloadAddress } from './download-address.ts';
 
 export interface Media {
   readonly url: string;
@@ -32,7 +33,7 @@ export function MediaView({ media, alt }: { readonly media: Media; readonly alt:
   }
   if (mimeType.startsWith('audio/')) return <audio src={url} aria-label={alt} controls preload="metadata" />;
   return (
-    <Anchor href={url} download>
+    <Anchor href={downloadAddress(url)} download>
       {alt}
     </Anchor>
   );

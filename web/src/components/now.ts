@@ -9,6 +9,8 @@ let timer: number | undefined;
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
+  // It stood still while nobody looked.
+  if (timer === undefined) nowMs = Date.now();
   timer ??= window.setInterval(() => {
     nowMs = Date.now();
     for (const each of listeners) each();

@@ -56,6 +56,8 @@ function titleOf(error: Error): string {
 export function EmptyState(props: {
   readonly icon?: ReactNode;
   readonly title: string;
+  /** Of its heading; default 2: it stands on a page that has a title. */
+  readonly order?: 1 | 2;
   readonly children?: ReactNode;
   readonly action?: ReactNode;
 }) {
@@ -63,7 +65,7 @@ export function EmptyState(props: {
     <Center mih="16rem" p="md">
       <Stack align="center" gap="xs" maw="32rem">
         {props.icon}
-        <Title order={2} size="h4" ta="center">
+        <Title order={props.order ?? 2} size="h4" ta="center">
           {props.title}
         </Title>
         <Text c="dimmed" ta="center" component="div">

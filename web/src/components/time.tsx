@@ -7,13 +7,16 @@ const UNITS = [
   ['hour', 3_600],
   ['minute', 60],
 ] as const;
+/** The page's clock goes on every ten seconds, and a computer's is seldom right to the second: so near is no future. */
+const STILL_NOW_SECONDS = 15;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** @param seconds Unix; 0 is no time. @param nowMs milliseconds since 1970. */
 export function formatRelative(seconds: number, nowMs: number): string {
-  const difference = seconds - Math.floor(nowMs / 1000);
+  const apart = seconds - Math.floor(nowMs / 1000);
+  const difference = apart > 0 && apart <= STILL_NOW_SECONDS ? 0 : apart;
   for (const [unit, length] of UNITS) {
     if (Math.abs(difference) >= length) return relative.format(Math.trunc(difference / length), unit);
   }

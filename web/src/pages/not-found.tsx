@@ -7,6 +7,7 @@ import { texts } from '../texts/common.ts';
 export function NotFoundPage() {
   return (
     <EmptyState
+      order={1}
       title={texts.pageNotFound}
       action={
         <Button component={Link} href="/" variant="default">

@@ -9,6 +9,7 @@ import type { Static } from 'typebox';
 import type { SessionSchema } from '../../../src/wire/session.ts';
 import type { Scope } from '../../../src/accounts/api-key.ts';
 import { ApiError, api, onSignedOut } from '../api/api.ts';
+import { forgetKept } from './kept.ts';
 
 export type Session = Static<typeof SessionSchema>;
 
@@ -28,12 +29,29 @@ async function readSession(): Promise<Session | null> {
 export function useSessionQuery() {
   const client = useQueryClient();
   useEffect(() => onSignedOut(() => replaceSession(client, null)), [client]);
-  return useQuery({ queryKey: SESSION_QUERY, queryFn: readSession, staleTime: Infinity });
+  return useQuery({
+    queryKey: SESSION_QUERY,
+    async queryFn() {
+      const before = client.getQueryData<Session | null>(SESSION_QUERY);
+      const session = await readSession();
+      if (before !== undefined && before?.keyId !== session?.keyId) forgetAll(client);
+      return session;
+    },
+    staleTime: Infinity,
+    // Somebody else may have signed in in another window.
+    refetchOnWindowFocus: ({ state: { data } }) => (data === undefined || data === null ? false : 'always'),
+  });
 }
 
-/** Another session begins, or none is left: nothing that the one before it read is shown to the next. */
-export function replaceSession(client: QueryClient, session: Session | null): void {
+/** Nothing that one session read is shown to the next. */
+function forgetAll(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_QUERY[0] });
+  forgetKept();
+}
+
+/** Another session begins, or none is left. */
+export function replaceSession(client: QueryClient, session: Session | null): void {
+  forgetAll(client);
   client.setQueryData(SESSION_QUERY, session);
 }
 

@@ -1,7 +1,8 @@
 /**
  * Signing in: by a link, which is redeemed as soon as the page opens, or by a key.
  */
-import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { BusyButton } from '../components/busy-button.tsx';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { FormEvent } from 'react';
@@ -67,9 +68,9 @@ export function SignInPage() {
               autoFocus
               required
             />
-            <Button type="submit" loading={signIn.isPending} disabled={key.trim() === ''}>
+            <BusyButton type="submit" isBusy={signIn.isPending} disabled={key.trim() === ''}>
               {texts.signIn}
-            </Button>
+            </BusyButton>
             <Text size="sm" c="dimmed">
               {texts.linkHint} <Code>{texts.linkCommand}</Code>
             </Text>

@@ -1,6 +1,5 @@
 /** The words of the operator's pages. */
 import type { LedgerKind } from '../../../src/billing/ledger-list.ts';
-import type { UpstreamCondition } from '../../../src/wire/admin-service.ts';
 
 const counted = (count: number, one: string, many: string): string =>
   count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${many}`;
@@ -11,12 +10,6 @@ const ledgerKinds: Readonly<Record<LedgerKind, string>> = {
   hold: 'Held',
   capture: 'Charged',
   release: 'Released',
-};
-
-const upstreamStates: Readonly<Record<UpstreamCondition, string>> = {
-  open: 'answers',
-  paused: 'paused',
-  failing: 'failing',
 };
 
 export const texts = {
@@ -76,6 +69,7 @@ export const texts = {
     copyId: 'Copy the id of the account',
     status: { active: 'active', suspended: 'suspended' },
     suspendedTitle: 'This account is suspended',
+    suspendedBecause: 'The reason that was given:',
     suspendedHint:
       'Its requests are refused with 403. What runs is finished and charged; what waits goes on waiting until the account is resumed.',
     available: 'Available',
@@ -120,6 +114,8 @@ export const texts = {
     title: (name: string) => `Suspend “${name}”?`,
     about:
       'Within a second all its requests are refused with 403. Tasks that run are finished and charged; tasks that wait go on waiting. Nothing is deleted.',
+    reason: 'Reason',
+    reasonHint: 'Optional, one line. Operators see it until the account is resumed; the account never does.',
     submit: 'Suspend it',
     done: (name: string) => `“${name}” is suspended.`,
     resumed: (name: string) => `“${name}” is served again.`,
@@ -197,103 +193,5 @@ export const texts = {
     storage: 'Storage',
     columns: { day: 'Day', model: 'Model', keyId: 'Key', count: 'Requests', captured: 'Charged' },
     total: 'Altogether',
-  },
-  service: {
-    title: 'Service',
-    about: 'What waits, what fails and what was mended.',
-    lookUp: 'Look a task up',
-    lookUpHint: 'Its id, as its owner or a log names it. Its input and outputs are not shown here.',
-    lookUpPlaceholder: 'tk-svc-…',
-    badTaskId: 'This is not the id of a task: tk-svc- and 26 letters and digits.',
-    open: 'Show',
-    refresh: 'Read every 5 seconds.',
-  },
-  catalogue: {
-    title: 'Models',
-    loaded: (count: number) => `${counted(count, 'model', 'models')} loaded`,
-    since: 'Last changed',
-    refusedTitle: (files: number) => `${counted(files, 'problem', 'problems')} in the model files`,
-    refusedHint: 'Until they are mended the models stay as they were. Refused since',
-    label: 'Models that are loaded',
-    noneHint: 'Put a model file into the folder of models: it is taken up without a restart.',
-    retired: 'retired',
-    columns: { name: 'Model', modality: 'Makes', routes: 'Routes', hash: 'Definition' },
-    show: 'Show the models',
-    hide: 'Hide the models',
-  },
-  queues: {
-    title: 'Queues',
-    accounts: 'Accounts with work',
-    outbox: 'What Temporal has still to be told',
-    idle: 'Nothing waits and nothing runs.',
-    outboxIdle: 'Temporal knows everything.',
-    suspended: 'suspended',
-    columns: { account: 'Account', running: 'Running', queued: 'Waiting', oldest: 'Oldest waits for' },
-    outboxColumns: { kind: 'What', waiting: 'Rows', due: 'Due', oldest: 'Oldest due for' },
-    nothingWaits: 'none waits',
-    nothingDue: 'none is due',
-    kinds: {
-      start_task: 'Start a task',
-      cancel_task: 'Cancel a task',
-      stop_generation: 'Stop a provider’s job',
-      deliver_callback: 'Deliver a callback',
-      promote_output: 'Keep an output',
-    } as Readonly<Record<string, string>>,
-  },
-  upstreams: {
-    title: 'Upstreams',
-    label: 'Upstreams that were ever paused, failing or capped',
-    none: 'No upstream was ever paused, failing or capped.',
-    states: upstreamStates,
-    columns: {
-      upstream: 'Upstream',
-      state: 'State',
-      failures: 'Failures in a row',
-      slots: 'Capped jobs under way',
-      until: 'Until',
-    },
-    retries: 'one task tries next',
-    toldOnce: (failing: number, paused: number) =>
-      failing + paused === 0 ? 'All of them answer.' : `${failing} failing, ${paused} paused.`,
-  },
-  repairs: {
-    title: 'Repairs',
-    overdue: 'Past their deadline',
-    overdueNone: 'No task is past a deadline.',
-    restarted: 'Started again, under way',
-    restartedNone: 'No task under way had to be started again.',
-    done: 'Mended by this process',
-    doneSince: 'since',
-    doneHint: 'What it mended when somebody read a task. What workers mend is in their metrics.',
-    counts: {
-      settled: 'Ended without being settled',
-      timedOut: 'Past a deadline',
-      restarted: 'Without a workflow',
-      callbacks: 'Overdue callbacks',
-    },
-    columns: { task: 'Task', account: 'Account', model: 'Model', status: 'Status', at: 'Since' },
-  },
-  task: {
-    title: 'Task',
-    back: 'Service',
-    noSuch: 'There is no such task',
-    noSuchHint: 'No account of this installation has a task with this id.',
-    account: 'Account',
-    key: 'Key',
-    model: 'Model',
-    reason: 'Why it failed',
-    created: 'Created',
-    started: 'Started',
-    completed: 'Over',
-    notYet: 'not yet',
-    held: 'Held',
-    captured: 'Charged',
-    outputs: 'Outputs stored',
-    callback: 'Callback',
-    callbackState: (state: string, attempts: number) => `${state}, ${counted(attempts, 'attempt', 'attempts')}`,
-    timeline: 'Timeline',
-    facts: 'Facts',
-    workflow: 'Show the workflow in Temporal',
-    copyId: 'Copy the task id',
   },
 } as const;

@@ -19,6 +19,10 @@ export const texts = {
   cutOff: 'It reached the longest answer that was allowed.',
   filtered: 'It was held back by a filter.',
   again: 'Try again',
+  broken: 'The answer broke off',
+  connectionBroke:
+    'The connection was cut, or the service stopped. What came before that stands above; trying again asks for the whole answer anew.',
+  full: 'This conversation is as long as one may be: begin a new one.',
   reasoning: 'What it thought',
   usage: (input: number, output: number) => `${tokens(input)} in, ${tokens(output)} out`,
   reasoningTokens: (amount: number) => `${tokens(amount)} of it thought`,

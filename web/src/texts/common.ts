@@ -20,6 +20,7 @@ export const texts = {
   serviceFailed: 'The service failed',
   refused: 'The request was refused',
   offline: 'Darkroom cannot be reached. What you see may be out of date.',
+  pageNotLoaded: 'This page could not be loaded',
   pageNotFound: 'There is no such page',
   pageNotFoundHint: 'The address may be mistyped, or from another version.',
   toTheStart: 'To the start',

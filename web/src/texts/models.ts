@@ -68,13 +68,11 @@ export const texts = {
   columns: {
     field: 'Field',
     type: 'Type',
-    required: 'Required',
     allowed: 'Allowed',
     default: 'Default',
     about: 'What it is',
   },
-  yes: 'yes',
-  no: 'no',
+  required: 'required',
   noDefault: '–',
   anything: 'anything',
   allowed: {

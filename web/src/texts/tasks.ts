@@ -169,4 +169,10 @@ export const texts = {
     output_deleted: 'An output was deleted',
     erased: 'Erased',
   } as Readonly<Record<string, string>>,
+  eventDetails: {
+    count: (count) => (count === 1 ? '1 output' : `${String(count)} outputs`),
+    status: String,
+    attempt: (attempt) => `attempt ${String(attempt)}`,
+    durationMs: (ms) => `${String(ms)} ms`,
+  } as Readonly<Record<string, (value: unknown) => string>>,
 } as const;

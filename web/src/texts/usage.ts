@@ -17,6 +17,7 @@ export const texts = {
   about: 'What this account has, what it may, and what it spent. Days are those of UTC.',
   seeUsage: 'see the balance and the books',
   refresh: 'Read again',
+  figuresBefore: (when: string) => `These figures are of ${when}.`,
   money: {
     label: 'Balance',
     available: 'Available',
@@ -37,6 +38,11 @@ export const texts = {
     of: (used: string, limit: string) => `${used} of ${limit}`,
     nearlyReached: 'nearly reached',
     reached: 'reached',
+    caps: 'Spend caps of keys',
+    capsNearest: (shown: number, all: number) => `The ${shown} of ${all} that are nearest to theirs`,
+    allKeys: 'All keys',
+    noCaps: 'No key has a spend cap of its own.',
+    capsNeedRight: 'Spend caps are shown to a key that may manage keys (keys:manage).',
     rates: {
       createsPerMinute: 'Creating requests a minute',
       readsPerMinute: 'Other requests a minute',
@@ -67,6 +73,7 @@ export const texts = {
     others: (names: number) => `${names} others`,
     chart: (by: 'model' | 'key') => `Spending by day, stacked by ${by}. The same numbers stand in the table of days.`,
     loadingChart: 'The chart is loading',
+    loading: 'The spending is loading',
     names: { model: 'Model', key: 'Key' },
     sums: { model: 'Spending by model', key: 'Spending by key' },
     requests: 'Requests',
@@ -107,19 +114,24 @@ export const texts = {
       balance: 'Balance',
       available: 'Available',
       after: 'Available then',
+      balanceAfter: 'Balance then',
     },
     estimated: 'tokens counted here',
     shown: (entries: number, isAll: boolean) => {
       const words = counted(entries, 'entry', 'entries');
       return isAll ? `${words}, all of them` : `${words} shown`;
     },
+    loading: 'The entries are loading',
     more: 'Show older entries',
+    moreLoading: 'Older entries are loading',
   },
   csv: {
     start: 'Save as CSV',
     cancel: 'Stop',
     progress: (entries: number) => `${counted(entries, 'entry', 'entries')} read`,
     waits: (seconds: number) => `The limit of requests is reached: goes on in ${seconds} s`,
+    triesAgain: (seconds: number) => `Darkroom did not answer: asks again in ${seconds} s`,
+    stopped: 'Stopped. No file was saved.',
     done: (entries: number) => `Saved ${counted(entries, 'entry', 'entries')}.`,
     failed: 'The books could not be saved',
     columns: [

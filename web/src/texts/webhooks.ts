@@ -129,7 +129,9 @@ export const texts = {
     send: 'Send a test',
     delivered: 'It arrived',
     failed: 'It did not arrive',
-    outcome: (result: TestDelivery, took: string) => `${answer(result)}, after ${took}`,
+    /** A time-out says itself how long it took. */
+    outcome: (result: TestDelivery, took: string) =>
+      result.errorClass === 'timeout' ? answer(result) : `${answer(result)}, after ${took}`,
     signed: 'It was signed.',
     unsigned: 'It was not signed: there is no signing key.',
     advice,

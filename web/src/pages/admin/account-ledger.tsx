@@ -1,5 +1,6 @@
 /** What was booked for an account. */
-import { Anchor, Button, Code, Group, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Code, Group, Stack, Table, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Link } from 'wouter';
 import { useLedger } from '../../api/admin.ts';
 import { formatUsd } from '../../components/money.ts';
@@ -55,9 +56,9 @@ export function AccountLedger({ accountId }: { readonly accountId: string }) {
         {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
         {hasNextPage ? (
           <Group>
-            <Button variant="default" size="xs" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            <BusyButton variant="default" size="xs" isBusy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
               {words.more}
-            </Button>
+            </BusyButton>
           </Group>
         ) : null}
       </Stack>

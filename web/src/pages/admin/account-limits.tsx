@@ -1,5 +1,6 @@
 /** The name and the limits of an account, to be changed; only what differs is sent. */
-import { Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { useUpdateAccount } from '../../api/admin.ts';
@@ -83,9 +84,9 @@ export function AccountLimits({ account }: { readonly account: Account }) {
           </SimpleGrid>
           {update.error === null ? null : <ErrorState error={update.error} />}
           <Group>
-            <Button type="submit" loading={update.isPending} disabled={!isChanged || bad.length > 0 || !isNamed}>
+            <BusyButton type="submit" isBusy={update.isPending} disabled={!isChanged || bad.length > 0 || !isNamed}>
               {isChanged ? words.submit : words.unchanged}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

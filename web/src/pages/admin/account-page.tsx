@@ -1,10 +1,11 @@
 /** One account: its money, what it uses of its limits, and what an operator can do about it. */
 import { Alert, Anchor, Button, Code, Group, Paper, SimpleGrid, Tabs, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { useAccount, useSuspend } from '../../api/admin.ts';
+import { useAccount, useResume } from '../../api/admin.ts';
 import type { Account } from '../../api/admin.ts';
 import { CopyIcon } from '../../components/copy.tsx';
 import { formatUsd } from '../../components/money.ts';
@@ -63,6 +64,11 @@ export default function AccountPage(props: { readonly accountId: string; readonl
       </PageHeader>
       {account.status === 'suspended' ? (
         <Alert color="red" icon={<IconAlertTriangle />} title={words.suspendedTitle} mb="md">
+          {account.suspensionReason === undefined ? null : (
+            <Text size="sm" mb={4} style={{ overflowWrap: 'anywhere' }}>
+              {words.suspendedBecause} <q>{account.suspensionReason}</q>
+            </Text>
+          )}
           {words.suspendedHint}
         </Alert>
       ) : null}
@@ -126,10 +132,10 @@ function Numbers({ account }: { readonly account: Account }) {
 
 function Actions({ account }: { readonly account: Account }) {
   const [open, setOpen] = useState<'top-up' | 'adjust' | 'suspend'>();
-  const suspend = useSuspend(account.accountId);
+  const resuming = useResume(account.accountId);
   const close = (): void => setOpen(undefined);
   const resume = (): void =>
-    suspend.mutate(false, {
+    resuming.mutate(undefined, {
       onSuccess: () => tell(texts.suspension.resumed(account.name)),
       onError: (error) => tellProblem({ message: error.message }),
     });
@@ -144,9 +150,9 @@ function Actions({ account }: { readonly account: Account }) {
           {words.suspend}
         </Button>
       ) : (
-        <Button variant="default" onClick={resume} loading={suspend.isPending}>
+        <BusyButton variant="default" onClick={resume} isBusy={resuming.isPending}>
           {words.resume}
-        </Button>
+        </BusyButton>
       )}
       {open === 'top-up' ? <TopUpDialog account={account} onClose={close} /> : null}
       {open === 'adjust' ? <AdjustDialog account={account} onClose={close} /> : null}

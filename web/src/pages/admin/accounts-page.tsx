@@ -1,5 +1,6 @@
 /** All accounts, found by name or id, and the way to a new one. */
 import { Anchor, Badge, Button, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconPlus, IconSearch, IconUsers } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -86,9 +87,9 @@ function AccountList({ search }: { readonly search: string }) {
           {words.shown(accounts.length)}
         </Text>
         {hasNextPage ? (
-          <Button variant="default" size="xs" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          <BusyButton variant="default" size="xs" isBusy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             {words.more}
-          </Button>
+          </BusyButton>
         ) : null}
       </Group>
     </Stack>
@@ -96,19 +97,24 @@ function AccountList({ search }: { readonly search: string }) {
 }
 
 function AccountRow({ account }: { readonly account: Account }) {
-  const { accountId, name, available, held, usage, created } = account;
+  const { accountId, name, available, held, usage, created, suspensionReason } = account;
   return (
     <Table.Tr>
       <Table.Td miw={180}>
         <Anchor component={Link} href={`/accounts/${accountId}`} fw={500}>
           {name}
         </Anchor>
-        <Text size="xs" c="dimmed" ff="monospace">
+        <Text size="xs" c="dimmed" ff="monospace" style={{ whiteSpace: 'nowrap' }}>
           {accountId}
         </Text>
       </Table.Td>
       <Table.Td>
         <AccountBadge account={account} />
+        {suspensionReason === undefined ? null : (
+          <Text size="xs" maw={240} lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+            {suspensionReason}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td ta="end">{formatUsd(available)}</Table.Td>
       <Table.Td ta="end">{formatUsd(held)}</Table.Td>

@@ -1,5 +1,6 @@
 /** Corrects a balance, up or down, with a reason for the log. Under a reference of the dialog: it is booked once. */
 import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { useAdjust } from '../../api/admin.ts';
@@ -64,9 +65,9 @@ export function AdjustDialog({ account, onClose }: { readonly account: Account; 
             <Button variant="default" onClick={onClose}>
               {common.cancel}
             </Button>
-            <Button type="submit" loading={adjust.isPending}>
+            <BusyButton type="submit" isBusy={adjust.isPending}>
               {words.submit}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

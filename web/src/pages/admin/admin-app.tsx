@@ -3,11 +3,12 @@
  * whoever reloads it types the token again.
  */
 import { useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useState } from 'react';
-import { Route, Switch } from 'wouter';
+import { Suspense, useMemo, useState } from 'react';
+import { Route, Switch, useLocation } from 'wouter';
 import { OperatorContext } from '../../api/admin.ts';
 import type { Operator } from '../../api/admin.ts';
 import { ErrorBoundary } from '../../components/error-boundary.tsx';
+import { lazyPage } from '../../components/load-page.ts';
 import { LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/admin.ts';
 import { NotFoundPage } from '../not-found.tsx';
@@ -15,11 +16,12 @@ import { AccountsPage } from './accounts-page.tsx';
 import { AdminShell } from './admin-shell.tsx';
 import { OperatorSignIn } from './operator-sign-in.tsx';
 
-const AccountPage = lazy(() => import('./account-page.tsx'));
-const ServicePage = lazy(() => import('./service-page.tsx'));
-const TaskPage = lazy(() => import('./task-page.tsx'));
+const AccountPage = lazyPage(() => import('./account-page.tsx'));
+const ServicePage = lazyPage(() => import('./service-page.tsx'));
+const TaskPage = lazyPage(() => import('./task-page.tsx'));
 
 export default function AdminApp() {
+  const [at] = useLocation();
   const client = useQueryClient();
   const [signedIn, setSignedIn] = useState<Pick<Operator, 'api' | 'service'>>();
   const [note, setNote] = useState<string>();
@@ -53,7 +55,7 @@ export default function AdminApp() {
   return (
     <OperatorContext value={operator}>
       <AdminShell>
-        <ErrorBoundary>
+        <ErrorBoundary at={at}>
           <Suspense fallback={<LoadingState />}>
             <Switch>
               <Route path="/" component={AccountsPage} />

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useCatalogue } from '../../api/admin.ts';
 import type { Catalogue } from '../../api/admin.ts';
 import { Time } from '../../components/time.tsx';
-import { texts } from '../../texts/admin.ts';
+import { texts } from '../../texts/admin-service.ts';
 import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
 

@@ -1,5 +1,6 @@
 /** Makes an account; what comes next is its page, where a key is made for it. */
 import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { useLocation } from 'wouter';
@@ -64,9 +65,9 @@ export function CreateAccountDialog({ onClose }: { readonly onClose: () => void 
             <Button variant="default" onClick={onClose}>
               {common.cancel}
             </Button>
-            <Button type="submit" loading={create.isPending}>
+            <BusyButton type="submit" isBusy={create.isPending}>
               {words.submit}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

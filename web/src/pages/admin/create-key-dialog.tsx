@@ -12,6 +12,7 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import type { Scope } from '../../../../src/accounts/api-key.ts';
@@ -107,9 +108,9 @@ export function CreateKeyDialog(props: {
             <Button variant="default" onClick={props.onClose}>
               {common.cancel}
             </Button>
-            <Button type="submit" loading={create.isPending}>
+            <BusyButton type="submit" isBusy={create.isPending}>
               {dialog.submit}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

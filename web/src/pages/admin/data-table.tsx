@@ -9,12 +9,22 @@ export function DataTable(props: {
   readonly columns: readonly { readonly name: string; readonly isNumber?: boolean }[];
   /** In pixels; below that it scrolls. */
   readonly minWidth: number;
+  /** Whether no cell is broken into lines: ids and states are read as wholes. */
+  readonly isUnbroken?: boolean;
   readonly children: ReactNode;
 }) {
-  const { label, columns, minWidth, children } = props;
+  const { label, columns, minWidth, isUnbroken = false, children } = props;
   return (
     <Box role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto' }}>
-      <Table miw={minWidth} verticalSpacing="xs" highlightOnHover aria-label={label}>
+      <Table
+        miw={minWidth}
+        verticalSpacing="xs"
+        highlightOnHover
+        // Links stay readable on it, which they are not on the usual one in the dark.
+        highlightOnHoverColor="light-dark(var(--mantine-color-gray-1), var(--mantine-color-dark-6))"
+        aria-label={label}
+        {...(isUnbroken ? { style: { whiteSpace: 'nowrap' } } : {})}
+      >
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ name, isNumber = false }) => (

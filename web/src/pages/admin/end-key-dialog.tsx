@@ -1,5 +1,6 @@
 /** Asks once more before a key is replaced or revoked. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
 import { useRevokeAccountKey, useRotateAccountKey } from '../../api/admin.ts';
 import type { MadeKey } from '../../api/admin.ts';
@@ -43,9 +44,9 @@ function Rotation({ target, onMade, onClose }: EndKeyProps) {
           <Button variant="default" onClick={onClose}>
             {common.cancel}
           </Button>
-          <Button onClick={submit} loading={rotate.isPending}>
+          <BusyButton onClick={submit} isBusy={rotate.isPending}>
             {texts.rotation.submit}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </Dialog>
@@ -70,9 +71,9 @@ function Revocation({ target, onClose }: EndKeyProps) {
           <Button variant="default" onClick={onClose} data-autofocus>
             {common.cancel}
           </Button>
-          <Button color="red.9" onClick={submit} loading={revoke.isPending}>
+          <BusyButton color="red.9" onClick={submit} isBusy={revoke.isPending}>
             {texts.revocation.submit}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </Dialog>

@@ -1,5 +1,6 @@
 /** Asks for the operator's token, and tries it before anything else is shown. */
-import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Alert, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { FormEvent } from 'react';
@@ -62,9 +63,9 @@ export function OperatorSignIn(props: {
               autoFocus
               required
             />
-            <Button type="submit" loading={attempt.isPending} disabled={token.trim() === ''}>
+            <BusyButton type="submit" isBusy={attempt.isPending} disabled={token.trim() === ''}>
               {words.submit}
-            </Button>
+            </BusyButton>
             <Text size="sm" c="dimmed">
               {words.commandHint} <Code>{words.command}</Code>
             </Text>

@@ -4,7 +4,8 @@ import { Link } from 'wouter';
 import { useQueues } from '../../api/admin.ts';
 import type { Queues } from '../../api/admin.ts';
 import { formatSeconds } from '../../components/quantities.ts';
-import { texts } from '../../texts/admin.ts';
+import { texts as accountTexts } from '../../texts/admin.ts';
+import { texts } from '../../texts/admin-service.ts';
 import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
 
@@ -37,7 +38,7 @@ function AccountQueues({ accounts }: { readonly accounts: Queues['accounts'] }) 
   if (accounts.length === 0) return <Text size="sm">{words.idle}</Text>;
   const { columns } = words;
   const of = (used: number, limit: number) =>
-    texts.account.ofLimit(used.toLocaleString('en'), limit.toLocaleString('en'));
+    accountTexts.account.ofLimit(used.toLocaleString('en'), limit.toLocaleString('en'));
   return (
     <DataTable
       label={words.accounts}

@@ -1,47 +1,32 @@
-/** What the repair is about at this moment, and what the process that answers has mended. */
-import { Anchor, Box, Stack, Table, Text, Title } from '@mantine/core';
-import { Link } from 'wouter';
-import { useRepairs } from '../../api/admin.ts';
-import type { Repairs } from '../../api/admin.ts';
+/** What the repair is about at this moment, and all that it has done. */
+import { Box, Stack, Table, Text, Title } from '@mantine/core';
+import { useRepairSummary } from '../../api/admin.ts';
+import type { RepairSummary } from '../../api/admin.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
-import { texts } from '../../texts/admin.ts';
-import { Fact, Facts } from '../tasks/section.tsx';
+import { texts } from '../../texts/admin-service.ts';
 import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
+import { RepairsDone } from './repairs-done.tsx';
+import { TaskCell } from './task-cell.tsx';
 
 const { repairs: words } = texts;
-const COUNTS = ['settled', 'timedOut', 'restarted', 'callbacks'] as const;
 
 export function RepairsSection() {
   return (
-    <PartState title={words.title} read={useRepairs()}>
+    <PartState title={words.title} read={useRepairSummary()}>
       {({ overdue, restarted, done }) => (
         <Stack gap="lg">
           <Tasks title={words.overdue} none={words.overdueNone} tasks={overdue} />
           <Tasks title={words.restarted} none={words.restartedNone} tasks={restarted} />
-          <Box maw="28rem">
-            <Title order={3} size="h6" mb={4}>
-              {words.done}
-            </Title>
-            <Text size="sm" c="dimmed" mb="xs">
-              {words.doneHint} ({words.doneSince} <Time seconds={done.since} />)
-            </Text>
-            <Facts>
-              {COUNTS.map((count) => (
-                <Fact key={count} name={words.counts[count]}>
-                  {done[count].toLocaleString('en')}
-                </Fact>
-              ))}
-            </Facts>
-          </Box>
+          <RepairsDone done={done} />
         </Stack>
       )}
     </PartState>
   );
 }
 
-function Tasks(props: { readonly title: string; readonly none: string; readonly tasks: Repairs['overdue'] }) {
+function Tasks(props: { readonly title: string; readonly none: string; readonly tasks: RepairSummary['overdue'] }) {
   const { title, none, tasks } = props;
   const { columns } = words;
   return (
@@ -54,33 +39,22 @@ function Tasks(props: { readonly title: string; readonly none: string; readonly 
       ) : (
         <DataTable
           label={title}
-          minWidth={720}
-          columns={[
-            { name: columns.task },
-            { name: columns.account },
-            { name: columns.model },
-            { name: columns.status },
-            { name: columns.at },
-          ]}
+          minWidth={480}
+          isUnbroken
+          columns={[{ name: columns.at }, { name: columns.status }, { name: columns.task }]}
         >
           {tasks.map(({ taskId, accountId, model, status, at }) => (
             <Table.Tr key={taskId}>
               <Table.Td>
-                <Anchor component={Link} href={`/service/tasks/${taskId}`} size="sm" ff="monospace">
-                  {taskId}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>
-                <Anchor component={Link} href={`/accounts/${accountId}`} size="sm" ff="monospace">
-                  {accountId}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>{model}</Table.Td>
-              <Table.Td>
-                <StatusBadge status={status} />
-              </Table.Td>
-              <Table.Td>
                 <Time seconds={at} />
+              </Table.Td>
+              <Table.Td>
+                <Box w="max-content">
+                  <StatusBadge status={status} />
+                </Box>
+              </Table.Td>
+              <Table.Td>
+                <TaskCell taskId={taskId} accountId={accountId} model={model} />
               </Table.Td>
             </Table.Tr>
           ))}

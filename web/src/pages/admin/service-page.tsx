@@ -1,10 +1,10 @@
 /** How the service stands: its models, what waits, its upstreams, what was mended, and the way to any one task. */
-import { Button, Group, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { useLocation } from 'wouter';
 import { PageHeader } from '../../components/page-header.tsx';
-import { texts } from '../../texts/admin.ts';
+import { texts } from '../../texts/admin-service.ts';
 import { Section } from '../tasks/section.tsx';
 import { CatalogueSection } from './catalogue-section.tsx';
 import { QueuesSection } from './queues-section.tsx';
@@ -23,10 +23,8 @@ export default function ServicePage() {
       </PageHeader>
       <Stack gap="md">
         <TaskLookUp />
-        <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md" style={{ alignItems: 'start' }}>
-          <CatalogueSection />
-          <UpstreamsSection />
-        </SimpleGrid>
+        <CatalogueSection />
+        <UpstreamsSection />
         <QueuesSection />
         <RepairsSection />
       </Stack>

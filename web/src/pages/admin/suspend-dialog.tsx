@@ -1,5 +1,8 @@
-/** Asks once more before an account is suspended, and says what that does. */
-import { Button, Group, Stack, Text } from '@mantine/core';
+/** Asks once more before an account is suspended, says what that does, and why it is done where somebody says so. */
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
+import { useState } from 'react';
+import type { FormEvent } from 'react';
 import { useSuspend } from '../../api/admin.ts';
 import type { Account } from '../../api/admin.ts';
 import { Dialog } from '../../components/dialog.tsx';
@@ -12,27 +15,41 @@ const { suspension: words } = texts;
 
 export function SuspendDialog({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
   const suspend = useSuspend(account.accountId);
-  const submit = (): void =>
-    suspend.mutate(true, {
+  const [reason, setReason] = useState('');
+  const said = reason.trim();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    suspend.mutate(said === '' ? undefined : said, {
       onSuccess() {
         tell(words.done(account.name));
         onClose();
       },
     });
+  };
   return (
     <Dialog isOpen title={words.title(account.name)} onClose={onClose}>
-      <Stack>
-        <Text>{words.about}</Text>
-        {suspend.error === null ? null : <ErrorState error={suspend.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} data-autofocus>
-            {common.cancel}
-          </Button>
-          <Button color="red.9" onClick={submit} loading={suspend.isPending}>
-            {words.submit}
-          </Button>
-        </Group>
-      </Stack>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          <Text>{words.about}</Text>
+          <TextInput
+            label={words.reason}
+            description={words.reasonHint}
+            value={reason}
+            onChange={({ currentTarget }) => setReason(currentTarget.value)}
+            maxLength={500}
+            data-autofocus
+          />
+          {suspend.error === null ? null : <ErrorState error={suspend.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {common.cancel}
+            </Button>
+            <BusyButton type="submit" color="red.9" isBusy={suspend.isPending}>
+              {words.submit}
+            </BusyButton>
+          </Group>
+        </Stack>
+      </form>
     </Dialog>
   );
 }

@@ -11,7 +11,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
-import { texts } from '../../texts/admin.ts';
+import { texts } from '../../texts/admin-service.ts';
 import { Fact, Facts, Section } from '../tasks/section.tsx';
 
 const { task: words } = texts;

@@ -3,6 +3,7 @@
  * sent again: the service books a reference once.
  */
 import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { useTopUp } from '../../api/admin.ts';
@@ -87,9 +88,9 @@ export function TopUpDialog({ account, onClose }: { readonly account: Account; r
             <Button variant="default" onClick={onClose}>
               {common.cancel}
             </Button>
-            <Button type="submit" loading={topUp.isPending}>
+            <BusyButton type="submit" isBusy={topUp.isPending}>
               {words.submit}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

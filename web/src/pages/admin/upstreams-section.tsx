@@ -4,7 +4,7 @@ import { useUpstreams } from '../../api/admin.ts';
 import type { Upstreams } from '../../api/admin.ts';
 import { useNow } from '../../components/now.ts';
 import { Time } from '../../components/time.tsx';
-import { texts } from '../../texts/admin.ts';
+import { texts } from '../../texts/admin-service.ts';
 import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
 
@@ -31,7 +31,8 @@ function State({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
       </Text>
       <DataTable
         label={words.label}
-        minWidth={520}
+        minWidth={560}
+        isUnbroken
         columns={[
           { name: columns.upstream },
           { name: columns.state },
@@ -44,7 +45,7 @@ function State({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
           <Table.Tr key={upstream.upstream}>
             <Table.Td>{upstream.upstream}</Table.Td>
             <Table.Td>
-              <Badge variant="light" color={COLOURS[upstream.state]} tt="none">
+              <Badge variant="light" color={COLOURS[upstream.state]} tt="none" miw="max-content">
                 {words.states[upstream.state]}
               </Badge>
             </Table.Td>
@@ -52,7 +53,7 @@ function State({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
               <Until upstream={upstream} />
             </Table.Td>
             <Table.Td ta="end">{upstream.failures.toLocaleString('en')}</Table.Td>
-            <Table.Td ta="end">{upstream.slotsTaken.toLocaleString('en')}</Table.Td>
+            <Table.Td ta="end">{words.jobs(upstream.slotsTaken, upstream.caps)}</Table.Td>
           </Table.Tr>
         ))}
       </DataTable>

@@ -12,6 +12,7 @@ import {
   Title,
   VisuallyHidden,
 } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { IconBox, IconKey, IconSparkles, IconWand, IconWebhook } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
@@ -111,15 +112,15 @@ function FirstRun({
                   onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
                 />
                 <Group>
-                  <Button
+                  <BusyButton
                     type="submit"
                     size="md"
-                    loading={create.isPending}
+                    isBusy={create.isPending}
                     disabled={prompt.trim() === '' || isBroke}
                     leftSection={<IconWand size={18} aria-hidden />}
                   >
                     {texts.make}
-                  </Button>
+                  </BusyButton>
                 </Group>
                 {isBroke ? <Text size="sm">{texts.noBalance}</Text> : null}
                 {create.error === null ? null : (

@@ -1,5 +1,6 @@
 /** Makes a key: its name, its rights, its caps and its end. Nothing beyond the rights of the session's key is offered. */
 import { Button, Fieldset, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';
 import { useState } from 'react';
@@ -117,9 +118,9 @@ export function CreateKeyDialog(props: {
             <Button variant="default" onClick={props.onClose}>
               {common.cancel}
             </Button>
-            <Button type="submit" loading={create.isPending}>
+            <BusyButton type="submit" isBusy={create.isPending}>
               {dialog.submit}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

@@ -1,5 +1,6 @@
 /** Asks once more before a key is revoked for ever. */
 import { Button, Group, Stack, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';
 import { tell } from '../../components/tell.ts';
@@ -35,9 +36,9 @@ export function RevokeDialog({ target, onClose }: { readonly target: Key; readon
           <Button variant="default" onClick={onClose} data-autofocus>
             {common.cancel}
           </Button>
-          <Button color="red.9" onClick={submit} loading={revoke.isPending}>
+          <BusyButton color="red.9" onClick={submit} isBusy={revoke.isPending}>
             {isOwn ? texts.revocation.submitOwn : texts.revocation.submit}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </Dialog>

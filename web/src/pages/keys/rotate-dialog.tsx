@@ -1,5 +1,6 @@
 /** Replaces a key by a new one, and asks how long the old one still works. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';
 import { IconAlertTriangle } from '@tabler/icons-react';
@@ -45,9 +46,9 @@ export function RotateDialog(props: {
           <Button variant="default" onClick={onClose}>
             {common.cancel}
           </Button>
-          <Button onClick={submit} loading={rotate.isPending}>
+          <BusyButton onClick={submit} isBusy={rotate.isPending}>
             {texts.rotation.submit}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </Dialog>

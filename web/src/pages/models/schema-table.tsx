@@ -9,20 +9,18 @@ export function SchemaTable({ schema }: { readonly schema: Schema }) {
   const { columns } = texts;
   return (
     <Table.ScrollContainer
-      minWidth={720}
+      minWidth={600}
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': texts.schemaTable, role: 'region' } }}
     >
       {/* Words stay whole: what is too wide is scrolled. */}
       <Table verticalSpacing="sm" aria-label={texts.schemaTable} style={{ overflowWrap: 'normal' }}>
         <Table.Thead>
           <Table.Tr>
-            {[columns.field, columns.type, columns.required, columns.allowed, columns.default, columns.about].map(
-              (name) => (
-                <Table.Th key={name} scope="col">
-                  {name}
-                </Table.Th>
-              ),
-            )}
+            {[columns.field, columns.type, columns.allowed, columns.default, columns.about].map((name) => (
+              <Table.Th key={name} scope="col">
+                {name}
+              </Table.Th>
+            ))}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -46,8 +44,14 @@ function Row({ row }: { readonly row: SchemaRow }) {
       >
         <Code>{row.path}</Code>
       </Table.Th>
-      <Cell>{row.type}</Cell>
-      <Cell>{row.isRequired ? <Badge tt="none">{texts.yes}</Badge> : texts.no}</Cell>
+      <Cell>
+        {row.type}{' '}
+        {row.isRequired ? (
+          <Badge tt="none" miw="max-content">
+            {texts.required}
+          </Badge>
+        ) : null}
+      </Cell>
       <Cell>
         {row.allowed.map((each) => (
           <Text key={each} size="sm">
@@ -55,7 +59,7 @@ function Row({ row }: { readonly row: SchemaRow }) {
           </Text>
         ))}
         {row.choices.length === 0 ? null : (
-          <Group gap={4} maw="16rem">
+          <Group gap={4} maw="11rem">
             {row.choices.map((choice) => (
               <Code key={choice}>{choice}</Code>
             ))}
@@ -64,7 +68,7 @@ function Row({ row }: { readonly row: SchemaRow }) {
       </Cell>
       <Cell>{row.default === undefined ? texts.noDefault : <Code>{row.default}</Code>}</Cell>
       <Cell>
-        <Text size="sm" maw="26rem" miw="12rem">
+        <Text size="sm" maw="26rem" miw="11rem">
           {row.description}
         </Text>
       </Cell>

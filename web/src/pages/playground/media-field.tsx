@@ -16,6 +16,7 @@ import {
   TextInput,
   Tooltip,
 } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { IconArrowLeft, IconArrowRight, IconLink, IconMusic, IconUpload, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { DragEvent } from 'react';
@@ -243,15 +244,15 @@ function Adder({
             onChange={(chosen: File | File[] | null) => void take([chosen ?? []].flat())}
           >
             {(buttonProps) => (
-              <Button
+              <BusyButton
                 {...buttonProps}
                 size="xs"
                 variant="default"
                 leftSection={<IconUpload size={14} aria-hidden />}
-                loading={upload.isPending}
+                isBusy={upload.isPending}
               >
                 {fields.upload}
-              </Button>
+              </BusyButton>
             )}
           </FileButton>
           <Text size="sm">{fields.drop}</Text>

@@ -1,12 +1,13 @@
 /** The playground: a model is chosen, and tried in the way that it takes: with a form, or in a conversation. */
 import { Anchor, Group } from '@mantine/core';
 import { IconBox, IconQuestionMark } from '@tabler/icons-react';
-import { Suspense, lazy } from 'react';
+import { Suspense } from 'react';
 import { Link, Redirect } from 'wouter';
 import { ApiError } from '../../api/api.ts';
 import { useModel, useModels } from '../../api/models.ts';
 import type { Model, ModelDetail } from '../../api/models.ts';
 import { NeedsScope } from '../../components/needs-scope.tsx';
+import { lazyPage } from '../../components/load-page.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { useMay } from '../../session/session.tsx';
@@ -15,8 +16,8 @@ import { DeprecationNote } from '../models/deprecation.tsx';
 import { modelPath, playgroundPath } from '../models/model-paths.ts';
 import { ModelPicker } from './model-picker.tsx';
 
-const MediaPlayground = lazy(() => import('./media-playground.tsx'));
-const TextPlayground = lazy(() => import('./chat/text-playground.tsx'));
+const MediaPlayground = lazyPage(() => import('./media-playground.tsx'));
+const TextPlayground = lazyPage(() => import('./chat/text-playground.tsx'));
 
 /** @param model with its slashes; undefined: one is chosen. */
 export default function PlaygroundPage({ model }: { readonly model?: string }) {

@@ -11,6 +11,7 @@ import {
   Text,
   Title,
 } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { IconAlertTriangle, IconBulb, IconPlayerPlayFilled, IconRotate } from '@tabler/icons-react';
 import { useMemo, useRef, useState } from 'react';
 import type { FormEvent, KeyboardEvent } from 'react';
@@ -135,15 +136,15 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
             </Text>
             <Group justify="space-between" wrap="nowrap">
               <EstimateLine estimate={estimate} isCurrent={isCurrent} isComplete={own.length === 0} />
-              <Button
+              <BusyButton
                 type="submit"
-                loading={create.isPending}
+                isBusy={create.isPending}
                 leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
                 title={texts.runHint}
                 flex="none"
               >
                 {texts.run}
-              </Button>
+              </BusyButton>
             </Group>
           </Stack>
         </div>

@@ -1,21 +1,25 @@
 /** One run: how it goes, what it made or why it failed, and what one may want to do next. */
 import { Anchor, Box, Button, Code, Group, Progress, SimpleGrid, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import {
   IconAlertTriangle,
   IconArrowsShuffle,
   IconDownload,
   IconExternalLink,
+  IconPlugConnectedX,
   IconPlayerStopFilled,
   IconRefresh,
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
+import { UnreachableError } from '../../api/api.ts';
 import { useTask, useTaskAction, useTaskEvents } from '../../api/task.ts';
 import { pressFor, useCreateTask } from '../../api/tasks-run.ts';
 import type { TaskRequest } from '../../api/task-request.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
 import type { ModelDetail } from '../../api/models.ts';
+import { downloadAddress } from '../../components/download-address.ts';
 import { Note } from '../../components/note.tsx';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatUsd } from '../../components/money.ts';
@@ -38,13 +42,18 @@ interface RunViewProps {
 }
 
 export function RunView({ run, model, onUse }: RunViewProps) {
-  const { data: task, error, refetch } = useTask(run.taskId);
+  const { data: task, error, failureReason, refetch } = useTask(run.taskId);
   useTaskEvents(run.taskId, task === undefined || !isOver(task.status));
   if (task === undefined)
     return error === null ? <LoadingState /> : <ErrorState error={error} onRetry={() => void refetch()} />;
   return (
     <Stack gap="md">
       <VisuallyHidden role="status">{announcement(task)}</VisuallyHidden>
+      {!isOver(task.status) && failureReason instanceof UnreachableError ? (
+        <Note icon={<IconPlugConnectedX aria-hidden />} title={texts.lost} role="status">
+          <Text size="sm">{texts.lostHint}</Text>
+        </Note>
+      ) : null}
       {isOver(task.status) ? <Ended task={task} /> : <Running task={task} />}
       <NextSteps {...{ run, task, model, onUse }} />
     </Stack>
@@ -90,15 +99,15 @@ export function Running({ task }: { readonly task: Task }) {
           ].join(' · ')}
         </Text>
         {mayCancel ? (
-          <Button
+          <BusyButton
             size="xs"
             variant="default"
             leftSection={<IconPlayerStopFilled size={14} aria-hidden />}
-            loading={cancellation.isPending}
+            isBusy={cancellation.isPending}
             onClick={() => cancellation.mutate()}
           >
             {texts.cancel}
-          </Button>
+          </BusyButton>
         ) : null}
       </Group>
       {cancellation.error === null ? null : <ErrorState error={cancellation.error} />}
@@ -144,7 +153,8 @@ export function Ended({ task }: { readonly task: Task }) {
       <Group gap="xs">
         <StatusBadge status={status} />
         <Text size="sm">
-          {texts.took(formatSeconds(completed - created))} · {texts.cost(formatUsd(billing.captured))}
+          {texts.took(completed > created ? formatSeconds(completed - created) : texts.noSecond)} ·{' '}
+          {texts.cost(formatUsd(billing.captured))}
         </Text>
       </Group>
     </Stack>
@@ -171,7 +181,7 @@ function Shown({
       </Box>
       <Button
         component="a"
-        href={output.url}
+        href={downloadAddress(output.url)}
         download
         size="xs"
         variant="default"
@@ -199,36 +209,36 @@ function NextSteps({ run, task, model, onUse }: RunViewProps & { readonly task: 
     <Box>
       <Group gap="xs">
         {task.status === 'fail' && task.error?.retryable !== false ? (
-          <Button
+          <BusyButton
             size="xs"
-            loading={create.isPending}
+            isBusy={create.isPending}
             leftSection={<IconRefresh size={14} aria-hidden />}
             onClick={() => again(request)}
           >
             {texts.again}
-          </Button>
+          </BusyButton>
         ) : null}
         {task.status === 'success' && hasSeed ? (
-          <Button
+          <BusyButton
             size="xs"
             variant="default"
-            loading={create.isPending}
+            isBusy={create.isPending}
             leftSection={<IconArrowsShuffle size={14} aria-hidden />}
             onClick={anew}
           >
             {texts.otherSeed}
-          </Button>
+          </BusyButton>
         ) : null}
         {task.status === 'success' && !hasSeed ? (
-          <Button
+          <BusyButton
             size="xs"
             variant="default"
-            loading={create.isPending}
+            isBusy={create.isPending}
             leftSection={<IconRefresh size={14} aria-hidden />}
             onClick={() => again(request)}
           >
             {texts.runAgain}
-          </Button>
+          </BusyButton>
         ) : null}
         <Button size="xs" variant="default" onClick={() => onUse(request)}>
           {texts.takeInput}

@@ -1,5 +1,6 @@
 /** How many are selected, and what can be done to all of them. */
 import { Button, Checkbox, Group, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { IconPin, IconTrash } from '@tabler/icons-react';
 import type { StoredOutput } from '../../api/storage.ts';
 import { formatUsd } from '../../components/money.ts';
@@ -43,16 +44,16 @@ export function SelectionBar(props: BarProps) {
             {texts.clearSelection}
           </Button>
           {temporary.length === 0 ? null : (
-            <Button
+            <BusyButton
               size="xs"
               variant="default"
               leftSection={<IconPin size={14} aria-hidden />}
-              loading={props.isPromoting}
+              isBusy={props.isPromoting}
               onClick={() => props.onPromote(temporary)}
             >
               {texts.promote}
               {price === undefined ? '' : ` (${texts.promoteCost(formatUsd(monthlyUsd(sizeOf(temporary), price)))})`}
-            </Button>
+            </BusyButton>
           )}
           <Button size="xs" leftSection={<IconTrash size={14} aria-hidden />} onClick={() => props.onDelete(selected)}>
             {texts.remove}

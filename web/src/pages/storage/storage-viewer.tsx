@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import type { StoredOutput } from '../../api/storage.ts';
 import { CopyIcon } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { downloadAddress } from '../../components/download-address.ts';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatBytes } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
@@ -78,7 +79,7 @@ function Viewed(props: Omit<ViewerProps, 'output' | 'onClose'> & { readonly outp
           {output.url === '' ? null : (
             <Button
               component="a"
-              href={output.url}
+              href={downloadAddress(output.url)}
               download
               size="xs"
               variant="default"

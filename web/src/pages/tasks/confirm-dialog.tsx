@@ -1,5 +1,6 @@
 /** Asks before something that cannot be undone. What changes nothing has the focus first. */
 import { Button, Group, Stack, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
 
@@ -25,9 +26,9 @@ export function ConfirmDialog(props: ConfirmProps) {
           <Button variant="default" onClick={props.onClose} data-autofocus>
             {props.keep}
           </Button>
-          <Button onClick={props.onConfirm} loading={props.isPending}>
+          <BusyButton onClick={props.onConfirm} isBusy={props.isPending}>
             {props.confirm}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </Dialog>

@@ -1,5 +1,6 @@
 /** A task's callback: where it goes, where it stands, and each attempt to deliver it. */
-import { Button, Code, Group, Table, Text } from '@mantine/core';
+import { Code, Group, Table, Text } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { IconRefresh } from '@tabler/icons-react';
 import { isDelivering, useCallbackAttempts, useTaskAction } from '../../api/task.ts';
 import type { CallbackAttempts } from '../../api/task.ts';
@@ -89,11 +90,11 @@ function Redeliver({ task, isErased }: { readonly task: Task; readonly isErased:
   if (!mayWrite || isErased || !isOver(task.status) || isDelivering(task)) return null;
   return (
     <Group>
-      <Button
+      <BusyButton
         size="xs"
         variant="default"
         leftSection={<IconRefresh size={14} aria-hidden />}
-        loading={redelivery.isPending}
+        isBusy={redelivery.isPending}
         onClick={() =>
           redelivery.mutate(undefined, {
             onSuccess: () => tell(texts.redelivering),
@@ -102,7 +103,7 @@ function Redeliver({ task, isErased }: { readonly task: Task; readonly isErased:
         }
       >
         {texts.redeliver}
-      </Button>
+      </BusyButton>
     </Group>
   );
 }

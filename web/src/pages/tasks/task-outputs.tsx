@@ -1,5 +1,6 @@
 /** What a task made: each output in its place, what is known of it, and what can be done to it. */
 import { Badge, Box, Button, Center, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { useDisclosure } from '@mantine/hooks';
 import { IconDownload, IconPin, IconTrash } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
@@ -10,6 +11,7 @@ import { useReadTaskAgain } from '../../api/task.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Output, Task } from '../../api/tasks.ts';
 import { CopyIcon } from '../../components/copy.tsx';
+import { downloadAddress } from '../../components/download-address.ts';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatBytes, formatSeconds } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
@@ -133,7 +135,7 @@ function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
     <Group gap="xs">
       <Button
         component="a"
-        href={output.url}
+        href={downloadAddress(output.url)}
         download
         size="xs"
         variant="default"
@@ -142,15 +144,15 @@ function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
         {texts.download}
       </Button>
       {mayWrite && output.storage === 'temp' ? (
-        <Button
+        <BusyButton
           size="xs"
           variant="default"
           leftSection={<IconPin size={14} aria-hidden />}
-          loading={promotion.isPending}
+          isBusy={promotion.isPending}
           onClick={promote}
         >
           {texts.promote}
-        </Button>
+        </BusyButton>
       ) : null}
       {mayWrite ? (
         <Button size="xs" variant="default" leftSection={<IconTrash size={14} aria-hidden />} onClick={open}>

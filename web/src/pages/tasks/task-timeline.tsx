@@ -36,6 +36,6 @@ export function TaskTimeline({ taskId, isAwaited }: TimelineProps) {
 
 function detailOf({ detail }: TaskEvent): string {
   return Object.entries(detail)
-    .map(([name, value]) => ` · ${name} ${String(value)}`)
+    .map(([name, value]) => ` · ${texts.eventDetails[name]?.(value) ?? `${name} ${String(value)}`}`)
     .join('');
 }

@@ -24,7 +24,10 @@ export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilte
     const lines = [csvHead()];
     setProgress(words.progress(0));
     try {
-      const pages = readLedger(filter, { signal, onWait: (seconds) => setProgress(words.waits(seconds)) });
+      const pages = readLedger(filter, {
+        signal,
+        onWait: (seconds, isLimit) => setProgress(isLimit ? words.waits(seconds) : words.triesAgain(seconds)),
+      });
       for await (const entries of pages) {
         lines.push(...entries.map(csvLine));
         setProgress(words.progress(lines.length - 1));
@@ -33,8 +36,10 @@ export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilte
       download(new Blob(lines, { type: 'text/csv;charset=utf-8' }), words.fileName(dayAt(Date.now())));
       tell(words.done(lines.length - 1));
     } catch (error) {
-      if (!signal.aborted) {
-        tellProblem({ title: words.failed, message: error instanceof Error ? error.message : String(error) });
+      if (signal.aborted) tell(words.stopped);
+      else {
+        const message = error instanceof Error ? error.message : String(error);
+        tellProblem({ title: words.failed, message, isLong: true });
       }
     } finally {
       setProgress(undefined);

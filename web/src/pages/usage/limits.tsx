@@ -4,11 +4,18 @@ import type { Account } from '../../api/account.ts';
 import { percentOf } from '../../components/amounts.ts';
 import { formatBytes } from '../../components/quantities.ts';
 import { texts } from '../../texts/usage.ts';
-import { Fact, Facts, Section } from '../tasks/section.tsx';
+import { Fact, Section } from '../tasks/section.tsx';
+import { KeyCaps } from './key-caps.tsx';
 
 const { limits: words } = texts;
 const FILLED = ['runningTasks', 'queuedTasks', 'textStreams', 'persistentBytes'] as const;
 const RATES = ['createsPerMinute', 'readsPerMinute', 'textRequestsPerMinute', 'textTokensPerMinute'] as const;
+/** A list of facts may have nothing between itself and them: it is its own grid. */
+const RATE_COLUMNS = {
+  display: 'grid',
+  gridTemplateColumns: 'repeat(auto-fit, minmax(min(24rem, 100%), 1fr))',
+  columnGap: 'var(--mantine-spacing-xl)',
+} as const;
 /** From here on it is said in words. */
 const NEAR_PERCENT = 80;
 
@@ -27,16 +34,15 @@ export function Limits({ account: { limits, usage } }: { readonly account: Accou
         ))}
       </SimpleGrid>
       <Box mt="md">
-        <Facts>
-          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" verticalSpacing={0}>
-            {RATES.map((name) => (
-              <Fact key={name} name={words.rates[name]}>
-                {formatCount(limits[name])}
-              </Fact>
-            ))}
-          </SimpleGrid>
-        </Facts>
+        <Box component="dl" m={0} style={RATE_COLUMNS}>
+          {RATES.map((name) => (
+            <Fact key={name} name={words.rates[name]}>
+              {formatCount(limits[name])}
+            </Fact>
+          ))}
+        </Box>
       </Box>
+      <KeyCaps />
     </Section>
   );
 }

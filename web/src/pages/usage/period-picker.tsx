@@ -1,5 +1,6 @@
 /** The days that spending and books are shown of: so many that end today, or one's own. */
 import { Group, SegmentedControl, TextInput } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
 import type { Period } from '../../api/usage.ts';
 import { texts } from '../../texts/usage.ts';
@@ -20,6 +21,7 @@ interface PeriodPickerProps {
 
 export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
   const today = dayAt(useNow());
+  const isNarrow = useMediaQuery('(max-width: 30em)') ?? false;
   const isOwn = typeof period !== 'number';
   const choose = (chosen: string): void => {
     onChange(LENGTHS.find((length) => String(length) === chosen) ?? { from: shown.from, to: shown.to ?? today });
@@ -28,6 +30,10 @@ export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
     <Group align="flex-end" gap="md">
       <SegmentedControl
         aria-label={words.label}
+        // Its labels end in dots where they have no room: in a narrow window it takes all there is.
+        size={isNarrow ? 'xs' : 'sm'}
+        fullWidth={isNarrow}
+        w={isNarrow ? '100%' : undefined}
         value={isOwn ? OWN : String(period)}
         onChange={choose}
         data={[

@@ -10,6 +10,7 @@ import { formatUsd } from '../../components/money.ts';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/usage.ts';
 import { Section } from '../tasks/section.tsx';
+import { Awaited } from './awaited.tsx';
 import { formatDay } from './days.ts';
 import { DayTable, SumTable } from './spending-tables.tsx';
 import type { Drawn } from './spending-tables.tsx';
@@ -29,7 +30,7 @@ interface SpendingSectionProps {
 }
 
 export function SpendingSection({ period, by, onBy }: SpendingSectionProps) {
-  const { data: usage, error, refetch } = useUsage(period, by);
+  const { data: usage, error, refetch, isPlaceholderData } = useUsage(period, by);
   const choice = (
     <SegmentedControl
       size="xs"
@@ -45,7 +46,15 @@ export function SpendingSection({ period, by, onBy }: SpendingSectionProps) {
   return (
     <Section title={words.title} actions={choice}>
       {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
-      {usage === undefined ? error === null ? <LoadingState /> : null : <Spent usage={usage} />}
+      {usage === undefined ? (
+        error === null ? (
+          <LoadingState />
+        ) : null
+      ) : (
+        <Awaited isStale={isPlaceholderData} words={words.loading}>
+          <Spent usage={usage} />
+        </Awaited>
+      )}
     </Section>
   );
 }

@@ -1,11 +1,11 @@
 /** What the chart draws, in numbers: by model or key, which explains its colours too, and by day. */
-import { ColorSwatch, Group, Table, useMantineTheme, getThemeColor } from '@mantine/core';
+import { Box, ColorSwatch, Group, Table, useMantineTheme, getThemeColor } from '@mantine/core';
 import type { Usage } from '../../api/usage.ts';
 import { amountOf, microsOf, percentOf } from '../../components/amounts.ts';
 import { formatUsd } from '../../components/money.ts';
 import { texts } from '../../texts/usage.ts';
-import { DataTable } from '../admin/data-table.tsx';
 import { formatDay } from './days.ts';
+import { NumberCell, NumbersTable } from './numbers-table.tsx';
 import type { Spending } from './spending-sums.ts';
 
 const { spending: words } = texts;
@@ -27,7 +27,7 @@ export function SumTable(props: {
   const theme = useMantineTheme();
   const all = microsOf(total.captured);
   return (
-    <DataTable
+    <NumbersTable
       label={words.sums[by]}
       minWidth={420}
       columns={[
@@ -47,27 +47,29 @@ export function SumTable(props: {
                 color={getThemeColor((drawn[index] ?? drawn.at(-1))?.color, theme)}
                 aria-hidden
               />
-              {labelOf(name)}
+              <Box miw="9rem" style={{ overflowWrap: 'anywhere' }}>
+                {labelOf(name)}
+              </Box>
             </Group>
           </Table.Th>
-          <Table.Td ta="end">{name === null ? '–' : requests.toLocaleString('en')}</Table.Td>
-          <Table.Td ta="end">{`${percentOf(micros, all).toFixed(1)} %`}</Table.Td>
-          <Table.Td ta="end">{formatUsd(amountOf(micros))}</Table.Td>
+          <NumberCell>{name === null ? '–' : requests.toLocaleString('en')}</NumberCell>
+          <NumberCell>{`${percentOf(micros, all).toFixed(1)} %`}</NumberCell>
+          <NumberCell>{formatUsd(amountOf(micros))}</NumberCell>
         </Table.Tr>
       ))}
       <Table.Tr fw={600}>
         <Table.Th scope="row">{words.total}</Table.Th>
-        <Table.Td ta="end">{total.count.toLocaleString('en')}</Table.Td>
+        <NumberCell isStrong>{total.count.toLocaleString('en')}</NumberCell>
         <Table.Td />
-        <Table.Td ta="end">{formatUsd(total.captured)}</Table.Td>
+        <NumberCell isStrong>{formatUsd(total.captured)}</NumberCell>
       </Table.Tr>
-    </DataTable>
+    </NumbersTable>
   );
 }
 
 export function DayTable({ days, drawn }: { readonly days: Spending['days']; readonly drawn: readonly Drawn[] }) {
   return (
-    <DataTable
+    <NumbersTable
       label={words.days}
       minWidth={240 + drawn.length * 130}
       columns={[
@@ -78,20 +80,16 @@ export function DayTable({ days, drawn }: { readonly days: Spending['days']; rea
     >
       {days.toReversed().map(({ day, parts, micros }) => (
         <Table.Tr key={day}>
-          <Table.Th scope="row" fw={400}>
+          <Table.Th scope="row" fw={400} style={{ whiteSpace: 'nowrap' }}>
             {formatDay(day)}
           </Table.Th>
           {drawn.map(({ label }, index) => (
-            <Table.Td key={label} ta="end">
-              {spentOf(parts[index] ?? 0n)}
-            </Table.Td>
+            <NumberCell key={label}>{spentOf(parts[index] ?? 0n)}</NumberCell>
           ))}
-          <Table.Td ta="end" fw={600}>
-            {spentOf(micros)}
-          </Table.Td>
+          <NumberCell isStrong>{spentOf(micros)}</NumberCell>
         </Table.Tr>
       ))}
-    </DataTable>
+    </NumbersTable>
   );
 }
 

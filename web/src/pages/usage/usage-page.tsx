@@ -1,5 +1,5 @@
 /** What the account has, may and spent, and the books that tell it all. */
-import { ActionIcon, Stack, Tooltip } from '@mantine/core';
+import { ActionIcon, Stack, Text, Tooltip } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useAccount } from '../../api/account.ts';
@@ -8,6 +8,7 @@ import type { Period } from '../../api/usage.ts';
 import { NeedsScope } from '../../components/needs-scope.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { ErrorState, LoadingState } from '../../components/states.tsx';
+import { formatExact } from '../../components/time.tsx';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/usage.ts';
 import { dayAt, firstDayOf } from './days.ts';
@@ -44,7 +45,7 @@ export default function UsagePage() {
 }
 
 function ReadableUsage() {
-  const { data: account, error, refetch } = useAccount(true);
+  const { data: account, error, refetch, dataUpdatedAt } = useAccount(true);
   const [place, change] = useUsagePlace();
   const today = dayAt(useNow());
   const period = useMemo<Period>(
@@ -53,14 +54,14 @@ function ReadableUsage() {
   );
   return (
     <Stack gap="lg">
+      {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
       {account === undefined ? (
         error === null ? (
           <LoadingState />
-        ) : (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        )
+        ) : null
       ) : (
         <>
+          {error === null ? null : <Text size="sm">{texts.figuresBefore(formatExact(dataUpdatedAt / 1000))}</Text>}
           <Money account={account} />
           <Limits account={account} />
         </>

@@ -1,10 +1,12 @@
 /** The attempts to deliver callbacks, over all tasks: newest first, further back by pages. */
-import { Anchor, Badge, Button, Group, Select, Table, Text } from '@mantine/core';
+import { Anchor, Badge, Group, Select, Table, Text } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
+import { useRef } from 'react';
 import { Link } from 'wouter';
 import { useAttempts } from '../../api/webhooks.ts';
 import type { Attempt, AttemptFilter, DeliveryState } from '../../api/webhooks.ts';
-import { formatSeconds } from '../../components/quantities.ts';
+import { BusyButton } from '../../components/busy-button.tsx';
+import { formatMilliseconds } from '../../components/quantities.ts';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/webhooks.ts';
@@ -29,21 +31,27 @@ interface AttemptsProps {
 
 export function Attempts({ filter, onFilter, failingOrigins }: AttemptsProps) {
   const list = useAttempts(filter, true);
+  const shown = useRef<HTMLParagraphElement>(null);
+  const goFurtherBack = async (): Promise<void> => {
+    const { hasNextPage } = await list.fetchNextPage();
+    // The button is gone with the last page.
+    if (!hasNextPage) shown.current?.focus();
+  };
   const attempts = list.data?.pages.flatMap((page) => page.attempts) ?? [];
   const origins = attempts.map(({ origin }) => origin).filter((origin) => origin !== undefined);
   return (
     <Section
       title={texts.attempts.title}
       actions={
-        <Button
+        <BusyButton
           size="xs"
           variant="default"
           leftSection={<IconRefresh size={14} aria-hidden />}
-          loading={list.isRefetching}
+          isBusy={list.isRefetching}
           onClick={() => void list.refetch()}
         >
           {texts.attempts.refresh}
-        </Button>
+        </BusyButton>
       }
     >
       <Text size="sm" mb="sm">
@@ -67,18 +75,18 @@ export function Attempts({ filter, onFilter, failingOrigins }: AttemptsProps) {
           )}
           {list.error === null ? null : <ErrorState error={list.error} />}
           <Group mt="sm" gap="sm">
-            <Text size="sm" c="dimmed" role="status">
+            <Text ref={shown} size="sm" c="dimmed" role="status" tabIndex={-1}>
               {attempts.length === 0 ? null : texts.attempts.shown(attempts.length)}
             </Text>
             {list.hasNextPage ? (
-              <Button
+              <BusyButton
                 size="xs"
                 variant="default"
-                loading={list.isFetchingNextPage}
-                onClick={() => void list.fetchNextPage()}
+                isBusy={list.isFetchingNextPage}
+                onClick={() => void goFurtherBack()}
               >
                 {texts.attempts.older}
-              </Button>
+              </BusyButton>
             ) : null}
           </Group>
         </>
@@ -172,9 +180,7 @@ function AttemptRow({
       </Table.Td>
       <Table.Td>{attempt}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>{texts.attempts.told({ status, errorClass })}</Table.Td>
-      <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        {durationMs === null ? '–' : formatSeconds(durationMs / 1000)}
-      </Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>{durationMs === null ? '–' : formatMilliseconds(durationMs)}</Table.Td>
       <Table.Td>
         <Badge color={COLOURS[state]} variant="light" tt="none">
           {texts.attempts.states[state]}

@@ -1,6 +1,7 @@
 /** Asks once more before callbacks are signed no more. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useDeleteSigningKey } from '../../api/webhooks.ts';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { tell } from '../../components/tell.ts';
@@ -32,9 +33,9 @@ function Removal({ onClose }: { readonly onClose: () => void }) {
         <Button variant="default" onClick={onClose} data-autofocus>
           {common.cancel}
         </Button>
-        <Button color="red.9" onClick={submit} loading={remove.isPending}>
+        <BusyButton color="red.9" onClick={submit} isBusy={remove.isPending}>
           {texts.removal.submit}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   );

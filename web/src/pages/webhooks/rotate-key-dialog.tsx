@@ -2,6 +2,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useRotateSigningKey } from '../../api/webhooks.ts';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { tell } from '../../components/tell.ts';
@@ -46,9 +47,9 @@ function Rotation({ previousExpires, onClose }: Omit<RotateKeyProps, 'isOpen'>) 
         <Button variant="default" onClick={onClose} data-autofocus>
           {common.cancel}
         </Button>
-        <Button onClick={submit} loading={rotate.isPending}>
+        <BusyButton onClick={submit} isBusy={rotate.isPending}>
           {texts.rotation.submit}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   );

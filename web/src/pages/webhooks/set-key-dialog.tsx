@@ -2,6 +2,7 @@
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSetSigningKey } from '../../api/webhooks.ts';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { tell } from '../../components/tell.ts';
@@ -68,9 +69,9 @@ function OwnKey({ onClose }: { readonly onClose: () => void }) {
           <Button variant="default" onClick={onClose}>
             {common.cancel}
           </Button>
-          <Button type="submit" loading={set.isPending}>
+          <BusyButton type="submit" isBusy={set.isPending}>
             {texts.own.submit}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </form>

@@ -4,6 +4,7 @@ import { IconAlertTriangle, IconEye, IconEyeOff, IconInfoCircle, IconRefresh, Ic
 import { useEffect, useRef, useState } from 'react';
 import { useRotateSigningKey, useSigningKey } from '../../api/webhooks.ts';
 import type { SigningKey } from '../../api/webhooks.ts';
+import { BusyButton } from '../../components/busy-button.tsx';
 import { CopyIcon } from '../../components/copy.tsx';
 import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { tell, tellProblem } from '../../components/tell.ts';
@@ -56,15 +57,15 @@ function KeyInUse({ signingKey: key }: { readonly signingKey: SigningKey }) {
         </Alert>
       )}
       <Group gap="xs">
-        <Button
+        <BusyButton
           ref={firstButton}
           variant={key.hasKey ? 'default' : 'filled'}
           leftSection={key.hasKey ? <IconRefresh size={16} aria-hidden /> : undefined}
-          loading={make.isPending}
+          isBusy={make.isPending}
           onClick={key.hasKey ? () => setDoing('rotate') : makeFirst}
         >
           {key.hasKey ? texts.key.rotate : texts.key.make}
-        </Button>
+        </BusyButton>
         <Button variant="default" onClick={() => setDoing('set')}>
           {texts.key.setOwn}
         </Button>

@@ -1,10 +1,11 @@
 /** Sends a callback of a task that never was, and tells what came of it. */
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Group, Stack, Text, TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTestDelivery } from '../../api/webhooks.ts';
 import type { TestDelivery } from '../../api/webhooks.ts';
-import { formatSeconds } from '../../components/quantities.ts';
+import { BusyButton } from '../../components/busy-button.tsx';
+import { formatMilliseconds } from '../../components/quantities.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { texts } from '../../texts/webhooks.ts';
 import { Section } from '../tasks/section.tsx';
@@ -42,9 +43,9 @@ export function TestDeliverySection() {
               autoComplete="url"
               flex="1 1 16rem"
             />
-            <Button type="submit" mt={24} leftSection={<IconSend size={16} aria-hidden />} loading={test.isPending}>
+            <BusyButton type="submit" mt={24} leftSection={<IconSend size={16} aria-hidden />} isBusy={test.isPending}>
               {texts.test.send}
-            </Button>
+            </BusyButton>
           </Group>
         </form>
         <div aria-live="polite">
@@ -58,7 +59,7 @@ export function TestDeliverySection() {
 
 function Outcome({ result }: { readonly result: TestDelivery }) {
   const { delivered, durationMs, signed } = result;
-  const took = formatSeconds(durationMs / 1000);
+  const took = formatMilliseconds(durationMs);
   return (
     <Alert
       color={delivered ? 'teal' : 'red'}

@@ -9,10 +9,9 @@ interface ChatSettingsFormProps {
   readonly model: ModelDetail;
   readonly value: ChatSettings;
   readonly onChange: (value: ChatSettings) => void;
-  readonly onToolsGood: (areGood: boolean) => void;
 }
 
-export function ChatSettingsForm({ model, value, onChange, onToolsGood }: ChatSettingsFormProps) {
+export function ChatSettingsForm({ model, value, onChange }: ChatSettingsFormProps) {
   const { features = [], maxOutputTokens = 1 } = model.text ?? {};
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="chat-settings">
@@ -51,7 +50,7 @@ export function ChatSettingsForm({ model, value, onChange, onToolsGood }: ChatSe
           />
         ) : null}
         {features.includes('tools') ? (
-          <ToolsForm onChange={(tools) => onChange({ ...value, tools })} onGood={onToolsGood} />
+          <ToolsForm drafts={value.tools} onChange={(tools) => onChange({ ...value, tools })} />
         ) : null}
       </Stack>
     </Paper>

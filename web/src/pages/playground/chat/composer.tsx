@@ -1,10 +1,11 @@
 /** Where one writes to the model. */
 import { Button, Group, Text, Textarea } from '@mantine/core';
 import { IconPlayerStopFilled, IconSend } from '@tabler/icons-react';
-import type { FormEvent, KeyboardEvent } from 'react';
+import type { FormEvent, KeyboardEvent, Ref } from 'react';
 import { texts } from '../../../texts/chat.ts';
 
 interface ComposerProps {
+  readonly field: Ref<HTMLTextAreaElement>;
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly onSend: () => void;
@@ -16,7 +17,7 @@ interface ComposerProps {
   readonly isBlocked: boolean;
 }
 
-export function Composer({ value, onChange, onSend, onStop, isWriting, problem, isBlocked }: ComposerProps) {
+export function Composer({ field, value, onChange, onSend, onStop, isWriting, problem, isBlocked }: ComposerProps) {
   const canSend = value.trim() !== '' && !isWriting && !isBlocked && problem === undefined;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -29,6 +30,7 @@ export function Composer({ value, onChange, onSend, onStop, isWriting, problem, 
   return (
     <form onSubmit={submit}>
       <Textarea
+        ref={field}
         label={texts.message}
         description={texts.messageHint}
         placeholder={texts.messagePlaceholder}

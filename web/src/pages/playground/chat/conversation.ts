@@ -2,7 +2,9 @@
  * A conversation as it is shown, and as it is sent: turns of the user, of the model, and what the functions returned that
  * the model called. Pure.
  */
-import type { ChatAnswer, ChatRequest, ToolDefinition, WireMessage } from '../../../api/text.ts';
+import type { ChatAnswer, ChatRequest, WireMessage } from '../../../api/text.ts';
+import { toolsOf } from './tool-drafts.ts';
+import type { ToolDraft } from './tool-drafts.ts';
 
 export type Turn =
   | { readonly who: 'user'; readonly text: string }
@@ -25,12 +27,16 @@ export interface ChatSettings {
   readonly maxTokens: number | undefined;
   /** Empty: as the model likes. */
   readonly effort: string;
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly ToolDraft[];
 }
+
+/** Far more than anybody reads again: each request sends them all. */
+export const MOST_TURNS = 200;
 
 /** The body that asks for the next turn. A turn that failed or says nothing is left out: the model never said it. */
 export function requestFor(model: string, turns: readonly Turn[], settings: ChatSettings): ChatRequest {
-  const { system, maxTokens, effort, tools } = settings;
+  const { system, maxTokens, effort } = settings;
+  const tools = toolsOf(settings.tools);
   const messages: WireMessage[] = turns.flatMap(messagesOf);
   return {
     model,

@@ -1,10 +1,11 @@
 /** Trying a text model: a conversation, and beside it how the model is asked. */
 import { Button, Grid, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { IconMessage2 } from '@tabler/icons-react';
-import { useState } from 'react';
+import { IconMessage2, IconMessagePlus } from '@tabler/icons-react';
+import { useRef } from 'react';
 import type { ModelDetail } from '../../../api/models.ts';
 import { formatUsd } from '../../../components/money.ts';
 import { EmptyState } from '../../../components/states.tsx';
+import { useKept } from '../../../session/kept.ts';
 import { useSession } from '../../../session/session.tsx';
 import { texts } from '../../../texts/chat.ts';
 import { texts as playgroundTexts } from '../../../texts/playground.ts';
@@ -15,18 +16,23 @@ import { Composer } from './composer.tsx';
 import { openCalls, requestFor } from './conversation.ts';
 import type { ChatSettings } from './conversation.ts';
 import { textCost } from './text-cost.ts';
+import { areToolsGood } from './tool-drafts.ts';
 import { TurnView } from './turn-view.tsx';
 import { useConversation } from './use-conversation.ts';
+import { useFollowing } from './use-following.ts';
 
 const NO_SETTINGS: ChatSettings = { system: '', maxTokens: undefined, effort: '', tools: [] };
 
 export default function TextPlayground({ model }: { readonly model: ModelDetail }) {
   const { baseUrl } = useSession();
-  const [settings, setSettings] = useState(NO_SETTINGS);
-  const [areToolsGood, setToolsGood] = useState(true);
-  const [draft, setDraft] = useState('');
+  const [settings, changeSettings] = useKept(`conversation settings ${model.id}`, NO_SETTINGS);
+  const [draft, changeDraft] = useKept(`conversation draft ${model.id}`, '');
+  const setDraft = (text: string): void => changeDraft(() => text);
+  const composer = useRef<HTMLTextAreaElement>(null);
+  const section = useRef<HTMLElement>(null);
   const conversation = useConversation(model.id, settings);
   const { turns, isWriting } = conversation;
+  useFollowing(composer, section);
   const { pricing } = model;
   const usages = turns.flatMap((turn) =>
     turn.who === 'model' && turn.answer.usage !== undefined ? [turn.answer.usage] : [],
@@ -34,17 +40,33 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
   const shownTurns = draft.trim() === '' ? turns : [...turns, { who: 'user', text: draft } as const];
   const request = requestFor(model.id, shownTurns, settings);
   const hasOpenCalls = openCalls(turns).length > 0;
+  /** The button that was pressed goes, and the keyboard would be nowhere. */
+  const thenWrite =
+    <Given extends readonly unknown[]>(act: (...given: Given) => void) =>
+    (...given: Given): void => {
+      act(...given);
+      composer.current?.focus();
+    };
+  const send = (): void => {
+    conversation.say(draft);
+    setDraft('');
+  };
   return (
     <Grid gap="lg">
       <Grid.Col span={{ base: 12, md: 8 }}>
         <Stack gap="lg">
-          <Paper withBorder p="md" component="section" aria-labelledby="chat-conversation">
+          <Paper ref={section} withBorder p="md" component="section" aria-labelledby="chat-conversation">
             <Group justify="space-between" mb="sm">
               <Title order={2} size="h5" id="chat-conversation">
                 {texts.conversation}
               </Title>
               {turns.length === 0 ? null : (
-                <Button size="compact-sm" variant="default" onClick={conversation.clear}>
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  leftSection={<IconMessagePlus size={14} aria-hidden />}
+                  onClick={thenWrite(conversation.clear)}
+                >
                   {texts.clear}
                 </Button>
               )}
@@ -61,22 +83,20 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
                     turn={turn}
                     pricing={pricing}
                     isLast={place === turns.length - 1}
-                    onAgain={conversation.again}
-                    onAnswer={conversation.answerCalls}
+                    onAgain={thenWrite(conversation.again)}
+                    onAnswer={thenWrite(conversation.answerCalls)}
                   />
                 ))}
               </Stack>
             )}
             <Composer
+              field={composer}
               value={draft}
               onChange={setDraft}
-              onSend={() => {
-                conversation.say(draft);
-                setDraft('');
-              }}
-              onStop={conversation.stop}
+              onSend={thenWrite(send)}
+              onStop={thenWrite(conversation.stop)}
               isWriting={isWriting}
-              problem={areToolsGood ? undefined : texts.fixTools}
+              problem={conversation.isFull ? texts.full : areToolsGood(settings.tools) ? undefined : texts.fixTools}
               isBlocked={hasOpenCalls}
             />
             {usages.length === 0 || pricing.unit !== 'token' ? null : (
@@ -101,7 +121,7 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
         </Stack>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 4 }}>
-        <ChatSettingsForm model={model} value={settings} onChange={setSettings} onToolsGood={setToolsGood} />
+        <ChatSettingsForm model={model} value={settings} onChange={(next) => changeSettings(() => next)} />
       </Grid.Col>
     </Grid>
   );

@@ -1,19 +1,10 @@
 /** Functions that the model may call, each with the JSON Schema of its arguments. */
 import { ActionIcon, Button, Fieldset, Group, Stack, Text, TextInput, Textarea } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { useState } from 'react';
-import type { ToolDefinition } from '../../../api/text.ts';
 import { texts } from '../../../texts/chat.ts';
+import { problemsOf } from './tool-drafts.ts';
+import type { ToolDraft, ToolProblems } from './tool-drafts.ts';
 
-interface ToolDraft {
-  readonly key: number;
-  readonly name: string;
-  readonly description: string;
-  /** JSON, or what is to become it. */
-  readonly parameters: string;
-}
-
-const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const EXAMPLE_PARAMETERS = {
   type: 'object',
   properties: { city: { type: 'string' } },
@@ -21,18 +12,11 @@ const EXAMPLE_PARAMETERS = {
 };
 
 interface ToolsFormProps {
-  /** Told of those that are as they must be. */
-  readonly onChange: (tools: readonly ToolDefinition[]) => void;
-  readonly onGood: (areGood: boolean) => void;
+  readonly drafts: readonly ToolDraft[];
+  readonly onChange: (drafts: readonly ToolDraft[]) => void;
 }
 
-export function ToolsForm({ onChange, onGood }: ToolsFormProps) {
-  const [drafts, setDrafts] = useState<readonly ToolDraft[]>([]);
-  const change = (next: readonly ToolDraft[]): void => {
-    setDrafts(next);
-    onChange(next.filter((draft) => isGood(draft, next)).map(definitionOf));
-    onGood(next.every((draft) => isGood(draft, next)));
-  };
+export function ToolsForm({ drafts, onChange: change }: ToolsFormProps) {
   const add = (): void =>
     change([
       ...drafts,
@@ -54,7 +38,7 @@ export function ToolsForm({ onChange, onGood }: ToolsFormProps) {
             key={draft.key}
             draft={draft}
             number={place + 1}
-            isNameTaken={isNameTaken(draft, drafts)}
+            problems={problemsOf(draft, drafts)}
             onChange={(next) => change(drafts.map((each) => (each.key === draft.key ? next : each)))}
             onRemove={() => change(drafts.filter(({ key }) => key !== draft.key))}
           />
@@ -70,11 +54,11 @@ export function ToolsForm({ onChange, onGood }: ToolsFormProps) {
 function ToolEditor(props: {
   readonly draft: ToolDraft;
   readonly number: number;
-  readonly isNameTaken: boolean;
+  readonly problems: ToolProblems;
   readonly onChange: (draft: ToolDraft) => void;
   readonly onRemove: () => void;
 }) {
-  const { draft, number, onChange } = props;
+  const { draft, number, problems, onChange } = props;
   return (
     <Stack gap="xs" role="group" aria-label={texts.tool(number)}>
       <Group align="flex-start" gap="xs" wrap="nowrap">
@@ -83,7 +67,7 @@ function ToolEditor(props: {
           label={texts.toolName}
           value={draft.name}
           onChange={({ currentTarget }) => onChange({ ...draft, name: currentTarget.value })}
-          error={!NAME.test(draft.name) ? texts.toolNameError : props.isNameTaken ? texts.toolNameTaken : undefined}
+          error={problems.isNameWrong ? texts.toolNameError : problems.isNameTaken ? texts.toolNameTaken : undefined}
         />
         <ActionIcon
           variant="default"
@@ -109,36 +93,8 @@ function ToolEditor(props: {
         spellCheck={false}
         value={draft.parameters}
         onChange={({ currentTarget }) => onChange({ ...draft, parameters: currentTarget.value })}
-        error={objectOf(draft.parameters) === undefined ? texts.toolParametersError : undefined}
+        error={problems.areParametersWrong ? texts.toolParametersError : undefined}
       />
     </Stack>
   );
-}
-
-function isGood(draft: ToolDraft, all: readonly ToolDraft[]): boolean {
-  return NAME.test(draft.name) && !isNameTaken(draft, all) && objectOf(draft.parameters) !== undefined;
-}
-
-function isNameTaken({ key, name }: ToolDraft, all: readonly ToolDraft[]): boolean {
-  return all.some((other) => other.key < key && other.name === name);
-}
-
-function definitionOf({ name, description, parameters }: ToolDraft): ToolDefinition {
-  const schema = objectOf(parameters);
-  return {
-    name,
-    ...(description.trim() === '' ? {} : { description }),
-    ...(schema === undefined ? {} : { parameters: schema }),
-  };
-}
-
-function objectOf(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value = JSON.parse(json) as unknown;
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

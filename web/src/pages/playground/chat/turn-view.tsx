@@ -1,8 +1,10 @@
 /** One turn of a conversation. */
 import { Box, Button, Code, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { IconPlugConnectedX, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import type { Model } from '../../../api/models.ts';
+import { BrokenAnswerError } from '../../../api/text.ts';
 import type { ChatAnswer, ToolCall } from '../../../api/text.ts';
 import { Note } from '../../../components/note.tsx';
 import { formatUsd } from '../../../components/money.ts';
@@ -62,10 +64,29 @@ export function TurnView({ turn, pricing, isLast, onAgain, onAnswer }: TurnViewP
         <CallResults calls={answer.toolCalls} onAnswer={onAnswer} />
       ) : null}
       {state === 'failed' && error !== undefined ? (
-        <ErrorState error={error} {...(isLast ? { onRetry: onAgain } : {})} />
+        <Failure error={error} onRetry={isLast ? onAgain : undefined} />
       ) : null}
       <Ending answer={answer} state={state} pricing={pricing} />
     </Stack>
+  );
+}
+
+/** An answer that broke off is told as such: some of it stands above. */
+function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: (() => void) | undefined }) {
+  if (!(error instanceof BrokenAnswerError)) {
+    return <ErrorState error={error} {...(onRetry === undefined ? {} : { onRetry })} />;
+  }
+  return (
+    <Note role="alert" color="orange" icon={<IconPlugConnectedX aria-hidden />} title={texts.broken}>
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{error.message === '' ? texts.connectionBroke : error.message}</Text>
+        {onRetry === undefined ? null : (
+          <Button size="xs" variant="default" leftSection={<IconRefresh size={14} aria-hidden />} onClick={onRetry}>
+            {texts.again}
+          </Button>
+        )}
+      </Stack>
+    </Note>
   );
 }
 

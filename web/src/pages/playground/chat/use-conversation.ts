@@ -1,15 +1,20 @@
-/** A conversation that is under way: what was said, the answer that is being written, and how it is stopped. */
+/**
+ * A conversation that is under way: what was said, the answer that is being written, and how it is stopped. It is kept,
+ * and its answer goes on, while other pages are looked at.
+ */
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
 import { ACCOUNT_QUERY } from '../../../api/account.ts';
 import { NO_ANSWER, streamChat } from '../../../api/text.ts';
 import type { ChatAnswer } from '../../../api/text.ts';
-import { requestFor } from './conversation.ts';
+import { forgetting, useKept } from '../../../session/kept.ts';
+import { MOST_TURNS, requestFor } from './conversation.ts';
 import type { ChatSettings, ToolResult, Turn } from './conversation.ts';
 
 export interface Conversation {
   readonly turns: readonly Turn[];
   readonly isWriting: boolean;
+  /** Whether it is as long as one is kept: another one must be begun. */
+  readonly isFull: boolean;
   readonly say: (text: string) => void;
   /** Gives the model what the functions returned. */
   readonly answerCalls: (results: readonly ToolResult[]) => void;
@@ -19,22 +24,28 @@ export interface Conversation {
   readonly clear: () => void;
 }
 
+interface Kept {
+  readonly turns: readonly Turn[];
+  /** Ends the answer that is being written, or was last. */
+  readonly ending?: AbortController;
+}
+
+const NOTHING_SAID: Kept = { turns: [] };
+
 export function useConversation(model: string, settings: ChatSettings): Conversation {
   const client = useQueryClient();
-  const [turns, setTurns] = useState<readonly Turn[]>([]);
-  const writing = useRef<AbortController>(undefined);
-  useEffect(() => () => writing.current?.abort(), []);
+  const [{ turns, ending: current }, change] = useKept<Kept>(`conversation ${model}`, NOTHING_SAID);
   const last = turns.at(-1);
-  const isWriting = last?.who === 'model' && last.state === 'writing';
 
   const ask = async (said: readonly Turn[]): Promise<void> => {
     const ending = new AbortController();
-    writing.current = ending;
+    forgetting().addEventListener('abort', () => ending.abort(), { once: true, signal: ending.signal });
     let answer: ChatAnswer = NO_ANSWER;
-    const show = (turn: Omit<Extract<Turn, { who: 'model' }>, 'who' | 'answer'>): void => {
-      if (writing.current === ending) setTurns([...said, { who: 'model', answer, ...turn }]);
-    };
-    show({ state: 'writing' });
+    const show = (turn: Omit<Extract<Turn, { who: 'model' }>, 'who' | 'answer'>): void =>
+      change((kept) =>
+        kept.ending === ending ? { ending, turns: [...said, { who: 'model', answer, ...turn }] } : kept,
+      );
+    change(() => ({ ending, turns: [...said, { who: 'model', answer, state: 'writing' }] }));
     try {
       for await (const longer of streamChat(requestFor(model, said, settings), ending.signal)) {
         answer = longer;
@@ -49,15 +60,15 @@ export function useConversation(model: string, settings: ChatSettings): Conversa
   };
   return {
     turns,
-    isWriting,
+    isWriting: last?.who === 'model' && last.state === 'writing',
+    isFull: turns.length >= MOST_TURNS,
     say: (text) => void ask([...turns, { who: 'user', text }]),
     answerCalls: (results) => void ask([...turns, { who: 'functions', results }]),
     again: () => void ask(turns.slice(0, -1)),
-    stop: () => writing.current?.abort(),
-    clear: () => {
-      writing.current?.abort();
-      writing.current = undefined;
-      setTurns([]);
+    stop: () => current?.abort(),
+    clear() {
+      current?.abort();
+      change(() => NOTHING_SAID);
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Receivers that verify callbacks, as text: the files beside this one, which test/web/verification.test.ts runs. In them
- * the headers begin as they do unless configured otherwise.
+ * Receivers that verify callbacks, as text: the files beside this one, which test/web/verification.test.ts and
+ * test/wide/verification.test.ts run. In them the headers begin as they do unless configured otherwise.
  */
 import go from './receiver.go?raw';
 import javascript from './receiver.js?raw';

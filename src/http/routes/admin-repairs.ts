@@ -1,0 +1,62 @@
+/** `/admin/repairs`: what the repair is about, and what it has done, whichever process did it. */
+import { countRepairs, listRepairs } from '../../tasks/repair-record.ts';
+import type { RepairPlace } from '../../tasks/repair-record.ts';
+import { readTroubledTasks } from '../../tasks/overdue.ts';
+import {
+  RepairListQuerySchema,
+  RepairListSchema,
+  RepairSummarySchema,
+  presentRepairList,
+  presentRepairSummary,
+} from '../../wire/admin-repairs.ts';
+import type { HttpContext } from '../context.ts';
+import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { invalidRequest } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+
+const DEFAULT_PAGE_SIZE = 20;
+/** As many digits as every `bigint` has room for. */
+const ID = /^\d{1,18}$/;
+
+const shared = { method: 'GET', tag: 'Administration', access: 'operator' } as const;
+
+export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      ...shared,
+      path: '/admin/repairs',
+      operationId: 'adminListRepairs',
+      summary: 'List what the repair has done',
+      description:
+        'By all processes, newest first: tasks that nobody worked on any more, and callbacks that were overdue. Kept for 30 days.',
+      query: RepairListQuerySchema,
+      answer: { kind: 'data', schema: RepairListSchema },
+      async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, kind } }) {
+        const after = cursor === undefined ? undefined : placeOf(cursor);
+        const { repairs, hasMore } = await listRepairs(database, { size, after, kinds: kind });
+        const last = hasMore ? repairs.at(-1) : undefined;
+        const next = last && encodeCursor({ createdMicros: last.createdMicros, id: String(last.id) });
+        return presentRepairList(size, repairs, next);
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/admin/repairs/summary',
+      operationId: 'adminGetRepairSummary',
+      summary: 'See what the repair is about, and how much it has done',
+      answer: { kind: 'data', schema: RepairSummarySchema },
+      async handle() {
+        const [troubled, counts] = await Promise.all([readTroubledTasks(database), countRepairs(database)]);
+        return presentRepairSummary(troubled, counts);
+      },
+    }),
+  ];
+}
+
+/** @throws {RequestError} 400: this list gave no such cursor. */
+function placeOf(cursor: string): RepairPlace {
+  const { createdMicros, id } = decodeCursor(cursor);
+  if (!ID.test(id)) throw invalidRequest('invalid request: cursor: not one that this list gave');
+  return { createdMicros, id: BigInt(id) };
+}

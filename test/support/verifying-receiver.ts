@@ -1,0 +1,186 @@
+/**
+ * The dashboard's verification code, run as its first lines say, and a real Darkroom that delivers to it: each language's
+ * test file says how its receiver is started, and everything else is the same for all of them.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import type { TestDeliveryResultSchema } from '../../src/wire/webhook-key.ts';
+import type { Static } from 'typebox';
+import { startAlteringRelay } from './altering-relay.ts';
+import type { AlteringRelay } from './altering-relay.ts';
+import { startDarkroom } from './darkroom.ts';
+import type { Darkroom, TestAccount } from './darkroom.ts';
+import { until } from './until.ts';
+import { RECEIVER_SECRET, VERIFICATION_CASES } from './verification-cases.ts';
+import type { VerificationCase } from './verification-cases.ts';
+
+/** What a receiver is started with. */
+export interface ReceiverSetting {
+  /** Holds its code, under the name that the code's first lines have. */
+  readonly folder: string;
+  /** The key that it knows. */
+  readonly secret: string;
+  readonly port: number;
+}
+
+export interface RunningReceiver {
+  /** Everything that it said. */
+  said(): string;
+  stop(): Promise<void>;
+}
+
+interface ReceiverToTest {
+  /** Why it cannot be run here. */
+  readonly skip?: string | false;
+  /** The code, as the dashboard has it: `receiver.js`. */
+  readonly source: string;
+  /** What the code's first lines call it; default: the same. */
+  readonly program?: string;
+  /** Starts it; it may still be on its way to listening. */
+  start(setting: ReceiverSetting): Promise<RunningReceiver>;
+}
+
+const KEY_PATH = '/v1/account/webhook-key';
+const FOLDER = 'web/src/pages/webhooks/verification';
+const HOW = { true: 'takes', false: 'refuses' } as const;
+
+/** Starts a receiver that is a program of its own, in its folder and with its variables. */
+export function startReceiverProgram(
+  { folder, secret, port }: ReceiverSetting,
+  [command = '', ...args]: readonly string[],
+): RunningReceiver {
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { ...process.env, DARKROOM_WEBHOOK_SECRET: secret, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: some commands run the receiver as a child of theirs.
+    detached: true,
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  child.once('error', (error) => (said += error.message));
+  const closed = once(child, 'close').catch(() => undefined);
+  return {
+    said: () => said,
+    async stop() {
+      if (child.pid === undefined) return;
+      try {
+        process.kill(-child.pid, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+      await closed;
+    },
+  };
+}
+
+/** Registers the tests of one language. */
+export function describeReceiver(
+  language: string,
+  { skip = false, source, program = source, start }: ReceiverToTest,
+): void {
+  describe(`the receiver in ${language}`, { skip, timeout: 600_000 }, () => {
+    let folder: string;
+    let receiver: RunningReceiver | undefined;
+    let relay: AlteringRelay;
+    let directUrl: string;
+    let darkroom: Darkroom;
+    let senders: Readonly<Record<VerificationCase['sender'], TestAccount>>;
+    /** The tasks that it took. */
+    const taken = new Set<string>();
+    before(async () => {
+      folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
+      await copyFile(packageFile(`${FOLDER}/${source}`), path.join(folder, program));
+      const port = await findFreePort();
+      directUrl = `http://127.0.0.1:${port}`;
+      relay = await startAlteringRelay(port);
+      darkroom = await startDarkroom({ workers: 0, environment: { EGRESS_ALLOW: `${relay.url},${directUrl}` } });
+      senders = {
+        known: await accountWith(RECEIVER_SECRET),
+        stranger: await accountWith('a secret of somebody else, ü too'),
+        keyless: await darkroom.createAccount(),
+      };
+      receiver = await start({ folder, secret: RECEIVER_SECRET, port });
+      await until(
+        () => `it listens; it said: ${receiver?.said() ?? ''}`,
+        () =>
+          fetch(directUrl).then(
+            () => true,
+            () => false,
+          ),
+      );
+    });
+    after(async () => {
+      await receiver?.stop();
+      relay?.stop();
+      await darkroom?.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    async function accountWith(secret: string): Promise<TestAccount> {
+      const account = await darkroom.createAccount();
+      assert.equal((await account.client.send('PUT', KEY_PATH, { secret })).status, 200);
+      return account;
+    }
+
+    async function sendTest(sender: TestAccount, url: string): Promise<Static<typeof TestDeliveryResultSchema>> {
+      const answer = await sender.client.send('POST', `${KEY_PATH}/test`, { url });
+      return answer.body.data as unknown as Static<typeof TestDeliveryResultSchema>;
+    }
+
+    /** Has a test delivery made, and holds what Darkroom tells of it and what the receiver says against what must be. */
+    async function deliver({
+      sender,
+      isTaken,
+      alter = (delivery) => delivery,
+    }: Omit<VerificationCase, 'what'>): Promise<void> {
+      relay.alter = alter;
+      relay.last = undefined;
+      const { status, delivered } = await sendTest(senders[sender], relay.url);
+      const sent = (relay.last as AlteringRelay['last']) ?? assert.fail('nothing was sent');
+      assert.deepEqual([status, delivered], isTaken ? [204, true] : [401, false], receiver?.said());
+      if (!isTaken) return;
+      const { taskId } = JSON.parse(sent.body.toString('utf8')) as { readonly taskId: string };
+      taken.add(taskId);
+      await until(`it tells of ${taskId}`, () => told().has(taskId));
+    }
+
+    const told = (): ReadonlySet<string> =>
+      new Set([...(receiver?.said().matchAll(/(tk-svc-\w+) success/g) ?? [])].map(([, taskId = '']) => taskId));
+
+    it('takes what comes straight from Darkroom, with nobody in between', async () => {
+      const { delivered } = await sendTest(senders.known, directUrl);
+      assert.ok(delivered, receiver?.said());
+      await until('it tells of it', () => told().size === 1);
+      for (const taskId of told()) taken.add(taskId);
+    });
+
+    for (const each of VERIFICATION_CASES) {
+      it(`${HOW[`${each.isTaken}`]} ${each.what}`, () => deliver(each));
+    }
+
+    it('takes what the key before signs too while a key is replaced, until that signs no more', async () => {
+      const rotate = async (): Promise<void> => {
+        assert.equal((await senders.known.client.send('POST', `${KEY_PATH}/rotate`)).status, 200);
+      };
+      await rotate();
+      await deliver({ sender: 'known', isTaken: true });
+      await rotate();
+      await deliver({ sender: 'known', isTaken: false });
+    });
+
+    it('goes on working, and tells of no task but those that it took', async () => {
+      senders = { ...senders, known: await accountWith(RECEIVER_SECRET) };
+      await deliver({ sender: 'known', isTaken: true });
+      assert.deepEqual(told(), taken);
+    });
+  });
+}

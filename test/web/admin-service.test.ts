@@ -1,0 +1,114 @@
+/** The operator's pages about the service, in a browser: models, queues, upstreams, what was mended, and any one task. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { recordRepairs } from '../../src/tasks/repair-record.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { takeSlot } from '../../src/upstreams/slots.ts';
+import { countUpstreamFailure, pauseUpstream } from '../../src/upstreams/states.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { WORKFLOWS, expectAccessible, startOperatorPages } from './support/operator-page.ts';
+import type { OperatorPages } from './support/operator-page.ts';
+
+let pages: OperatorPages;
+before(async () => {
+  pages = await startOperatorPages();
+});
+after(() => pages?.stop());
+
+async function newTask({ client }: TestAccount): Promise<TaskId> {
+  const { status, body } = await client.create({ model: 'darkroom/scene', input: { prompt: 'a secret pier' } });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.data.taskId as TaskId;
+}
+
+describe('the service', () => {
+  it('is shown with its models, queues and upstreams, and leads to a task', async () => {
+    const { database } = pages.darkroom.testDatabase;
+    await pauseUpstream(database, 'slow', 600_000);
+    for (let place = 0; place < 5; place++) await countUpstreamFailure(database, 'broken');
+    const owner = await pages.darkroom.createAccount();
+    const taskId = await newTask(owner);
+    assert.ok(await takeSlot(database, 'capped', taskId, 3));
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, '/service');
+      await page.getByText('1 failing, 1 paused.').waitFor();
+      await page.getByRole('row', { name: /broken failing/ }).waitFor();
+      await page.getByRole('row', { name: /^capped answers .*1 of 3$/ }).waitFor();
+      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 answers .*no cap$/ }).waitFor();
+      await page.getByRole('row', { name: /test 1 of 100/ }).waitFor();
+      await page.getByRole('button', { name: 'Show the models' }).click();
+      await page.getByRole('cell', { name: 'darkroom/scene', exact: true }).waitFor();
+      await expectAccessible(page);
+
+      await page.getByRole('textbox', { name: 'Look a task up' }).fill('tk-svc-1');
+      await page.getByRole('button', { name: 'Show', exact: true }).click();
+      await page.getByText('This is not the id of a task').waitFor();
+      await page.getByRole('textbox', { name: 'Look a task up' }).fill(taskId);
+      await page.keyboard.press('Enter');
+      await page.getByText('accepted').waitFor();
+      assert.equal(
+        await page.getByRole('link', { name: 'Show the workflow in Temporal' }).getAttribute('href'),
+        `${WORKFLOWS}/namespaces/${pages.darkroom.namespace}/workflows/${taskId}`,
+      );
+      assert.ok(!(await page.content()).includes('secret pier'), 'what its owner sent is not an operator’s to read');
+      await expectAccessible(page);
+      await page.getByRole('link', { name: owner.id }).click();
+      await page.getByRole('heading', { name: 'test', level: 1 }).waitFor();
+    });
+  });
+
+  it('is shown with all that was mended, which leads to the tasks', async () => {
+    const { database } = pages.darkroom.testDatabase;
+    const owner = await pages.darkroom.createAccount();
+    const taskId = await newTask(owner);
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, '/service');
+      await page.getByText('Nothing had to be mended in the last 30 days.').waitFor();
+      const add = (kind: 'restarted' | 'callback', times: number) =>
+        database.transaction((transaction) =>
+          recordRepairs(
+            transaction,
+            Array.from({ length: times }, () => ({ kind, taskId, found: kind === 'callback' ? null : 'queued' })),
+            silentLogger(),
+          ),
+        );
+      await add('callback', 3);
+      await add('restarted', 22);
+
+      await page.getByRole('row', { name: 'Without a workflow, started again 22 22' }).waitFor();
+      await page.getByRole('row', { name: 'Overdue callback, asked for again 3 3' }).waitFor();
+      const log = page.getByRole('table', { name: 'Repairs, newest first' });
+      await log.waitFor();
+      assert.equal(await log.getByRole('row').count(), 21);
+      await page.getByRole('button', { name: 'Show older repairs' }).click();
+      await log.getByRole('row').nth(25).waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Show older repairs' }).count(), 0);
+      await expectAccessible(page);
+
+      const choice = page.getByRole('combobox', { name: 'Kind' });
+      await choice.selectOption({ label: 'Ended without being settled' });
+      await page.getByText('Nothing of this kind had to be mended').waitFor();
+      await choice.selectOption({ label: 'Overdue callback, asked for again' });
+      await log.waitFor();
+      assert.equal(await log.getByRole('row').count(), 4);
+      await log.getByRole('link', { name: taskId }).first().click();
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+      assert.ok(page.url().endsWith(`/service/tasks/${taskId}`));
+    });
+  });
+
+  it('fits on a small screen', async () => {
+    const { id } = await pages.darkroom.createAccount();
+    await pages.withPage(async (page) => {
+      await page.setViewportSize({ width: 360, height: 740 });
+      await pages.signIn(page);
+      for (const path of ['/accounts', `/accounts/${id}/limits`, `/accounts/${id}/ledger`, '/service']) {
+        await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+        await page.locator('h1').waitFor();
+        const beyond = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+        assert.ok(Number(beyond) <= 0, `${path}: ${String(beyond)} px beyond the screen`);
+      }
+    });
+  });
+});

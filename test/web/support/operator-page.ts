@@ -1,0 +1,97 @@
+/**
+ * The operator's pages as an operator has them: a real browser on the admin listener of a real Darkroom, and the token
+ * typed. Whatever goes wrong beside what a test looks at fails it.
+ */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import type { Browser, Page } from 'playwright-core';
+import { findFreePort } from '../../../src/embedded/ports.ts';
+import { launchBrowser } from '../../support/browser.ts';
+import { startDarkroom } from '../../support/darkroom.ts';
+import type { Darkroom } from '../../support/darkroom.ts';
+import { writeModelFiles } from '../../support/model-files.ts';
+import { expectNoViolations } from './signed-in-page.ts';
+
+export const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
+/** Where Temporal's Web UI is said to be. */
+export const WORKFLOWS = 'https://temporal.example.com';
+
+export interface OperatorPages {
+  readonly darkroom: Darkroom;
+  /** Of the admin listener. */
+  readonly url: string;
+  /** @param options.expect lines of the console that are no trouble. */
+  withPage(work: (page: Page) => Promise<void>, options?: { readonly expect?: RegExp }): Promise<void>;
+  /** Loads the page anew, so that the token has to be typed again. @param path default: the accounts. */
+  signIn(page: Page, path?: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One of its models goes to an upstream `capped`, which takes three jobs at once. Nobody works on tasks. */
+export async function startOperatorPages(): Promise<OperatorPages> {
+  const port = await findFreePort();
+  const url = `http://127.0.0.1:${port}`;
+  // Nobody goes there: they are only looked at.
+  const modelsDir = await writeModelFiles('http://127.0.0.1:9', {
+    capped: [{ protocol: 'openai', id: 'capped', concurrency: 3 }],
+  });
+  const environment = {
+    ADMIN_TOKEN,
+    ADMIN_PORT: String(port),
+    TEMPORAL_UI_URL: WORKFLOWS,
+    MODELS_DIR: modelsDir,
+    UPSTREAM_TEST_KEY: 'for-tests',
+  };
+  const darkroom = await startDarkroom({ workers: 0, environment });
+  const browser = await launchBrowser();
+  return {
+    darkroom,
+    url,
+    withPage: (work, { expect } = {}) => withPage(browser, new URL(url).origin, work, expect),
+    async signIn(page, path = '/accounts') {
+      await page.goto(url + path);
+      await page.getByRole('textbox', { name: 'Operator’s token' }).fill(ADMIN_TOKEN);
+      await page.keyboard.press('Enter');
+      await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    },
+    async stop() {
+      await browser.close();
+      await darkroom.stop();
+      await rm(modelsDir, { recursive: true });
+    },
+  };
+}
+
+async function withPage(
+  browser: Browser,
+  origin: string,
+  work: (page: Page) => Promise<void>,
+  expect: RegExp | undefined,
+): Promise<void> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', viewport: { width: 1280, height: 900 } });
+  const troubles: string[] = [];
+  try {
+    const page = await context.newPage();
+    // A breach of the page's policy is told on the console too.
+    page.on('console', (message) => {
+      if (message.type() === 'error') troubles.push(message.text());
+    });
+    page.on('pageerror', (error) => troubles.push(error.message));
+    page.on('request', (request) => {
+      if (/^https?:/.test(request.url()) && new URL(request.url()).origin !== origin) troubles.push(request.url());
+    });
+    await work(page);
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(
+    troubles.filter((trouble) => expect?.test(trouble) !== true),
+    [],
+  );
+}
+
+/** Measures both colour schemes, and goes on in the one it began with. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await expectNoViolations(page);
+  await page.emulateMedia({ colorScheme: 'light' });
+}

@@ -1,0 +1,20 @@
+/** A text model of an operator's own that speaks slowly, so that there is a middle of its answer. */
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { packageFile } from '../../../src/config/package-root.ts';
+
+export const SLOW_TALKER = 'studio/slow-talker';
+
+/** @returns the variables that a Darkroom with this model needs; whoever called removes the folder. */
+export async function slowTalker(): Promise<{
+  readonly folder: string;
+  readonly environment: Record<string, string>;
+}> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-talker-'));
+  const ours = JSON.parse(await readFile(packageFile('models/conformance-text.json'), 'utf8')) as object;
+  const upstreams = [{ protocol: 'embedded', model: 'conformance-text', parameters: { tokensPerSecond: 20 } }];
+  const definition = { ...ours, name: SLOW_TALKER, ownedBy: 'studio', description: 'Takes its time.', upstreams };
+  await writeFile(path.join(folder, 'slow-talker.json'), JSON.stringify(definition));
+  return { folder, environment: { MODELS_DIR: folder } };
+}

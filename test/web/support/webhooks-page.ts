@@ -1,0 +1,36 @@
+/** The page of webhooks as its tests use it: opened, its parts found, a test delivery sent. */
+import type { Browser, Locator, Page } from 'playwright-core';
+import { GIVE_UP_MS } from '../../support/until.ts';
+import { openSignedInPage } from './signed-in-page.ts';
+import type { SignedInPage } from './signed-in-page.ts';
+
+/** Signs in, goes there, and may read what is copied. */
+export async function openWebhooks(browser: Browser, url: string, key: string, width = 1280): Promise<SignedInPage> {
+  const opened = await openSignedInPage(browser, { url, key, path: '/webhooks', width });
+  opened.page.setDefaultTimeout(GIVE_UP_MS);
+  await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await opened.page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+  return opened;
+}
+
+export const button = (within: Page | Locator, name: string): Locator =>
+  within.getByRole('button', { name, exact: true });
+
+/** @param name its heading. */
+export const part = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+
+/** What has the keyboard, where it is this. */
+export const focused = (page: Page, what: Locator): Locator => what.and(page.locator(':focus'));
+
+export const clipboard = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
+
+/** Sends a test delivery by the keyboard alone. @returns what the page tells of it. */
+export async function sendTest(page: Page, url: string): Promise<string> {
+  await page.getByRole('textbox', { name: 'Address of the receiver' }).fill(url);
+  const answered = page.waitForResponse((response) => response.url().endsWith('/webhook-key/test'));
+  await button(page, 'Send a test').press('Enter');
+  await answered;
+  const told = await part(page, 'Test delivery').getByRole('alert').innerText();
+  await focused(page, button(page, 'Send a test')).waitFor();
+  return told;
+}

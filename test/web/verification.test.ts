@@ -1,0 +1,8 @@
+/** The dashboard's verification code in JavaScript, against what a real Darkroom delivers. Other languages: test/wide. */
+import { describeReceiver, startReceiverProgram } from '../support/verifying-receiver.ts';
+
+describeReceiver('JavaScript', {
+  source: 'receiver.js',
+  program: 'receiver.mjs',
+  start: async (setting) => startReceiverProgram(setting, [process.execPath, 'receiver.mjs']),
+});

@@ -1,0 +1,136 @@
+/**
+ * What the page of webhooks tells of deliveries, in a real browser: every attempt and what came of it, receivers that
+ * fail, and what a key may not see.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Locator } from 'playwright-core';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import type { Scope } from '../../src/accounts/api-key.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { expectNoViolations } from './support/signed-in-page.ts';
+import type { SignedInPage } from './support/signed-in-page.ts';
+import { button, focused, openWebhooks, part, sendTest } from './support/webhooks-page.ts';
+
+const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
+/** Three attempts each: one more than a page has. */
+const FAILING_TASKS = 7;
+
+describe('deliveries on the page of webhooks', () => {
+  let outside: DarkroomWithUpstreams;
+  let browser: Browser;
+  let nobodysPort: number;
+  before(async () => {
+    nobodysPort = await findFreePort();
+    outside = await startDarkroomWithUpstreams({}, [`http://127.0.0.1:${nobodysPort}`]);
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await outside?.stop();
+  });
+
+  const open = (key: string, width?: number): Promise<SignedInPage> =>
+    openWebhooks(browser, outside.darkroom.url, key, width);
+
+  /** Has a task called back. @returns its id, once that is over. */
+  async function callBack(account: TestAccount, url: string): Promise<string> {
+    const taskId = await outside.create(account, {
+      model: 'test/openai',
+      input: { prompt: 'a boat' },
+      callback: { url },
+    });
+    await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    return taskId;
+  }
+
+  it('lists every attempt with what came of it, and tells of a receiver that fails until one arrives', async () => {
+    const account = await outside.darkroom.createAccount();
+    const { url } = outside.receiver;
+    const delivered = await callBack(account, `${url}/ok/listed`);
+    const lost = await callBack(account, `http://127.0.0.1:${nobodysPort}/`);
+    const refused = await callBack(account, `${url}/status/503/listed`);
+    const opened = await open(account.client.key, 360);
+    const { page } = opened;
+    const attempts = part(page, 'Recent attempts');
+    const rowsOf = (taskId: string): Locator => attempts.getByRole('row').filter({ hasText: taskId });
+    await attempts.getByText('7 attempts shown').waitFor();
+
+    assert.match(await rowsOf(delivered).innerText(), /\/ok\/listed.*HTTP 204.*delivered/s);
+    assert.equal(await rowsOf(refused).filter({ hasText: 'HTTP 503' }).filter({ hasText: 'given up' }).count(), 3);
+    assert.equal(await rowsOf(lost).filter({ hasText: 'cannot be reached' }).count(), 3);
+    const failing = page.getByRole('status').filter({ hasText: 'Callbacks do not arrive' });
+    await failing.getByText(`${url} takes none: 1 callback was given up. The last answer: HTTP 503.`).waitFor();
+    await failing.getByText('The last answer: cannot be reached.').waitFor();
+    await expectNoViolations(page);
+    const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    assert.ok(overhang <= 0, `${overhang} px stand over`);
+
+    await button(failing, `Show the attempts at ${url}`).press('Enter');
+    await attempts.getByText('4 attempts shown').waitFor();
+    await page.locator(':focus').filter({ has: attempts }).waitFor();
+    assert.equal(await rowsOf(lost).count(), 0);
+    await page.getByRole('combobox', { name: 'Delivery' }).press('Enter');
+    await page.getByRole('option', { name: 'delivered' }).click();
+    await attempts.getByText('1 attempt shown').waitFor();
+    await page.getByRole('combobox', { name: 'Delivery' }).press('Enter');
+    await page.getByRole('option', { name: 'stopped by the receiver' }).click();
+    await page.getByRole('heading', { name: 'No attempt matches' }).waitFor();
+
+    await sendTest(page, `${url}/ok/mended`);
+    await failing.getByText(`${url} takes none`).waitFor({ state: 'detached' });
+    await failing.getByText(`http://127.0.0.1:${nobodysPort} takes none`).waitFor();
+    await opened.close();
+  });
+
+  it('goes further back by pages, and keeps the keyboard', async () => {
+    const account = await outside.darkroom.createAccount();
+    const address = `${outside.receiver.url}/status/500/many`;
+    await Promise.all(Array.from({ length: FAILING_TASKS }, () => callBack(account, address)));
+    const opened = await open(account.client.key);
+    const { page } = opened;
+    const attempts = part(page, 'Recent attempts');
+    await attempts.getByText('20 attempts shown').waitFor();
+
+    await button(attempts, 'Older ones').press('Enter');
+
+    const shown = attempts.getByText('21 attempts shown');
+    await focused(page, shown).waitFor();
+    assert.equal(await button(attempts, 'Older ones').count(), 0);
+    await callBack(account, `${outside.receiver.url}/ok/later`);
+    await button(attempts, 'Look again').press('Enter');
+    await attempts.getByText('22 attempts shown').waitFor();
+    await focused(page, button(attempts, 'Look again')).waitFor();
+    await expectNoViolations(page);
+    await opened.close();
+  });
+
+  it('says what is missing to a key that may not do everything', async () => {
+    const account = await outside.darkroom.createAccount();
+    await callBack(account, `${outside.receiver.url}/status/500/scopes`);
+    const withScopes = async (scopes: readonly Scope[]): Promise<SignedInPage> => {
+      const { text } = await createKey(outside.darkroom.testDatabase.database, account.id, { name: 'less', scopes });
+      return open(text);
+    };
+    const few = await withScopes(['dashboard']);
+    await few.page.getByRole('heading', { name: 'Your key may not see or change the signing key' }).waitFor();
+    await few.page.getByText('webhooks:manage').waitFor();
+    await few.page.getByRole('heading', { name: 'Your key may not see attempts to deliver callbacks' }).waitFor();
+    await few.page.getByText('your key lacks the scope billing:read').waitFor();
+    assert.equal((await button(few.page, 'Send a test').count()) + (await button(few.page, 'Make a key').count()), 0);
+    await part(few.page, 'Verify what arrives').getByRole('tab', { name: 'Go' }).waitFor();
+    await expectNoViolations(few.page);
+    await few.close();
+
+    const most = await withScopes(SCOPES.filter((scope) => scope !== 'tasks:read'));
+    await most.page.getByText('Callbacks do not arrive').waitFor();
+    assert.equal(await button(most.page, `Show the attempts at ${outside.receiver.url}`).count(), 0);
+    await expectNoViolations(most.page);
+    await most.close();
+  });
+});

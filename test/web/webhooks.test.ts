@@ -1,0 +1,248 @@
+/**
+ * The page of webhooks in a real browser: the signing key is made, replaced and deleted, and what the page shows of it,
+ * and the code that it shows, verify what a real receiver gets. Attempts: webhook-attempts.test.ts beside this.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import type { WireWebhookKey } from '../../src/wire/webhook-key.ts';
+import { launchBrowser } from '../support/browser.ts';
+import type { ReceivedCallback } from '../support/callback-receiver.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { makeCertificate } from '../support/test-certificate.ts';
+import { until } from '../support/until.ts';
+import { startReceiverProgram } from '../support/verifying-receiver.ts';
+import { expectNoViolations } from './support/signed-in-page.ts';
+import type { SignedInPage } from './support/signed-in-page.ts';
+import { button, clipboard, focused, openWebhooks, part, sendTest } from './support/webhooks-page.ts';
+
+const PREFIX = 'X-Studio';
+
+describe('the webhooks of the dashboard', () => {
+  let outside: DarkroomWithUpstreams;
+  let browser: Browser;
+  let nobodysPort: number;
+  let programsPort: number;
+  let untrusted: Server;
+  let untrustedUrl: string;
+  before(async () => {
+    nobodysPort = await findFreePort();
+    programsPort = await findFreePort();
+    const untrustedPort = await findFreePort();
+    untrustedUrl = `https://127.0.0.1:${untrustedPort}`;
+    untrusted = createServer(makeCertificate('nobody'), (_request, response) => response.writeHead(204).end());
+    untrusted.listen(untrustedPort, '127.0.0.1');
+    outside = await startDarkroomWithUpstreams({ CALLBACK_HEADER_PREFIX: PREFIX }, [
+      `http://127.0.0.1:${nobodysPort}`,
+      `http://127.0.0.1:${programsPort}`,
+      `127.0.0.1:${untrustedPort}`,
+    ]);
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await outside?.stop();
+    untrusted?.close();
+    untrusted?.closeAllConnections();
+  });
+
+  const open = (account: TestAccount): Promise<SignedInPage> =>
+    openWebhooks(browser, outside.darkroom.url, account.client.key);
+  const keyOf = async ({ client }: TestAccount): Promise<WireWebhookKey> =>
+    (await client.send('GET', '/v1/account/webhook-key')).body.data as unknown as WireWebhookKey;
+  /** Deliveries that reached one path of the receiver. */
+  const receivedAt = async (wanted: string): Promise<readonly ReceivedCallback[]> =>
+    (await outside.receiver.readLog()).filter((received) => received.path === wanted);
+  const verify = (whsec: string, { body, headers }: ReceivedCallback): unknown =>
+    new Webhook(whsec).verify(body, headers as Record<string, string>);
+
+  /** Presses a button that opens a dialog, with the keyboard. */
+  async function ask(page: Page, name: string): Promise<Locator> {
+    await button(part(page, 'Signing key'), name).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await expectNoViolations(page);
+    return dialog;
+  }
+
+  it('makes a key where there is none, keeps it hidden, and what is copied verifies what arrives', async () => {
+    const account = await outside.darkroom.createAccount();
+    const opened = await open(account);
+    const { page } = opened;
+    await page.getByText('There is no signing key: callbacks are not signed').waitFor();
+    await page.getByRole('heading', { name: 'No callback was attempted yet' }).waitFor();
+    await expectNoViolations(page);
+    assert.match(
+      await sendTest(page, `${outside.receiver.url}/ok/unsigned`),
+      /It arrived: HTTP 204.*It was not signed/s,
+    );
+    assert.equal((await receivedAt('/ok/unsigned'))[0]?.headers['webhook-signature'], undefined);
+
+    await button(page, 'Make a key').press('Enter');
+    await page.getByText('Callbacks are signed from now on.').waitFor();
+
+    await focused(page, button(page, 'Rotate')).waitFor();
+    const { secret = '', whsec = '' } = await keyOf(account);
+    assert.ok(!(await page.content()).includes(secret), 'it is hidden until it is asked for');
+    await button(page, 'Copy the key for libraries').press('Enter');
+    await until('it is copied', async () => (await clipboard(page)) === whsec);
+    await button(page, 'Copy the key as text').press('Enter');
+    await until('it is copied', async () => (await clipboard(page)) === secret);
+    await button(page, 'Show the key').press('Enter');
+    assert.equal(await page.getByRole('textbox', { name: 'As text' }).inputValue(), secret);
+    const shown = await page.getByRole('textbox', { name: 'For Standard Webhooks libraries' }).inputValue();
+    await expectNoViolations(page);
+    await button(page, 'Hide the key').press('Enter');
+    assert.equal(await page.getByRole('textbox', { name: 'As text' }).inputValue(), '');
+
+    assert.match(await sendTest(page, `${outside.receiver.url}/ok/signed`), /It arrived: HTTP 204.*It was signed\./s);
+    const [received, ...more] = await receivedAt('/ok/signed');
+    assert.ok(received !== undefined && more.length === 0);
+    assert.equal((verify(shown, received) as { metadata: unknown }).metadata !== undefined, true);
+    assert.throws(() => verify(shown, { ...received, body: `${received.body} ` }), /No matching signature/);
+    assert.ok(`${PREFIX}-Signature`.toLowerCase() in received.headers);
+    await expectNoViolations(page);
+    await opened.close();
+  });
+
+  it('replaces a key, tells how long the old one signs beside it, and deletes it when that is confirmed', async () => {
+    const account = await outside.darkroom.createAccount();
+    await account.client.send('POST', '/v1/account/webhook-key/rotate');
+    const { whsec: first = '' } = await keyOf(account);
+    const opened = await open(account);
+    const { page } = opened;
+    let dialog = await ask(page, 'Rotate');
+    await dialog.getByText('For 24 hours the old one signs beside it').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await focused(page, button(page, 'Rotate')).waitFor();
+    assert.equal((await keyOf(account)).whsec, first);
+
+    dialog = await ask(page, 'Rotate');
+    await button(dialog, 'Make a new key').press('Enter');
+    await page.getByText('The key before this one signs too, until').waitFor();
+    await focused(page, button(page, 'Rotate')).waitFor();
+    const { whsec: second = '' } = await keyOf(account);
+    assert.notEqual(second, first);
+    await sendTest(page, `${outside.receiver.url}/ok/rotated`);
+    const [both] = await receivedAt('/ok/rotated');
+    for (const each of [first, second]) verify(each, both ?? assert.fail('nothing arrived'));
+
+    dialog = await ask(page, 'Rotate');
+    await dialog.getByText('It stops at once if you go on').waitFor();
+    await button(dialog, 'Cancel').press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+
+    dialog = await ask(page, 'Set my own');
+    const field = dialog.getByRole('textbox', { name: 'Key' });
+    await focused(page, field).waitFor();
+    await page.keyboard.type('short');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('At least 16 characters: these are 5.').waitFor();
+    await expectNoViolations(page);
+    await field.fill('x'.repeat(257));
+    await dialog.getByText('At most 256 characters: these are 257.').waitFor();
+    await field.fill('a secret of the receiver, with ü');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await focused(page, button(page, 'Set my own')).waitFor();
+    assert.equal((await keyOf(account)).secret, 'a secret of the receiver, with ü');
+
+    dialog = await ask(page, 'Delete');
+    await focused(page, button(dialog, 'Cancel')).waitFor();
+    await button(dialog, 'Delete the key').press('Enter');
+    await page.getByText('There is no signing key').waitFor();
+    await focused(page, button(page, 'Make a key')).waitFor();
+    assert.deepEqual(await keyOf(account), { hasKey: false });
+    await expectNoViolations(page);
+    await opened.close();
+  });
+
+  it('tells in plain words why a test delivery did not arrive', async () => {
+    const opened = await open(await outside.darkroom.createAccount());
+    const { page } = opened;
+    const { url } = outside.receiver;
+    const told: readonly (readonly [string, RegExp, RegExp])[] = [
+      [`${url}/status/401`, /It did not arrive: HTTP 401, after \d/, /look whether it has this signing key/],
+      [`${url}/status/404`, /HTTP 404/, /Look whether the path is right/],
+      [`${url}/gone/now`, /HTTP 410/, /stops the delivery of a callback at once/],
+      [`${url}/status/500`, /HTTP 500/, /The receiver itself failed/],
+      [`${url}/redirect`, /HTTP 302/, /Redirects are not followed/],
+      [`${url}/hang`, /It did not arrive: no answer within 10 s\n/, /Answer first and work afterwards/],
+      [`http://127.0.0.1:${nobodysPort}/`, /cannot be reached/, /Look whether the name resolves/],
+      [`${untrustedUrl}/`, /TLS failed/, /Its certificate was not accepted/],
+    ];
+    for (const [address, outcome, advice] of told) {
+      const text = await sendTest(page, address);
+      assert.match(text, outcome);
+      assert.match(text, advice);
+    }
+    await expectNoViolations(page);
+
+    opened.expect(/status of 400/);
+    assert.match(await sendTest(page, 'https://10.0.0.1/'), /10\.0\.0\.1 is not a public address/);
+    await page.getByRole('textbox', { name: 'Address of the receiver' }).fill('example.com/hook');
+    await page.keyboard.press('Enter');
+    await page.getByText('An address that begins with https://').waitFor();
+    await expectNoViolations(page);
+    await opened.close();
+  });
+
+  it('shows code in four languages, and the copied one takes what is signed with the copied key', async () => {
+    const account = await outside.darkroom.createAccount();
+    const opened = await open(account);
+    const { page } = opened;
+    const code = part(page, 'Verify what arrives');
+    await code.getByRole('tab', { name: 'PHP' }).click();
+    for (const [language, start] of [
+      ['JavaScript', 'node receiver.mjs'],
+      ['Python', 'python3 receiver.py'],
+      ['Go', 'go run receiver.go'],
+      ['PHP', 'receiver.php'],
+    ] as const) {
+      await page.keyboard.press('ArrowRight');
+      const shown = await code.getByRole('region', { name: `A receiver in ${language}` }).innerText();
+      assert.ok(shown.includes(start) && shown.includes(PREFIX) && !shown.includes('X-Darkroom'), shown);
+      await expectNoViolations(page);
+    }
+    await code.getByRole('tab', { name: 'JavaScript' }).click();
+    await button(code, 'Copy').press('Enter');
+    await until('it is copied', async () => (await clipboard(page)).includes('createHmac'));
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
+    await writeFile(path.join(folder, 'receiver.mjs'), await clipboard(page));
+    await button(page, 'Make a key').press('Enter');
+    await button(page, 'Copy the key as text').press('Enter');
+    await until('it is copied', async () => (await clipboard(page)) === (await keyOf(account)).secret);
+    const setting = { folder, secret: await clipboard(page), port: programsPort };
+    const program = startReceiverProgram(setting, [process.execPath, 'receiver.mjs']);
+    const address = `http://127.0.0.1:${programsPort}/`;
+    try {
+      await until(
+        () => `it listens; it said: ${program.said()}`,
+        () =>
+          fetch(address).then(
+            () => true,
+            () => false,
+          ),
+      );
+      assert.match(await sendTest(page, address), /It arrived: HTTP 204/);
+      await account.client.send('POST', '/v1/account/webhook-key/rotate');
+      assert.match(await sendTest(page, address), /It arrived: HTTP 204/);
+      await account.client.send('POST', '/v1/account/webhook-key/rotate');
+      assert.match(await sendTest(page, address), /HTTP 401.*look whether it has this signing key/s);
+    } finally {
+      await program.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+    await opened.close();
+  });
+});

@@ -1,0 +1,31 @@
+/** Keeps a place in sight while what it stands in grows: until somebody scrolls away from it, and again once they are back. */
+import { useEffect } from 'react';
+import type { RefObject } from 'react';
+
+export function useFollowing(place: RefObject<HTMLElement | null>, within: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    let isFollowed = isInSight(place.current);
+    let lastY = window.scrollY;
+    const look = (): void => {
+      // It may have grown out of sight since it was followed last: that is nobody's wish. Scrolling back is.
+      if (isInSight(place.current)) isFollowed = true;
+      else if (window.scrollY < lastY) isFollowed = false;
+      lastY = window.scrollY;
+    };
+    const follow = new ResizeObserver(() => {
+      if (isFollowed) place.current?.scrollIntoView({ block: 'nearest' });
+    });
+    if (within.current !== null) follow.observe(within.current);
+    window.addEventListener('scroll', look, { passive: true });
+    return () => {
+      follow.disconnect();
+      window.removeEventListener('scroll', look);
+    };
+  }, [place, within]);
+}
+
+function isInSight(element: HTMLElement | null): boolean {
+  if (element === null) return false;
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < window.innerHeight;
+}
