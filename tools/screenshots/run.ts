@@ -1,0 +1,124 @@
+/**
+ * `npm run screenshots`: photographs every page of the dashboard, light, dark and narrow, for `docs/screenshots`. The
+ * browser is real, and so is the installation that it looks at: one of its own, in which an account lives a little first.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
+import type { Sharp } from 'sharp';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { launchBrowser } from '../../test/support/browser.ts';
+import { startInstallation } from '../gallery/installation.ts';
+import type { Installation } from '../gallery/installation.ts';
+import { live } from './life.ts';
+import {
+  OPERATOR_SIGN_IN_PAGES,
+  SIGN_IN_PAGES,
+  accountPages,
+  operatorPages,
+  signInAsAccount,
+  signInAsOperator,
+} from './pages.ts';
+import type { PhotographedPage } from './pages.ts';
+import { startReceiver } from './receiver.ts';
+
+interface Look {
+  readonly name: string;
+  readonly colorScheme: 'light' | 'dark';
+  /** CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+const LOOKS: readonly Look[] = [
+  { name: 'light', colorScheme: 'light', width: 1280, height: 900 },
+  { name: 'dark', colorScheme: 'dark', width: 1280, height: 900 },
+  { name: 'narrow', colorScheme: 'light', width: 375, height: 812 },
+];
+
+/** Of a picture, in CSS pixels. */
+const MOST_HEIGHT = 2400;
+
+const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run screenshots --')
+  .usage('$0 [options]\n\nPhotographs every page of the dashboard, light, dark and narrow.')
+  .option('out', { type: 'string', default: 'docs/screenshots', describe: 'folder for the pictures' })
+  .option('only', { type: 'string', array: true, describe: 'only pages whose name has this in it' })
+  .option('format', { choices: ['webp', 'png'] as const, default: 'webp' as const, describe: 'of the pictures' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const folder = path.resolve(options.out);
+const receiver = await startReceiver();
+const installation = await startInstallation(say, { EGRESS_ALLOW: new URL(receiver.url).origin });
+const browser = await launchBrowser();
+try {
+  await photographAll(installation, browser);
+} finally {
+  await browser.close();
+  await installation.stop();
+  receiver.close();
+}
+
+async function photographAll(at: Installation, with_: Browser): Promise<void> {
+  say('An account lives a little: this takes a minute or two.');
+  const life = await live(at, receiver);
+  if (options.only === undefined) await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const origin = new URL(at.url).origin;
+  for (const look of LOOKS) {
+    await inWindow(with_, look, async (page) => {
+      await photograph(page, look, origin, SIGN_IN_PAGES);
+      await signInAsAccount(page, origin, at.key);
+      await photograph(page, look, origin, accountPages(life));
+    });
+    await inWindow(with_, look, async (page) => {
+      await photograph(page, look, at.adminUrl, OPERATOR_SIGN_IN_PAGES);
+      await signInAsOperator(page, at.adminUrl, at.adminToken);
+      await photograph(page, look, at.adminUrl, operatorPages(life));
+    });
+  }
+}
+
+async function inWindow(opener: Browser, look: Look, use: (page: Page) => Promise<void>): Promise<void> {
+  const { colorScheme, width, height } = look;
+  const context = await opener.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });
+  try {
+    await use(await context.newPage());
+  } finally {
+    await context.close();
+  }
+}
+
+async function photograph(page: Page, look: Look, origin: string, pages: readonly PhotographedPage[]): Promise<void> {
+  for (const { name, open } of pages) {
+    if (options.only !== undefined && !options.only.some((part) => name.includes(part))) continue;
+    await open(page, origin).catch(async (error: unknown) => {
+      await page.screenshot({ path: path.join(folder, `${name}-failed.png`) });
+      throw error;
+    });
+    const picture = await drawn(page, look);
+    const file = path.join(folder, `${name}-${look.name}.${options.format}`);
+    await writeFile(
+      file,
+      await (options.format === 'png' ? picture.png({ palette: true }) : picture.webp({ quality: 82 })).toBuffer(),
+    );
+    say(file);
+  }
+}
+
+/** The whole page as far down as somebody looks, in a window that is as high. */
+async function drawn(page: Page, { width, height }: Look): Promise<Sharp> {
+  const whole = Number(await page.evaluate('document.documentElement.scrollHeight'));
+  await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), MOST_HEIGHT) });
+  // What comes into sight is loaded only then.
+  await page.waitForFunction('[...document.images].every((image) => image.complete)');
+  const picture = sharp(await page.screenshot());
+  await page.setViewportSize({ width, height });
+  return picture;
+}
