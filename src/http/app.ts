@@ -3,13 +3,13 @@
  * nothing. The public one is here, the one for operators in admin-app.ts.
  */
 import Router from '@koa/router';
-import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { HttpConfig } from '../config/config.ts';
 import { NO_TRACES } from '../telemetry/tracing.ts';
 import { NOT_FOUND, RequestError } from './errors.ts';
 import type { HttpContext } from './context.ts';
+import { methodsOfPath } from './matched-route.ts';
 import { answerErrors, requireHttps } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
 import { publicRoutes } from './public-routes.ts';
@@ -60,8 +60,8 @@ export function assembleApp(
 }
 
 /** Reached where no route took the request: its path is unknown (404), or takes other methods only (405 with `Allow`). */
-function answerUnrouted(ctx: Context & Partial<Pick<RouterContext, 'matched'>>): void {
-  const methods = new Set((ctx.matched ?? []).flatMap((route) => route.methods));
+function answerUnrouted(ctx: Context): void {
+  const methods = methodsOfPath(ctx);
   if (methods.size === 0) throw new RequestError(NOT_FOUND);
   const allow = [...methods].join(', ');
   if (ctx.method === 'OPTIONS') {

@@ -124,6 +124,27 @@ describe('what is not there', () => {
     }
     assert.equal(new Set(answers.map((answer) => answer.text)).size, 1);
   });
+
+  it('is a page for who typed it into a browser, and not where only programs look', async () => {
+    const headers = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8' };
+    for (const path of ['/nothing', '/task/x', '/nothing.html']) {
+      const answer = await raw(served.url, 'GET', path, headers);
+      assert.equal(answer.status, 404, path);
+      assert.match(String(answer.headers['content-type']), /^text\/html/, path);
+      assert.match(answer.text, /^<!doctype html>/i, path);
+    }
+    const others = [
+      await raw(served.url, 'GET', '/v1/nothing', headers),
+      await raw(served.url, 'GET', '/assets/nothing.js', headers),
+      await raw(served.url, 'POST', '/nothing', headers),
+      await raw(served.url, 'GET', '/nothing', { Accept: 'application/json, text/html' }),
+      await raw(served.url, 'GET', '/nothing', { Accept: '*/*' }),
+    ];
+    for (const [place, answer] of others.entries()) {
+      assert.deepEqual(errorOf(answer), { status: 404, code: 'NOT_FOUND' }, String(place));
+    }
+    assert.equal((await raw(served.url, 'GET', '/mcp', headers)).status, 405);
+  });
 });
 
 describe('a method that a path does not take', () => {

@@ -1,68 +1,261 @@
-/** What the pages say while the api is away, and that they go on by themselves when it is there again; the same for a session. */
+/**
+ * What the pages say while the service is away: nobody listens, its database is gone, it asks for patience, the session
+ * has ended. Each goes on by itself when it is there again, and nothing that somebody typed is lost.
+ */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { startDatabaseWire } from '../support/database-wire.ts';
+import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { GIVE_UP_MS } from '../support/until.ts';
+import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { adminUrl } from '../support/test-database.ts';
+import { GIVE_UP_MS, until } from '../support/until.ts';
+import { ACCOUNT_PAGES, goWithin, settled } from './support/every-page.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
+import type { SignedInPage } from './support/signed-in-page.ts';
 
-const PAGES = ['Start', 'Models', 'Playground', 'Tasks', 'Storage', 'Keys', 'Webhooks', 'Usage'];
+/** Another page than this: nothing of this one is loaded there. */
+const elsewhere = (path: string): string => (path === '/keys' ? '/models' : '/keys');
 
-describe('a dashboard whose api is away', () => {
+/** What a browser logs of answers that do not come, and of refusals. */
+const AWAY = /net::ERR_|status of (?:503|429)|UnreachableError|PageNotLoadedError/;
+const SIGNED_OUT = /status of 401/;
+
+describe('a dashboard whose service is away', () => {
+  let wire: DatabaseWire;
   let darkroom: Darkroom;
+  let api: Role;
   let browser: Browser;
   let account: TestAccount;
+  let paths: readonly string[];
   before(async () => {
-    darkroom = await startDarkroom({ workers: 0 });
+    wire = await startDatabaseWire(adminUrl());
+    darkroom = await startDarkroom({ workers: 0, databaseServer: wire.url });
+    const [only] = darkroom.apis;
+    assert.ok(only !== undefined);
+    api = only;
     browser = await launchBrowser();
     account = await darkroom.createAccount();
+    const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a pier' } });
+    const shown = { taskId: body.data.taskId, accountId: account.id };
+    paths = ACCOUNT_PAGES.filter(({ route }) => route !== undefined).map(({ path }) => path(shown));
   });
+  // What one leaves broken is no other's trouble.
+  afterEach(() => wire.mend());
   after(async () => {
     await browser?.close();
     await darkroom?.stop();
+    wire?.close();
   });
 
-  it('says so on every page, and shows each once it answers again', async () => {
-    const opened = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
-    opened.expect(/net::ERR_|UnreachableError/);
-    const { page } = opened;
-    page.setDefaultTimeout(GIVE_UP_MS);
-    const [api] = darkroom.apis;
-    assert.ok(api !== undefined);
-    await api.kill();
+  async function open(path: string, key = account.client.key): Promise<SignedInPage> {
+    const opened = await openSignedInPage(browser, { url: darkroom.url, key, path });
+    opened.page.setDefaultTimeout(GIVE_UP_MS);
+    opened.expect(AWAY);
+    return opened;
+  }
 
-    for (const name of PAGES.slice(1)) {
-      await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-      await page.getByRole('alert').getByText('Darkroom does not answer').first().waitFor();
-      await page.getByRole('button', { name: 'Try again' }).first().waitFor();
+  /** One window for each page, all of the same session. @param first what each shows at first. */
+  async function openAll(first: (path: string) => string): Promise<{
+    readonly windows: readonly { readonly path: string; readonly page: Page }[];
+    close(): Promise<void>;
+  }> {
+    const opened = await open('/keys');
+    const windows = [];
+    for (const path of paths) {
+      const page = await opened.context.newPage();
+      page.setDefaultTimeout(GIVE_UP_MS);
+      await page.goto(darkroom.url + first(path));
+      await settled(page);
+      windows.push({ path, page });
     }
+    return { windows, close: () => opened.close() };
+  }
+
+  /** It is there, and nothing on it is amiss any more. */
+  async function expectWhole(page: Page): Promise<void> {
+    await until(
+      () => `${page.url()} is whole again`,
+      async () => (await page.getByRole('heading', { level: 1 }).count()) === 1 && (await complaints(page)) === 0,
+    );
+    await settled(page);
+  }
+
+  const complaints = (page: Page): Promise<number> =>
+    page.getByText(/Darkroom does not answer|Not available at this moment|Darkroom cannot be reached/).count();
+
+  async function expectTold(page: Page, words: string): Promise<void> {
+    const told = page.getByRole('alert').filter({ hasText: words }).first();
+    await until(
+      () => `${page.url()} says “${words}”`,
+      () => told.isVisible(),
+    );
+    await told.getByRole('button', { name: 'Try again' }).waitFor();
+  }
+
+  it('says on every page that nobody answers, and shows each once somebody does', async () => {
+    const { windows, close } = await openAll(elsewhere);
+    await api.kill();
+    for (const { path, page } of windows) await goWithin(page, path);
+    for (const { page } of windows) {
+      await expectTold(page, 'Darkroom does not answer');
+      await expectNoViolations(page);
+    }
+
+    await api.start();
+
+    for (const { page } of windows) await expectWhole(page);
+    await close();
+  });
+
+  it('says on every page that it is not available, and shows each once it is', async () => {
+    const { windows, close } = await openAll(elsewhere);
+    wire.cut();
+    for (const { path, page } of windows) await goWithin(page, path);
+    for (const { page } of windows) {
+      await expectTold(page, 'Not available at this moment');
+      await expectNoViolations(page);
+    }
+
+    wire.mend();
+
+    for (const { page } of windows) await expectWhole(page);
+    await close();
+  });
+
+  it('says on every page that what it shows may be old, until it is there again', async () => {
+    const { windows, close } = await openAll((path) => path);
+    await api.kill();
+    for (const { page } of windows) {
+      await page.getByRole('status').getByText('Darkroom cannot be reached').waitFor();
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    }
+
+    await api.start();
+
+    for (const { page } of windows) await expectWhole(page);
+    await close();
+  });
+
+  it('says so where it cannot even ask who is there, and goes on from there', async () => {
+    const { page, close } = await open('/keys');
+    wire.cut();
+    await page.reload();
+    await expectTold(page, 'Not available at this moment');
+    await expectNoViolations(page);
+
+    wire.mend();
+
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await close();
+  });
+
+  it('says that it is asked for too much, and asks again when it may', async () => {
+    const { database } = darkroom.testDatabase;
+    const { text } = await database.transaction(async (transaction) => {
+      // One more every ten seconds: too long to wait for without a word.
+      const id = await createAccount(transaction, 'busy', { readsPerMinute: 6 });
+      return createKey(transaction, id, { name: 'busy', scopes: SCOPES });
+    });
+    const { page, close } = await open('/keys', text);
+    const program = new ApiClient(darkroom.urls, text);
+    await until('nothing more may be read', async () => (await program.send('GET', '/v1/account')).status === 429, 0);
+
+    await goWithin(page, '/models');
+    await expectTold(page, 'Too many requests at once');
+    await expectNoViolations(page);
+
+    await page.getByRole('link', { name: 'darkroom/scene' }).first().waitFor();
+    await close();
+  });
+
+  it('loses nothing of a form that could not be sent', async () => {
+    const { page, close } = await open('/keys');
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    const dialog = page.getByRole('dialog');
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    await name.fill('web shop');
+    await dialog.getByRole('textbox', { name: 'Per day' }).fill('5.25');
+    await api.kill();
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    await dialog.getByRole('alert').getByText('Darkroom does not answer').waitFor();
     await expectNoViolations(page);
 
     await api.start();
-    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
-    for (const name of PAGES.slice(1)) {
-      await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-      await page.getByRole('heading', { level: 1, name }).waitFor();
-    }
-    await opened.close();
+    assert.deepEqual(
+      [await name.inputValue(), await dialog.getByRole('textbox', { name: 'Per day' }).inputValue()],
+      ['web shop', '5.25'],
+    );
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+
+    await page.getByRole('dialog', { name: 'Copy the key now' }).waitFor();
+    await close();
   });
 
-  it('asks to sign in again where the session has ended, and goes on at the same page', async () => {
-    const { client } = await darkroom.createAccount();
-    const opened = await openSignedInPage(browser, { url: darkroom.url, key: client.key, path: '/tasks' });
-    opened.expect(/401/);
-    const { page } = opened;
-    page.setDefaultTimeout(GIVE_UP_MS);
-    await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
-    await page.context().clearCookies();
+  it('does not load a page anew while something typed would be lost', async () => {
+    const { page, close } = await open('/playground/darkroom/scene');
+    const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
+    await prompt.fill('A quiet bay');
+    await api.kill();
+    const navigation = page.getByRole('navigation', { name: 'Pages' });
+    await navigation.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { level: 1, name: 'This page could not be loaded' }).waitFor();
+    await page.getByText('what you wrote in the playground is lost then').waitFor();
+    await expectNoViolations(page);
 
-    await page.getByRole('textbox', { name: 'API key' }).fill(client.key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await api.start();
+    await page.getByText('Darkroom cannot be reached').waitFor({ state: 'detached' });
+    await page.goBack();
+
+    assert.equal(await prompt.inputValue(), 'A quiet bay');
+    await navigation.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await close();
+  });
+
+  it('asks to sign in again where the session has ended, and goes on there with what was written', async () => {
+    const { page, context, expect, close } = await open('/playground/darkroom/scene');
+    expect(SIGNED_OUT);
+    const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
+    await prompt.fill('A quiet bay');
+    await context.clearCookies();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+
+    await page.getByText('Your session has ended').waitFor();
+    assert.equal(await page.title(), 'Sign in to Darkroom');
+    await expectNoViolations(page);
+    await page.getByRole('textbox', { name: 'API key' }).fill(account.client.key);
+    await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
     assert.equal(new URL(page.url()).pathname, '/tasks');
-    await opened.close();
+    await page.goBack();
+    assert.equal(await prompt.inputValue(), 'A quiet bay');
+    await close();
+  });
+
+  it('shows nothing of it to somebody who signs in with another key', async () => {
+    const { page, context, expect, close } = await open('/playground/darkroom/scene');
+    expect(SIGNED_OUT);
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A secret bay');
+    await context.clearCookies();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+    const other = await darkroom.createAccount();
+    await page.getByRole('textbox', { name: 'API key' }).fill(other.client.key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
+
+    await page.goBack();
+
+    assert.equal(await page.getByRole('textbox', { name: 'Prompt', exact: true }).inputValue(), '');
+    assert.ok(!(await page.content()).includes('secret'));
+    await close();
   });
 });

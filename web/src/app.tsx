@@ -1,7 +1,7 @@
 /**
  * The whole: what every page stands in, and which page an address shows. Pages are loaded when they are opened.
  */
-import { MantineProvider } from '@mantine/core';
+import { Box, Center, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, useState } from 'react';
@@ -9,12 +9,14 @@ import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { createQueryClient } from './api/query-client.ts';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { lazyPage } from './components/load-page.ts';
+import { PageHeader } from './components/page-header.tsx';
 import { ErrorState, LoadingState } from './components/states.tsx';
 import { Shell } from './layout/shell.tsx';
 import { pageFacts } from './page-facts.ts';
 import { NotFoundPage } from './pages/not-found.tsx';
 import { SessionProvider, useSessionQuery } from './session/session.tsx';
 import { SignInPage } from './session/sign-in.tsx';
+import { texts } from './texts/common.ts';
 import { resolveVariables, theme } from './theme.ts';
 
 const HomePage = lazyPage(() => import('./pages/home/home-page.tsx'));
@@ -53,7 +55,16 @@ export function App() {
 function AccountApp() {
   const [at] = useLocation();
   const { data: session, error, refetch } = useSessionQuery();
-  if (session === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (session === undefined && error !== null) {
+    return (
+      <Center mih="100dvh" p="md" component="main">
+        <Box w="100%" maw="36rem">
+          <PageHeader title={texts.product} />
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        </Box>
+      </Center>
+    );
+  }
   if (session === undefined) return <LoadingState />;
   if (session === null) return <SignInPage />;
   return (

@@ -2,7 +2,17 @@
  * How everything looks. Colours are those of a darkroom: warm greys, and the red of its safe light for what one acts on.
  * Contrast is that of WCAG AA in both schemes, which `test/web` measures.
  */
-import { Input, Tooltip, createTheme } from '@mantine/core';
+import {
+  Autocomplete,
+  Combobox,
+  Input,
+  Menu,
+  MultiSelect,
+  Select,
+  TagsInput,
+  Tooltip,
+  createTheme,
+} from '@mantine/core';
 import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
 
 const safelight: MantineColorsTuple = [
@@ -18,6 +28,12 @@ const safelight: MantineColorsTuple = [
   '#84201a',
 ];
 
+/** A list of choices scrolls by itself, and not in something around it that one would have to reach. */
+const CHOICES = {
+  defaultProps: { withScrollArea: false },
+  styles: { options: { maxHeight: '16rem', overflowY: 'auto' } },
+} as const;
+
 export const theme = createTheme({
   primaryColor: 'safelight',
   primaryShade: 7,
@@ -31,7 +47,13 @@ export const theme = createTheme({
   components: {
     // The library's is the primary colour: a red border says that something is wrong.
     Input: Input.extend({ styles: { wrapper: { '--input-bd-focus': 'var(--mantine-color-text)' } } }),
-    // Beside what they explain, and so within the page's regions.
+    // Beside what they belong to, and so within the page's regions. A menu's first item is where the keyboard begins.
+    Combobox: Combobox.extend({ defaultProps: { withinPortal: false } }),
+    Autocomplete: Autocomplete.extend(CHOICES),
+    MultiSelect: MultiSelect.extend(CHOICES),
+    Select: Select.extend(CHOICES),
+    TagsInput: TagsInput.extend(CHOICES),
+    Menu: Menu.extend({ defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } }),
     Tooltip: Tooltip.extend({ defaultProps: { withinPortal: false } }),
   },
 });

@@ -9,6 +9,7 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import { dashboardFiles } from '../dashboard-files.ts';
 import type { HttpContext } from '../context.ts';
 import { NOT_FOUND, RequestError } from '../errors.ts';
+import { methodsOfPath } from '../matched-route.ts';
 import type { RequestState } from '../middleware.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
@@ -18,6 +19,9 @@ const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {
   public: ['sign-in', 'models', 'playground', 'tasks', 'storage', 'keys', 'webhooks', 'usage'],
   admin: ['accounts', 'service'],
 };
+
+/** Whose answers are for programs, even where a browser asks. */
+const FOR_PROGRAMS = new Set(['v1', 'admin', 'assets']);
 
 /** Names of files hold a hash of what is in them. */
 const FOREVER = 'public, max-age=31536000, immutable';
@@ -47,7 +51,10 @@ function pagePolicy(nonce: string, mediaOrigins: readonly string[]): string {
 
 export interface Dashboard {
   readonly routes: readonly Route[];
-  /** Shows the page at every address that its router knows; to be asked where no route took the request. */
+  /**
+   * Shows the page at every address that its router knows, and to browsers as 404 where nothing is, which it says then;
+   * to be asked where no route took the request.
+   */
   readonly pages: Middleware<RequestState>;
 }
 
@@ -56,7 +63,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
   let origins: Promise<readonly string[]> | undefined;
   const mediaOrigins = (): Promise<readonly string[]> => (origins ??= findMediaOrigins(http));
 
-  const answerPage = async (ctx: ParameterizedContext<RequestState>): Promise<void> => {
+  const answerPage = async (ctx: ParameterizedContext<RequestState>, status: 200 | 404): Promise<void> => {
     const files = await dashboardFiles();
     if (files === undefined) throw new RequestError(NOT_FOUND);
     const nonce = randomBytes(16).toString('base64url');
@@ -68,15 +75,16 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
     ctx.set('Referrer-Policy', 'same-origin');
     // Each answer has its own nonce.
     ctx.set('Cache-Control', 'no-store');
-    ctx.status = 200;
+    ctx.status = status;
     ctx.type = 'html';
     ctx.body = files.page.replaceAll('{{nonce}}', nonce).replaceAll('{{listener}}', listener);
   };
 
   const pages: Middleware<RequestState> = async (ctx, next) => {
     const [, first = ''] = ctx.path.split('/');
-    const isPage = (ctx.method === 'GET' || ctx.method === 'HEAD') && PAGES[listener].includes(first);
-    return isPage ? answerPage(ctx) : next();
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next();
+    if (PAGES[listener].includes(first)) return answerPage(ctx, 200);
+    return isTyped(ctx, first) ? answerPage(ctx, 404) : next();
   };
 
   const routes = [
@@ -90,7 +98,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       access: 'none',
       answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
       async handle({ ctx }) {
-        await answerPage(ctx);
+        await answerPage(ctx, 200);
         return undefined;
       },
     }),
@@ -132,6 +140,11 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
     }),
   ];
   return { routes, pages };
+}
+
+/** Whether somebody looks at this with a browser, and no route has the address. */
+function isTyped(ctx: ParameterizedContext<RequestState>, first: string): boolean {
+  return methodsOfPath(ctx).size === 0 && !FOR_PROGRAMS.has(first) && ctx.accepts('json', 'html') === 'html';
 }
 
 /**

@@ -3,6 +3,8 @@
  */
 import { Component } from 'react';
 import type { ReactNode } from 'react';
+import { isAnythingKept } from '../session/kept.ts';
+import { Note } from './note.tsx';
 import { PageNotLoadedError, reloadIfAnswered } from './load-page.ts';
 import { PageHeader } from './page-header.tsx';
 import { ErrorState } from './states.tsx';
@@ -36,8 +38,8 @@ export class ErrorBoundary extends Component<Props, State> {
   override componentDidUpdate(): void {
     const { error } = this.state;
     clearInterval(this.#lookingAgain);
-    // Whoever waits for a page is shown it when the service is there again.
-    if (error instanceof PageNotLoadedError)
+    // Whoever waits for a page is shown it when the service is there again, unless that would lose something.
+    if (error instanceof PageNotLoadedError && !isAnythingKept())
       this.#lookingAgain = setInterval(() => void reloadIfAnswered(), LOOK_AGAIN_MS);
   }
 
@@ -53,6 +55,7 @@ export class ErrorBoundary extends Component<Props, State> {
         <>
           <PageHeader title={texts.pageNotLoaded} />
           <ErrorState error={error} onRetry={() => void reloadIfAnswered()} />
+          {isAnythingKept() ? <Note>{texts.reloadLoses}</Note> : null}
         </>
       );
     }

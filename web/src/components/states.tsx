@@ -5,6 +5,7 @@ import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { ApiError, UnreachableError } from '../api/api.ts';
+import { isAway } from '../api/query-client.ts';
 import { texts } from '../texts/common.ts';
 
 export function LoadingState() {
@@ -17,7 +18,9 @@ export function LoadingState() {
 
 /** Tells an error in the service's own words, with its id where it has one. */
 export function ErrorState({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
-  const isOffline = error instanceof UnreachableError;
+  // Somebody in between says that nobody is behind, in words that are not ours.
+  const isOffline =
+    error instanceof UnreachableError || (error instanceof ApiError && error.errorCode === '' && isAway(error));
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   return (
     <Alert
@@ -49,6 +52,7 @@ function titleOf(error: Error): string {
   if (error.status === 403) return texts.notAllowed;
   if (error.status === 404) return texts.notFound;
   if (error.status === 429) return texts.tooMuch;
+  if (error.status === 503) return texts.unavailable;
   return error.status >= 500 ? texts.serviceFailed : texts.refused;
 }
 

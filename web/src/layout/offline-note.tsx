@@ -1,11 +1,12 @@
 /**
- * A line above the page while the service does not answer: what is shown may be old. It goes as soon as anything arrives.
+ * A line above the page while the service does not answer: what is shown may be old. It goes as soon as anything arrives,
+ * and then everything that failed meanwhile is asked for again.
  */
 import { Alert } from '@mantine/core';
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
-import { useSyncExternalStore } from 'react';
-import { UnreachableError } from '../api/api.ts';
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { isAway, isReadInParts } from '../api/query-client.ts';
 import { texts } from '../texts/common.ts';
 
 export function OfflineNote() {
@@ -17,13 +18,23 @@ export function OfflineNote() {
       let lastFailureAt = 0;
       for (const { state } of client.getQueryCache().getAll()) {
         lastAnswerAt = Math.max(lastAnswerAt, state.dataUpdatedAt);
-        if (state.fetchFailureReason instanceof UnreachableError || state.error instanceof UnreachableError) {
+        if (isAway(state.fetchFailureReason) || isAway(state.error)) {
           lastFailureAt = Math.max(lastFailureAt, state.errorUpdatedAt, 1);
         }
       }
       return lastFailureAt > 0 && lastFailureAt >= lastAnswerAt;
     },
   );
+  const wasOffline = useRef(isOffline);
+  useEffect(() => {
+    if (wasOffline.current && !isOffline) {
+      void client.refetchQueries({
+        type: 'active',
+        predicate: ({ state: { data, error } }) => error !== null && !isReadInParts(data),
+      });
+    }
+    wasOffline.current = isOffline;
+  }, [client, isOffline]);
   if (!isOffline) return null;
   return <Alert role="status" color="gray" icon={<IconPlugConnectedX />} title={texts.offline} mb="md" />;
 }

@@ -21,6 +21,7 @@ import { useAccount } from '../api/account.ts';
 import { useMay } from '../session/session.tsx';
 import { texts } from '../texts/common.ts';
 import { AccountMenu } from './account-menu.tsx';
+import { CONTENT_ID, focusContent } from './content.ts';
 import { OfflineNote } from './offline-note.tsx';
 
 const PAGES = [
@@ -37,21 +38,28 @@ const PAGES = [
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [location] = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  const current = PAGES.find(({ path }) => path !== '/' && location.startsWith(path)) ?? PAGES[0];
-  usePageTitle(current.name, location);
+  const current = PAGES.find(({ path }) => location === path || (path !== '/' && location.startsWith(`${path}/`)));
+  usePageTitle(current === undefined ? texts.pageNotFound : titleOf(current, location), location);
   return (
     <AppShell
       header={{ height: 56 }}
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'sm', sm: 'lg' }}
     >
-      <a className="skip-link" href="#content">
+      <a className="skip-link" href={`#${CONTENT_ID}`}>
         {texts.skipToContent}
       </a>
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={texts.openNavigation} />
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={texts.openNavigation}
+              aria-expanded={isOpen}
+            />
             <UnstyledButton component={Link} href="/" aria-label={texts.product}>
               <Group gap={8} wrap="nowrap">
                 <img src="/assets/icon.svg" alt="" width={28} height={28} />
@@ -67,7 +75,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={texts.navigation}>
+      <AppShell.Navbar p="xs" {...(isOpen ? {} : { className: 'closed-navigation' })} aria-label={texts.navigation}>
         <AppShell.Section grow component={ScrollArea}>
           {PAGES.map(({ path, name, Icon }) => (
             <NavLink
@@ -76,9 +84,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               href={path}
               label={name}
               leftSection={<Icon size={18} aria-hidden />}
-              active={current.path === path}
-              {...(current.path === path ? { 'aria-current': 'page' as const } : {})}
-              onClick={close}
+              active={current?.path === path}
+              {...(current?.path === path ? { 'aria-current': 'page' as const } : {})}
+              onClick={() => {
+                close();
+                focusContent();
+              }}
             />
           ))}
         </AppShell.Section>
@@ -86,7 +97,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <NavLink component="a" href="/docs" label={texts.apiReference} />
         </AppShell.Section>
       </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+      <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
         <OfflineNote />
         {children}
       </AppShell.Main>
@@ -94,12 +105,18 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   );
 }
 
+/** @returns the page's name, after that of what is looked at on it. */
+function titleOf({ path, name }: (typeof PAGES)[number], location: string): string {
+  const shown = location.slice(path.length + 1);
+  return path === '/' || shown === '' ? name : `${shown} · ${name}`;
+}
+
 /** The document's title follows the page, and a reader of the screen is told of the new one. */
 function usePageTitle(name: string, location: string): void {
   const shown = useRef(location);
   useEffect(() => {
     document.title = `${name} · ${texts.product}`;
-    if (shown.current !== location) document.querySelector<HTMLElement>('#content')?.focus({ preventScroll: true });
+    if (shown.current !== location) focusContent();
     shown.current = location;
   }, [name, location]);
 }

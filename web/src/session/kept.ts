@@ -1,6 +1,6 @@
 /**
- * What pages keep while others are looked at: drafts, runs, conversations. In memory only, and forgotten with the session:
- * nothing of it is there for whoever signs in next.
+ * What pages keep while others are looked at: drafts, runs, conversations. In memory only, and forgotten when one signs
+ * out. It outlasts a session that ends by itself, for whoever signs in with the same key again, and for nobody else.
  */
 import { useCallback, useSyncExternalStore } from 'react';
 
@@ -17,7 +17,21 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The session is over, or another one begins. */
+/** Whose it is: the id of a key. */
+let owner: string | undefined;
+
+/** Somebody is signed in: what another key kept is forgotten. */
+export function keepFor(keyId: string): void {
+  if (owner !== undefined && owner !== keyId) forgetKept();
+  owner = keyId;
+}
+
+/** Whether a reload would lose something. */
+export function isAnythingKept(): boolean {
+  return kept.size > 0;
+}
+
+/** Somebody signed out, or somebody else signed in. */
 export function forgetKept(): void {
   ending.abort();
   ending = new AbortController();

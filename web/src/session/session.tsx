@@ -1,7 +1,7 @@
 /**
  * Who is signed in: asked for once when the page opens, forgotten when any answer says that nobody is.
  */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
 import { createContext, useContext, useEffect } from 'react';
 import type { ReactNode } from 'react';
@@ -9,11 +9,13 @@ import type { Static } from 'typebox';
 import type { SessionSchema } from '../../../src/wire/session.ts';
 import type { Scope } from '../../../src/accounts/api-key.ts';
 import { ApiError, api, onSignedOut } from '../api/api.ts';
-import { forgetKept } from './kept.ts';
+import { forgetKept, keepFor } from './kept.ts';
 
 export type Session = Static<typeof SessionSchema>;
 
 const SESSION_QUERY = ['session'] as const;
+/** Whether a session ended although nobody signed out. */
+const ENDED_QUERY = ['session', 'ended'] as const;
 
 /** @returns the session; null: nobody is signed in. @throws {ApiError} @throws {UnreachableError} */
 async function readSession(): Promise<Session | null> {
@@ -28,13 +30,14 @@ async function readSession(): Promise<Session | null> {
 /** The session as it is known; `data` is null where nobody is signed in. */
 export function useSessionQuery() {
   const client = useQueryClient();
-  useEffect(() => onSignedOut(() => replaceSession(client, null)), [client]);
+  useEffect(() => onSignedOut(() => endSession(client)), [client]);
   return useQuery({
     queryKey: SESSION_QUERY,
     async queryFn() {
       const before = client.getQueryData<Session | null>(SESSION_QUERY);
       const session = await readSession();
-      if (before !== undefined && before?.keyId !== session?.keyId) forgetAll(client);
+      if (before !== undefined && before?.keyId !== session?.keyId) forgetRead(client);
+      if (session !== null) keepFor(session.keyId);
       return session;
     },
     staleTime: Infinity,
@@ -44,14 +47,28 @@ export function useSessionQuery() {
 }
 
 /** Nothing that one session read is shown to the next. */
-function forgetAll(client: QueryClient): void {
+function forgetRead(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_QUERY[0] });
-  forgetKept();
 }
 
-/** Another session begins, or none is left. */
+/** It ran out, or was ended elsewhere: what its key was writing waits until somebody signs in. */
+function endSession(client: QueryClient): void {
+  forgetRead(client);
+  if ((client.getQueryData<Session | null>(SESSION_QUERY) ?? null) !== null) client.setQueryData(ENDED_QUERY, true);
+  client.setQueryData(SESSION_QUERY, null);
+}
+
+/** Whether who is asked to sign in was signed in before, and did not sign out. */
+export function useHasEnded(): boolean {
+  return useQuery<boolean>({ queryKey: ENDED_QUERY, queryFn: skipToken }).data ?? false;
+}
+
+/** Another session begins, or somebody signs out. */
 export function replaceSession(client: QueryClient, session: Session | null): void {
-  forgetAll(client);
+  forgetRead(client);
+  if (session === null) forgetKept();
+  else keepFor(session.keyId);
+  client.setQueryData(ENDED_QUERY, false);
   client.setQueryData(SESSION_QUERY, session);
 }
 

@@ -3,6 +3,7 @@
  */
 import { Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { BusyButton } from '../components/busy-button.tsx';
+import { Note } from '../components/note.tsx';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { FormEvent } from 'react';
@@ -10,7 +11,7 @@ import { useLocation } from 'wouter';
 import { ApiError, api } from '../api/api.ts';
 import { LoadingState } from '../components/states.tsx';
 import { texts } from '../texts/sign-in.ts';
-import { replaceSession } from './session.tsx';
+import { replaceSession, useHasEnded } from './session.tsx';
 import type { Session } from './session.tsx';
 
 /** Where a link's secret stands: behind `#`, which browsers send to nobody. It is taken out of the address at once. */
@@ -37,6 +38,10 @@ export function SignInPage() {
     },
   });
   const { mutate } = signIn;
+  const hasEnded = useHasEnded();
+  useEffect(() => {
+    document.title = texts.title;
+  }, []);
   useEffect(() => {
     if (linkSecret === undefined || isRedeemed) return;
     isRedeemed = true;
@@ -57,6 +62,7 @@ export function SignInPage() {
             <Title order={1} size="h2">
               {texts.title}
             </Title>
+            {hasEnded ? <Note role="status">{texts.ended}</Note> : null}
             <PasswordInput
               label={texts.key}
               description={texts.keyHint}

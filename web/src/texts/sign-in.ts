@@ -1,6 +1,7 @@
 /** Words of signing in. */
 export const texts = {
   title: 'Sign in to Darkroom',
+  ended: 'Your session has ended. Sign in to go on where you were.',
   key: 'API key',
   keyHint: 'A key with the scope “dashboard”. It is not kept in this browser: a session of eight hours is.',
   signIn: 'Sign in',

@@ -16,9 +16,17 @@ import { AccountsPage } from './accounts-page.tsx';
 import { AdminShell } from './admin-shell.tsx';
 import { OperatorSignIn } from './operator-sign-in.tsx';
 
-const AccountPage = lazyPage(() => import('./account-page.tsx'));
-const ServicePage = lazyPage(() => import('./service-page.tsx'));
-const TaskPage = lazyPage(() => import('./task-page.tsx'));
+const loadAccountPage = () => import('./account-page.tsx');
+const loadServicePage = () => import('./service-page.tsx');
+const loadTaskPage = () => import('./task-page.tsx');
+const AccountPage = lazyPage(loadAccountPage);
+const ServicePage = lazyPage(loadServicePage);
+const TaskPage = lazyPage(loadTaskPage);
+
+/** All that there is, while the listener answers: loading the whole anew would forget the token. */
+function loadAhead(): void {
+  for (const load of [loadAccountPage, loadServicePage, loadTaskPage]) load().catch(() => undefined);
+}
 
 export default function AdminApp() {
   const [at] = useLocation();
@@ -43,6 +51,7 @@ export default function AdminApp() {
         onSignedIn={(made) => {
           setNote(undefined);
           setSignedIn(made);
+          loadAhead();
         }}
         onRefused={() => {
           client.clear();

@@ -18,6 +18,7 @@ import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useOperator } from '../../api/admin.ts';
+import { CONTENT_ID, focusContent } from '../../layout/content.ts';
 import { OfflineNote } from '../../layout/offline-note.tsx';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
@@ -31,21 +32,29 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
   const { service, signOut } = useOperator();
   const [location] = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  const current = PAGES.find(({ path }) => location.startsWith(path)) ?? PAGES[0];
-  usePageTitle(current.name, location);
+  const isAt = (path: string): boolean => location === path || location.startsWith(`${path}/`);
+  const current = location === '/' ? PAGES[0] : PAGES.find(({ path }) => isAt(path));
+  usePageTitle(current?.name ?? common.pageNotFound, location);
   return (
     <AppShell
       header={{ height: 56 }}
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'sm', sm: 'lg' }}
     >
-      <a className="skip-link" href="#content">
+      <a className="skip-link" href={`#${CONTENT_ID}`}>
         {common.skipToContent}
       </a>
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={common.openNavigation} />
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={common.openNavigation}
+              aria-expanded={isOpen}
+            />
             <UnstyledButton component={Link} href="/accounts" aria-label={`${texts.product}: ${texts.pages.accounts}`}>
               <Group gap={8} wrap="nowrap">
                 <img src="/assets/icon.svg" alt="" width={28} height={28} />
@@ -66,7 +75,7 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={common.navigation}>
+      <AppShell.Navbar p="xs" {...(isOpen ? {} : { className: 'closed-navigation' })} aria-label={common.navigation}>
         <AppShell.Section grow>
           {PAGES.map(({ path, name, Icon }) => (
             <NavLink
@@ -75,9 +84,12 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
               href={path}
               label={name}
               leftSection={<Icon size={18} aria-hidden />}
-              active={current.path === path}
-              {...(current.path === path ? { 'aria-current': 'page' as const } : {})}
-              onClick={close}
+              active={current?.path === path}
+              {...(current?.path === path ? { 'aria-current': 'page' as const } : {})}
+              onClick={() => {
+                close();
+                focusContent();
+              }}
             />
           ))}
         </AppShell.Section>
@@ -94,7 +106,7 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
           )}
         </AppShell.Section>
       </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+      <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
         <OfflineNote />
         {children}
       </AppShell.Main>
@@ -128,7 +140,7 @@ function usePageTitle(name: string, location: string): void {
   useEffect(() => {
     document.title = `${name} · ${texts.operator} · ${texts.product}`;
     // Parts of one account are chosen by tabs, which keep the focus.
-    if (shown.current !== page) document.querySelector<HTMLElement>('#content')?.focus({ preventScroll: true });
+    if (shown.current !== page) focusContent();
     shown.current = page;
   }, [name, page]);
 }

@@ -111,7 +111,11 @@ function Actions(props: {
         >
           {texts.rotate}
         </Menu.Item>
-        <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={props.onRevoke}>
+        <Menu.Item
+          c="var(--mantine-color-error)"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          onClick={props.onRevoke}
+        >
           {texts.revoke}
         </Menu.Item>
       </Menu.Dropdown>

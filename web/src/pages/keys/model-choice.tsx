@@ -32,7 +32,6 @@ export function ModelChoice(props: {
       description={allowed === undefined ? dialog.modelsHint : dialog.modelsOwnHint}
       data={[...offered]}
       searchable
-      maxDropdownHeight={240}
     />
   );
 }

@@ -25,7 +25,7 @@ export function ModelPicker({ models, value }: { readonly models: readonly Model
       }}
       searchable
       allowDeselect={false}
-      maxDropdownHeight={400}
+      styles={{ options: { maxHeight: '25rem' } }}
       w={{ base: '100%', xs: '22rem' }}
     />
   );

@@ -34,14 +34,7 @@ export function Results({ model, onUse }: { readonly model: ModelDetail; readonl
     if (isBelowWindow(place.current)) place.current?.scrollIntoView({ block: 'start' });
   }, [newest?.taskId, lastShown, place]);
   return (
-    <Paper
-      ref={place}
-      withBorder
-      p="md"
-      component="section"
-      aria-labelledby="playground-result"
-      className={classes['result'] ?? ''}
-    >
+    <Paper ref={place} withBorder p="md" component="section" aria-labelledby="playground-result">
       <Title order={2} size="h5" id="playground-result" mb="sm">
         {texts.resultTitle}
       </Title>

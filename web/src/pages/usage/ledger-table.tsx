@@ -3,6 +3,7 @@ import { Anchor, Badge, Box, Code, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { useFilterChoices } from '../../api/filter-choices.ts';
 import type { LedgerEntry } from '../../api/usage.ts';
+import { ModelName } from '../../components/model-name.tsx';
 import { formatUsd } from '../../components/money.ts';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/usage.ts';
@@ -30,7 +31,7 @@ export function LedgerTable({ entries }: { readonly entries: readonly LedgerEntr
     >
       {entries.map((entry) => (
         <Table.Tr key={entry.id}>
-          <Table.Td>
+          <Table.Td style={{ whiteSpace: 'nowrap' }}>
             <Time seconds={entry.at} />
           </Table.Td>
           <Table.Td>
@@ -47,8 +48,8 @@ export function LedgerTable({ entries }: { readonly entries: readonly LedgerEntr
             </Box>
           </Table.Td>
           <Table.Td>
-            <Box miw="8rem" style={{ overflowWrap: 'anywhere' }}>
-              <Text size="sm">{entry.model ?? '–'}</Text>
+            <Box miw="9rem" style={{ overflowWrap: 'anywhere' }}>
+              <Text size="sm">{entry.model === null ? '–' : <ModelName name={entry.model} />}</Text>
               {entry.keyId === null ? null : (
                 <Text size="xs" c="dimmed">
                   {keys.find(({ value }) => value === entry.keyId)?.label ?? entry.keyId}

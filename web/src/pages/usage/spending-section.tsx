@@ -2,10 +2,11 @@
 import { Box, Button, Center, SegmentedControl, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChartBar } from '@tabler/icons-react';
-import { Suspense, lazy, useMemo } from 'react';
+import { Suspense, useMemo } from 'react';
 import { useFilterChoices } from '../../api/filter-choices.ts';
 import { useUsage } from '../../api/usage.ts';
 import type { Period, Usage } from '../../api/usage.ts';
+import { lazyPage } from '../../components/load-page.ts';
 import { formatUsd } from '../../components/money.ts';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/usage.ts';
@@ -16,7 +17,7 @@ import { DayTable, SumTable } from './spending-tables.tsx';
 import type { Drawn } from './spending-tables.tsx';
 import { spendingOf } from './spending-sums.ts';
 
-const SpendingChart = lazy(() => import('./spending-chart.tsx'));
+const SpendingChart = lazyPage(() => import('./spending-chart.tsx'));
 
 const { spending: words } = texts;
 /** Seven that differ in lightness too, one for an eighth, and that of all others. */
