@@ -201,6 +201,18 @@ describe('the command line', () => {
     }
   });
 
+  it('helps where a command needs another behind it', async () => {
+    const { code, stdout, stderr } = await cli(['storage']);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^Usage: .* storage /);
+    assert.match(stderr, /promote/);
+    assert.doesNotMatch(stderr, /outputHelp/);
+
+    const asJson = await cli(['storage', '--json']);
+    assert.equal(asJson.code, 2);
+    assert.equal(JSON.parse(asJson.stderr).error.exitCode, 2);
+  });
+
   it('ends with 3 where the key may not, naming the scope', async () => {
     const { body } = await account.client.send('POST', '/v1/account/keys', { name: 'reader', scopes: ['tasks:read'] });
     const { key } = body.data as unknown as { key: string };

@@ -299,10 +299,13 @@ describe('a run of the command line', () => {
     const file = path.join(await newFolder(), 'file');
     await writeFile(file, '');
 
-    const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', file]);
+    // In the last nobody makes a folder, root neither.
+    for (const folder of [file, path.join(file, 'below'), '/proc/none']) {
+      const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', folder]);
 
-    assert.equal(code, 2);
-    assert.match(stderr, /nothing can be saved in/);
+      assert.equal(code, 2);
+      assert.match(stderr, /nothing can be saved in/);
+    }
     assert.deepEqual(await tasksOf(account), []);
   });
 

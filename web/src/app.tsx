@@ -78,12 +78,12 @@ function AccountApp() {
                 <Redirect to="/" replace />
               </Route>
               <Route path="/models" component={ModelsPage} />
-              <Route path="/models/*">{({ '*': name }) => <ModelPage name={decodeURIComponent(name)} />}</Route>
+              <Route path="/models/*">{({ '*': name }) => <ModelPage name={name} />}</Route>
               <Route path="/playground">
                 <PlaygroundPage />
               </Route>
               <Route path="/playground/*">
-                {({ '*': name }) => <PlaygroundPage model={decodeURIComponent(name)} />}
+                {({ '*': name }) => <PlaygroundPage model={name} />}
               </Route>
               <Route path="/tasks" component={TasksPage} />
               <Route path="/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>

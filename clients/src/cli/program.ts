@@ -56,6 +56,9 @@ function refuseKeys(args: readonly string[]): void {
   }
 }
 
+/** A command was named that is none without another behind it. */
+const HELP_SHOWN = 'commander.help';
+
 function createProgram(world: World, terminal: Terminal): Command {
   const program = new Command();
   program
@@ -69,7 +72,11 @@ function createProgram(world: World, terminal: Terminal): Command {
     .configureOutput({
       writeOut: (text) => terminal.write(text),
       // Told with all other errors.
-      writeErr: () => undefined,
+      outputError: () => undefined,
+      // The help of a command that needs another behind it.
+      writeErr: (text) => {
+        if (!isJson(world)) terminal.say(text.trimEnd());
+      },
     })
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`);
   const open = () => openSession(world, terminal, isJson(world));
@@ -98,7 +105,8 @@ function isAbort(error: unknown): boolean {
 }
 
 function tell(error: unknown, world: World, terminal: Terminal): void {
-  if (error instanceof CommanderError && error.exitCode === 0) return;
+  if (error instanceof CommanderError && (error.exitCode === 0 || (error.code === HELP_SHOWN && !isJson(world))))
+    return;
   const message = redact(messageOf(error, world), world);
   if (!isJson(world)) {
     terminal.say(message);
@@ -110,6 +118,7 @@ function tell(error: unknown, world: World, terminal: Terminal): void {
 
 function messageOf(error: unknown, { programName }: World): string {
   if (error instanceof CommanderError) {
+    if (error.code === HELP_SHOWN) return `name a command; ${programName} --help lists them`;
     const message = error.message.replace(/^error: /, '');
     return `${message}\n${programName} --help tells how it is used`;
   }

@@ -1,7 +1,7 @@
 /**
  * What a command works with: the client, the terminal, and the options that every command has.
  */
-import { mkdir, access, constants } from 'node:fs/promises';
+import { access, constants, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { createApiClient } from '../api/api-client.ts';
@@ -36,13 +36,33 @@ export async function openSession(world: World, terminal: Terminal, isJson: bool
 export async function prepareFolder(folder: string): Promise<string> {
   const absolute = path.resolve(folder);
   try {
-    await mkdir(absolute, { recursive: true });
+    await makeFolder(absolute);
     await access(absolute, constants.W_OK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new UsageError(`nothing can be saved in ${folder}: ${code}`, { cause: error });
   }
   return absolute;
+}
+
+/** Makes it and what is missing above it. Node's own way goes on for ever where a file system makes no folders (/proc). */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
+    if (code !== 'ENOENT' || (await exists(path.dirname(folder)))) throw error;
+    await makeFolder(path.dirname(folder));
+    await mkdir(folder);
+  }
+}
+
+async function exists(place: string): Promise<boolean> {
+  return access(place).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** An option that may come several times. */
