@@ -38,6 +38,7 @@ export const AccountCallbacksQuerySchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 300,
+        pattern: '^https?://[^/?#@\\s]+/?$',
         description: 'To this receiver: its scheme, host and port, as in `callbackProblems` of `GET /v1/account`.',
       }),
     ),

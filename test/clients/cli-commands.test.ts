@@ -1,14 +1,17 @@
 /** The commands of the command line beside `run`, against a whole Darkroom with its embedded models. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { until } from '../support/until.ts';
-import { RunningCli, runCliProcess } from './cli-process.ts';
+import { CLI_PROGRAM, RunningCli, runCliProcess } from './cli-process.ts';
 
 let darkroom: Darkroom;
 let account: TestAccount;
@@ -59,6 +62,13 @@ describe('models', () => {
     assert.match(shown.stdout, /^image_urls\* +list 1\.\.3 of image\/\* \(URL or @file\)/m);
     assert.match(shown.stdout, /run darkroom\/edit 'prompt=Golden hour/);
     assert.equal((await cli(['models', 'darkroom/none'])).code, 2);
+    for (const name of ['../account', '..', '../account/webhook-key']) {
+      const { code, stdout, stderr } = await cli(['models', name]);
+      assert.deepEqual([code, stdout, stderr.trim()], [2, '', 'not found'], name);
+    }
+    const smells = await cli(['models', '--modality', 'smell']);
+    assert.equal(smells.code, 2);
+    assert.match(smells.stderr, /image, video, audio, text/);
   });
 });
 
@@ -199,6 +209,42 @@ describe('the command line', () => {
       assert.match(stdout, new RegExp(`Usage: .* ${command}`));
       assert.match(stdout, /--json/);
     }
+  });
+
+  it('cancels what can be, where one of several tasks cannot', async () => {
+    const over = await made('darkroom/scene', { prompt: 'over' });
+    const { body } = await account.client.create({ model: 'darkroom/clip', input: { prompt: 'a long film' } });
+    const { taskId } = body.data;
+
+    const { code, stdout, stderr } = await cli(['cancel', 'tk-svc-none', over.taskId, taskId]);
+
+    assert.equal(code, 1, stderr);
+    assert.match(stdout, new RegExp(`^${taskId}  .*cancelled$`, 'm'));
+    assert.match(stderr, /there is no such task: tk-svc-none/);
+    assert.match(stderr, new RegExp(`too late to cancel: ${over.taskId}`));
+    assert.equal((await account.client.untilTerminal(taskId)).error?.code, 'TASK_CANCELLED');
+    assert.equal((await cli(['cancel', 'tk-svc-none', '..'])).code, 2);
+  });
+
+  it('says so where there is nothing left to save', async () => {
+    const { taskId } = await made('darkroom/scene', { prompt: 'erased' });
+    const erased = await account.client.send('POST', `/v1/tasks/${taskId}/erase`);
+    assert.equal(erased.status, 200, JSON.stringify(erased.body));
+
+    const { code, stderr } = await cli(['watch', taskId, '-o', os.tmpdir()]);
+
+    assert.equal(code, 1);
+    assert.match(stderr, /nothing left to save/);
+  });
+
+  it('says so where its result cannot be written', async () => {
+    const command = ['-c', 'exec "$0" "$1" models > /dev/full', process.execPath, CLI_PROGRAM];
+
+    await assert.rejects(promisify(execFile)('sh', command, { env: environment() }), (error: ExecFileException) => {
+      assert.equal(error.code, 1);
+      assert.match(String(error.stderr), /the result could not be written: .*ENOSPC/);
+      return true;
+    });
   });
 
   it('helps where a command needs another behind it', async () => {

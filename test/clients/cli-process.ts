@@ -7,6 +7,9 @@ import { existsSync } from 'node:fs';
 import { packageFile } from '../../src/config/package-root.ts';
 import { until } from '../support/until.ts';
 
+/** As it was built: from source it takes a second to start, and these tests start it some hundred times. */
+export const CLI_PROGRAM = packageFile('dist/clients/src/main.js');
+
 export interface CliResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -27,10 +30,8 @@ export class RunningCli {
   #stderr = '';
 
   constructor(args: readonly string[], { environment, stdin = '' }: CliOptions) {
-    // As it was built: from source it takes a second to start, and these tests start it some hundred times.
-    const main = packageFile('dist/clients/src/main.js');
-    if (!existsSync(main)) throw new Error('nothing is built: run this file with npm test -- <file>');
-    this.child = spawn(process.execPath, [main, ...args], {
+    if (!existsSync(CLI_PROGRAM)) throw new Error('nothing is built: run this file with npm test -- <file>');
+    this.child = spawn(process.execPath, [CLI_PROGRAM, ...args], {
       cwd: packageFile('.'),
       env: { PATH: process.env['PATH'], ...environment },
       stdio: 'pipe',

@@ -316,8 +316,5 @@ export const CONTRACT: readonly string[] = [
   '§9 model',
 ];
 
-/** What the contract promises and later parts bring: operations, the dashboard. */
-export const LEFT_TO_LATER_PARTS: readonly string[] = ['§0 /mcp /session dashboard', '§7 scope dashboard'];
-
-/** Promised, and not there although its part is: each is known to whoever decides about it. */
+/** Promised, and not there: each is known to whoever decides about it. */
 export const NOT_BUILT: readonly string[] = [];

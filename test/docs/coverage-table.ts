@@ -6,9 +6,7 @@
 /** What a row rests on. */
 export type Proof =
   | { readonly kind: 'test'; readonly file: string; readonly suite: string | undefined; readonly name: string }
-  /** Another part of the work brings it. */
-  | { readonly kind: 'part'; readonly part: number }
-  /** It is promised, its part is done, and it is not there. */
+  /** It is promised, and not there. */
   | { readonly kind: 'missing' }
   /** Nothing that can be read. */
   | { readonly kind: 'unreadable'; readonly text: string };
@@ -61,8 +59,6 @@ function isHeading([first = '']: readonly string[]): boolean {
 }
 
 function readProof(text: string): Proof {
-  const part = /^not yet: part (\d)$/.exec(text)?.[1];
-  if (part !== undefined) return { kind: 'part', part: Number(part) };
   if (text === 'not built') return { kind: 'missing' };
   const [file = '', ...names] = text.split(SEPARATOR);
   const name = names.at(-1);

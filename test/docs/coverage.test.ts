@@ -1,18 +1,15 @@
 /**
- * docs/coverage.md cannot rot: every clause has its one row, every row rests on a test that exists or says which part of
- * the work brings it, and the numbers at its top are true.
+ * docs/coverage.md cannot rot: every clause has its one row, every row rests on a test that exists or says that it is not
+ * built, and the numbers at its top are true.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { CONTRACT, LEFT_TO_LATER_PARTS, NOT_BUILT, SPECIFICATION } from './clauses.ts';
+import { CONTRACT, NOT_BUILT, SPECIFICATION } from './clauses.ts';
 import { readSections, testsIn } from './coverage-table.ts';
 import type { CoverageRow, CoverageSection, Proof, WrittenTest } from './coverage-table.ts';
-
-/** The next part of the work, and the last one: what comes before is done. */
-const PARTS_TO_COME = { first: 6, last: 6 };
 
 let page: string;
 let sections: readonly CoverageSection[];
@@ -38,11 +35,7 @@ async function readTests(file: string): Promise<readonly WrittenTest[]> {
 /** What is wrong with a proof; undefined where nothing is. */
 function problemOf(proof: Proof): string | undefined {
   if (proof.kind === 'missing') return undefined;
-  if (proof.kind === 'unreadable') return `neither a test nor a part: ${proof.text}`;
-  if (proof.kind === 'part') {
-    const { first, last } = PARTS_TO_COME;
-    return proof.part >= first && proof.part <= last ? undefined : `part ${proof.part} is done, or there is none`;
-  }
+  if (proof.kind === 'unreadable') return `no test: ${proof.text}`;
   const { file, suite, name } = proof;
   // Those need more than Node and are not run by `npm test`.
   if (file.startsWith('wide/')) return `${file} is not run by npm test`;
@@ -64,17 +57,17 @@ describe('docs/coverage.md', () => {
     for (const clauses of [SPECIFICATION, CONTRACT]) assert.equal(new Set(clauses).size, clauses.length);
   });
 
-  it('rests every row on tests that exist, or says which part brings it', () => {
+  it('rests every row on tests that exist, or says that it is not built', () => {
     const problems = rows.flatMap(({ clause, promise, proofs }) => {
       if (promise === '') return [`${clause}: promises nothing`];
-      if (proofs.length === 0) return [`${clause}: neither a test nor a part`];
+      if (proofs.length === 0) return [`${clause}: no test`];
       return proofs.flatMap((proof) => problemOf(proof) ?? []).map((problem) => `${clause}: ${problem}`);
     });
 
     assert.deepEqual(problems, []);
   });
 
-  it('claims nothing to be proven and to come at once', () => {
+  it('claims nothing to be proven and not built at once', () => {
     const mixed = rows.filter(({ proofs }) => new Set(proofs.map(({ kind }) => kind)).size > 1);
 
     assert.deepEqual(mixed, []);
@@ -89,19 +82,9 @@ describe('docs/coverage.md', () => {
     );
   });
 
-  it('leaves nothing of the contract to later parts but what is known', () => {
-    const inContract = sections.find(({ title }) => title === 'The wire contract')?.rows ?? [];
-    const toCome = inContract.filter(({ proofs }) => proofs.some(({ kind }) => kind === 'part'));
-
-    assert.deepEqual(
-      toCome.map(({ clause }) => clause),
-      LEFT_TO_LATER_PARTS,
-    );
-  });
-
   it('counts its rows at its top', () => {
     const countOf = (kind: Proof['kind']): number => rows.filter(({ proofs }) => proofs[0]?.kind === kind).length;
-    const summary = `**${rows.length} rows: ${countOf('test')} proven, ${countOf('part')} not yet, ${countOf('missing')} not built.**`;
+    const summary = `**${rows.length} rows: ${countOf('test')} proven, ${countOf('missing')} not built.**`;
 
     assert.ok(page.includes(summary), `the page should say ${summary}`);
   });
@@ -150,7 +133,7 @@ describe('reading the page', () => {
     ]);
   });
 
-  it('finds nothing to rest on in a row that says neither a test nor a part', () => {
+  it('finds nothing to rest on in a row that names no test', () => {
     assert.deepEqual(
       table(
         '| a | b | soon |',
@@ -159,11 +142,11 @@ describe('reading the page', () => {
         '| g | h | not yet: part 4 |',
         '| i | j | not built |',
       ).map(({ proofs }) => proofs.map(({ kind }) => kind)),
-      [['unreadable'], [], ['unreadable'], ['part'], ['missing']],
+      [['unreadable'], [], ['unreadable'], ['unreadable'], ['missing']],
     );
   });
 
-  it('does not accept a test that is not there, of another file, or of a part that is done', () => {
+  it('does not accept a test that is not there, or of another file', () => {
     const told = (text: string): string | undefined => {
       const [row] = table(`| a | b | ${text} |`);
       const [proof] = row?.proofs ?? [];
@@ -174,10 +157,7 @@ describe('reading the page', () => {
     assert.match(told('domain/nothing › has the same form and is new each time') ?? '', /there is no test/);
     assert.match(told('domain/ids › another suite › has the same form and is new each time') ?? '', /there is no test/);
     assert.match(told('wide/topology › anything') ?? '', /not run by npm test/);
-    assert.match(told('not yet: part 5') ?? '', /part 5 is done/);
-    assert.match(told('not yet: part 7') ?? '', /there is none/);
     assert.equal(told('domain/ids › has the same form and is new each time'), undefined);
-    assert.equal(told('not yet: part 6'), undefined);
   });
 });
 

@@ -112,6 +112,7 @@ describe('the attempts of an account', () => {
     assert.deepEqual(marks(await list(account, '?state=exhausted,delivered')), [`${two} 1`, `${one} 1`]);
     assert.deepEqual(marks(await list(account, '?origin=https://ONE.example:443/')), [`${one} 1`]);
     assert.deepEqual(marks(await list(account, '?origin=https://two.example:444')), []);
+    assert.deepEqual(marks(await list(account, '?origin=https://%5B::z%5D')), []);
     assert.deepEqual(marks(await list(account, '?origin=https://two.example&state=delivered')), []);
   });
 
@@ -180,9 +181,9 @@ describe('the attempts of an account', () => {
     for (const [query, message] of [
       ['?cursor=x', /cursor: not one/],
       ['?state=waiting', /state/],
-      ['?origin=example.com', /origin: want scheme, host and port/],
-      ['?origin=https://example.com/hook', /origin: want scheme, host and port/],
-      ['?origin=https://me@example.com', /origin: want scheme, host and port/],
+      ['?origin=example.com', /origin: pattern: got "/],
+      ['?origin=https://example.com/hook', /origin: pattern: got "/],
+      ['?origin=https://me@example.com', /origin: pattern: got "/],
       ['?page=2', /page/],
     ] as const) {
       const { status, body: answer } = await client.send('GET', `/v1/account/callbacks${query}`);

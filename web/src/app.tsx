@@ -82,9 +82,7 @@ function AccountApp() {
               <Route path="/playground">
                 <PlaygroundPage />
               </Route>
-              <Route path="/playground/*">
-                {({ '*': name }) => <PlaygroundPage model={name} />}
-              </Route>
+              <Route path="/playground/*">{({ '*': name }) => <PlaygroundPage model={name} />}</Route>
               <Route path="/tasks" component={TasksPage} />
               <Route path="/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>
               <Route path="/storage" component={StoragePage} />

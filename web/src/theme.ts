@@ -30,7 +30,8 @@ const safelight: MantineColorsTuple = [
 
 /** A list of choices scrolls by itself, and not in something around it that one would have to reach. */
 const CHOICES = {
-  defaultProps: { withScrollArea: false },
+  // The keyboard is in the field; a browser would stop at what scrolls, too.
+  defaultProps: { withScrollArea: false, attributes: { options: { tabIndex: -1 } } },
   styles: { options: { maxHeight: '16rem', overflowY: 'auto' } },
 } as const;
 

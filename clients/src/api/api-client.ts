@@ -71,6 +71,8 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
   }
 
   async function ask(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {
+    if (isOurs && leadsElsewhere(url))
+      throw new ApiError(new Response(null, { status: 404 }), 'not found', 'NOT_FOUND');
     const { body, headers = {}, signal } = options;
     const isJson = body !== undefined && !(body instanceof Blob);
     const sent = isJson ? JSON.stringify(body) : body;
@@ -153,6 +155,12 @@ function secondsUntil(header: string | null): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
 }
 
+/** Names stand in paths, and one that is `..` would make the path another one: nothing is called like that. */
+function leadsElsewhere(url: string): boolean {
+  const [path = ''] = url.split(/[?#]/, 1);
+  return path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+}
+
 function withQuery(url: string, query: RequestOptions['query'] = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -173,4 +181,9 @@ async function refusal(response: Response): Promise<ApiError> {
     // Not ours.
   }
   return new ApiError(response, `HTTP ${response.status}: ${text.slice(0, 200)}`.trim(), '');
+}
+
+/** Where a model is read: its name may have slashes, which stand as they are. */
+export function modelPath(name: string): string {
+  return `/models/${name.split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -41,7 +41,9 @@ export async function readConfigFile(file: string): Promise<ConfigFile | undefin
     throw new UsageError(`${file} cannot be read (${String(code)})`, { cause: error });
   }
   try {
-    const { mode, uid } = await handle.stat();
+    const stats = await handle.stat();
+    const { mode, uid } = stats;
+    if (!stats.isFile()) throw new UsageError(`${file} is no file`);
     if (process.platform !== 'win32') {
       if ((mode & OTHERS) !== 0) {
         throw new UsageError(`${file} holds an API key and is open to others; run: chmod 600 '${file}'`);

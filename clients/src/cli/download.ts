@@ -40,10 +40,13 @@ const RESUME_WAITS_MS = [500, 2_000, 5_000];
 /**
  * Saves the outputs of a task that has succeeded.
  *
- * @throws {NotDoneError} the bytes are not those of the output. @throws {ApiError} @throws {UnreachableError}
+ * @throws {NotDoneError} the bytes are not those of the output, or none is left. @throws {ApiError} @throws {UnreachableError}
  */
 export async function saveOutputs(api: ApiClient, task: Task, options: DownloadOptions): Promise<readonly SavedFile[]> {
   const saved: SavedFile[] = [];
+  if (task.status === 'success' && (task.output ?? []).length === 0) {
+    throw new NotDoneError(`${task.taskId}: there is nothing left to save, its outputs were deleted`);
+  }
   for (const [index, output] of (task.output ?? []).entries()) {
     if (options.outputIds?.has(output.id) === false) continue;
     const target = path.join(options.folder, fileNameOf(task.taskId, output, index));

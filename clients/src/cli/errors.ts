@@ -19,7 +19,7 @@ export const EXIT_CODES = {
 export const EXIT_CODES_HELP = `Exit codes:
   0    done
   1    the task failed, or not all of what was asked for could be done
-  2    wrong usage, or input that the service refuses (400, 404, 422)
+  2    wrong usage, or input that the service refuses (400, 404, 413, 415, 422)
   3    not allowed: the API key, its scopes, or the account (401, 403)
   4    not enough money (402)
   5    the service cannot be reached, or fails (429, 5xx), also after waiting

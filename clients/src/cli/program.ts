@@ -14,7 +14,7 @@ import { addRunCommand } from './commands/run.ts';
 import { addStorageCommand } from './commands/storage.ts';
 import { addTasksCommand } from './commands/tasks.ts';
 import { addWatchCommand } from './commands/watch.ts';
-import { EXIT_CODES, EXIT_CODES_HELP, InterruptedError, UsageError, exitCodeOf } from './errors.ts';
+import { EXIT_CODES, EXIT_CODES_HELP, InterruptedError, NotDoneError, UsageError, exitCodeOf } from './errors.ts';
 import { openSession } from './session.ts';
 import { createTerminal } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
@@ -35,6 +35,9 @@ export async function runCli(world: World): Promise<number> {
   try {
     refuseKeys(world.args);
     await createProgram(world, terminal).parseAsync([...world.args], { from: 'user' });
+    const lost = await terminal.written();
+    if (lost !== undefined && !isAbort(lost))
+      throw new NotDoneError(`the result could not be written: ${lost.message}`);
     return EXIT_CODES.fine;
   } catch (thrown) {
     const error: unknown = world.interrupt.aborted ? new InterruptedError() : thrown;

@@ -3,10 +3,9 @@
  * are uploaded.
  */
 import { readFile } from 'node:fs/promises';
-import { ApiError } from '../api/api-client.ts';
+import { ApiError, modelPath } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { JsonSchema, ModelDetail } from './answers.ts';
-import { modelPath } from './commands/models.ts';
 import type { TaskRequest } from './create-task.ts';
 import { UsageError } from './errors.ts';
 import { assignInput } from './input-values.ts';

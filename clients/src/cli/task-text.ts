@@ -41,7 +41,9 @@ export function costOf({ completed, billing }: Task): string {
 /** Why a task failed. */
 export function failureOf({ error }: Task): string {
   if (error === undefined) return 'the task failed';
-  const place = error.field === undefined ? '' : ` (${error.field})`;
+  // Most messages begin with it.
+  const isNamed = error.field === undefined || error.message.startsWith(`${error.field}: `);
+  const place = isNamed ? '' : ` (${error.field})`;
   return `${error.code}: ${error.message}${place}`;
 }
 

@@ -21,6 +21,8 @@ export interface Terminal {
   readonly write: (text: string) => void;
   /** Writes the result as JSON, indented or as one line. */
   readonly printJson: (value: unknown, isOneLine?: boolean) => void;
+  /** Waits until all of the result is written. @returns why it could not be. */
+  readonly written: () => Promise<Error | undefined>;
   /** Writes a remark on stderr. */
   readonly say: (line: string) => void;
   /** Writes a part of a remark, dim where the terminal can. */
@@ -67,6 +69,13 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
       const text = JSON.stringify(value, undefined, isOneLine ? undefined : 2);
       put(`${escapeControls(text)}\n`);
     },
+    written: () =>
+      new Promise((resolve) => {
+        const told = (): void => resolve(gone.signal.aborted ? (gone.signal.reason as Error) : undefined);
+        if (gone.signal.aborted || stdout.destroyed) told();
+        // The error is told after the callback.
+        else stdout.write('', () => setImmediate(told));
+      }),
     say(line) {
       clear();
       stderr.write(`${printable(line)}\n`);

@@ -3,6 +3,7 @@
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
+import { modelPath } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { modelField, taskInputField } from './fields.ts';
 import { answered, telling } from './tool-result.ts';
@@ -52,11 +53,7 @@ export function addCatalogueTools(server: McpServer, api: ApiClient): void {
       inputSchema: z.strictObject({ model: modelField }),
       annotations: READS,
     },
-    ({ model }, { signal }) =>
-      telling(async () => {
-        const path = model.split('/').map(encodeURIComponent).join('/');
-        return answered(await api.call('GET', `/models/${path}`, { signal }));
-      }),
+    ({ model }, { signal }) => telling(async () => answered(await api.call('GET', modelPath(model), { signal }))),
   );
 
   server.registerTool(

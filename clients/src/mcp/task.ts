@@ -30,7 +30,7 @@ export interface TaskList {
 /** What language models see. */
 const SEEN_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 /** One picture, and all pictures of an answer: what is larger is there by its link. */
-const MAX_PICTURE_BYTES = 1_000_000;
+const MAX_PICTURE_BYTES = 2_000_000;
 const MAX_PICTURES_BYTES = 4_000_000;
 
 export function isOver({ status }: Task): boolean {

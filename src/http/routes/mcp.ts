@@ -8,7 +8,6 @@ import { Readable } from 'node:stream';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ParameterizedContext } from 'koa';
-import { Type } from 'typebox';
 import { createApiClient } from '../../../clients/src/api/api-client.ts';
 import { createMcpServer } from '../../../clients/src/mcp/server.ts';
 import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
@@ -18,37 +17,10 @@ import type { RequestError } from '../errors.ts';
 import { createInProcessFetch } from '../in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../json-body.ts';
 import type { RequestState } from '../middleware.ts';
+import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
-
-/** Batches are of an older version of the protocol; each of their calls may wait for a task. */
-const MAX_BATCH = 16;
-
-/** Its outer form (JSON-RPC 2.0 §4, §5); the transport judges the rest. */
-const MESSAGE = {
-  type: 'object',
-  properties: {
-    jsonrpc: { const: '2.0' },
-    id: { type: ['string', 'integer'], description: 'Absent from a notification.' },
-    method: { type: 'string', description: 'Such as `initialize`, `tools/list` or `tools/call`.' },
-    params: { type: 'object' },
-    result: { type: 'object' },
-    error: { type: 'object' },
-  },
-  required: ['jsonrpc'],
-} as const;
-
-type Message = Readonly<Record<string, unknown>>;
-
-const MessagesSchema = Type.Unsafe<Message | readonly Message[]>({
-  anyOf: [MESSAGE, { type: 'array', items: MESSAGE, minItems: 1, maxItems: MAX_BATCH }],
-  description: `A JSON-RPC message of the Model Context Protocol, or up to ${MAX_BATCH} of them.`,
-});
-
-const AnswerSchema = Type.Unsafe<unknown>({
-  type: ['object', 'array'],
-  description: 'The JSON-RPC answer, or those of a batch.',
-});
 
 export function mcpRoutes(http: HttpContext): readonly Route[] {
   const { publicUrl } = http.urlSigner;

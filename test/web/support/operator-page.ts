@@ -52,7 +52,7 @@ export async function startOperatorPages(): Promise<OperatorPages> {
       await page.goto(url + path);
       await page.getByRole('textbox', { name: 'Operator’s token' }).fill(ADMIN_TOKEN);
       await page.keyboard.press('Enter');
-      await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      await page.locator('#content').waitFor();
     },
     async stop() {
       await browser.close();

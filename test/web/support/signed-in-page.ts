@@ -77,7 +77,7 @@ async function openPage(
     },
   };
   const untilSignedIn = async (): Promise<void> => {
-    await page.getByRole('navigation').waitFor({ state: 'attached' });
+    await page.locator('#content').waitFor();
     // Before that nobody was signed in, which the browser logs too.
     troubles.length = 0;
   };

@@ -1,8 +1,10 @@
 /** `cancel`: asks that tasks end. It answers at once; the task may still be ending. */
 import type { Command } from 'commander';
+import { ApiError } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-client.ts';
 import { isOver } from '../answers.ts';
 import type { Task } from '../answers.ts';
-import { NotDoneError } from '../errors.ts';
+import { NotDoneError, UsageError } from '../errors.ts';
 import type { OpenSession } from '../session.ts';
 
 export function addCancelCommand(program: Command, open: OpenSession): void {
@@ -13,17 +15,32 @@ export function addCancelCommand(program: Command, open: OpenSession): void {
     .action(async (taskIds: readonly string[]) => {
       const { api, terminal, signal, isJson } = await open();
       const tasks: Task[] = [];
+      const unknown: string[] = [];
       for (const taskId of taskIds) {
-        const task = await api.call<Task>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
-        tasks.push(task);
-        if (!isJson) terminal.print(`${task.taskId}  ${whatBecameOf(task)}`);
+        const task = await cancel(api, taskId, signal);
+        if (task === undefined) unknown.push(taskId);
+        else tasks.push(task);
+        if (task !== undefined && !isJson) terminal.print(`${task.taskId}  ${whatBecameOf(task)}`);
       }
       if (isJson) terminal.printJson(tasks);
-      const late = tasks.filter(isTooLate);
-      if (late.length > 0) {
-        throw new NotDoneError(`too late to cancel: ${late.map(({ taskId }) => taskId).join(', ')}`);
-      }
+      const late = tasks.filter(isTooLate).map(({ taskId }) => taskId);
+      const problems = [
+        ...(late.length > 0 ? [`too late to cancel: ${late.join(', ')}`] : []),
+        ...(unknown.length > 0 ? [`there is no such task: ${unknown.join(', ')}`] : []),
+      ];
+      if (tasks.length === 0) throw new UsageError(problems.join('\n'));
+      if (problems.length > 0) throw new NotDoneError(problems.join('\n'));
     });
+}
+
+/** @returns undefined where there is no such task: the others are cancelled all the same. */
+async function cancel(api: ApiClient, taskId: string, signal: AbortSignal): Promise<Task | undefined> {
+  try {
+    return await api.call<Task>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 function whatBecameOf(task: Task): string {

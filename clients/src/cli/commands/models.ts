@@ -1,5 +1,7 @@
 /** `models`: the catalogue as a table, and one model with its fields, so that a `run` can be written from it. */
+import { Option } from 'commander';
 import type { Command } from 'commander';
+import { modelPath } from '../../api/api-client.ts';
 import type { JsonSchema, Model, ModelDetail } from '../answers.ts';
 import type { OpenSession } from '../session.ts';
 import { shellWord } from '../shell-word.ts';
@@ -7,12 +9,14 @@ import { facts, moment, table } from '../table.ts';
 import { printableLine } from '../terminal.ts';
 import type { Terminal } from '../terminal.ts';
 
+const MODALITIES = ['image', 'video', 'audio', 'text'];
+
 export function addModelsCommand(program: Command, open: OpenSession): void {
   program
     .command('models')
     .description('list the models, or show one with the fields of its input')
     .argument('[model]', 'a name as the list gives it')
-    .option('--modality <modality>', 'only models that make this: image, video, audio, text')
+    .addOption(new Option('--modality <modality>', 'only models that make this').choices(MODALITIES))
     .action(async (name: string | undefined, { modality }: { modality?: string }) => {
       const { api, terminal, world, isJson } = await open();
       if (name !== undefined) {
@@ -30,11 +34,6 @@ export function addModelsCommand(program: Command, open: OpenSession): void {
       const rows = models.map((model) => [model.id, model.modality, priceOf(model.pricing), noteOf(model)]);
       for (const line of table(['MODEL', 'MAKES', 'PRICE', ''], rows)) terminal.print(line);
     });
-}
-
-/** Where a model is read: its name may have slashes, which stand as they are. */
-export function modelPath(name: string): string {
-  return `/models/${name.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 /** `$0.01 per image`, or what a million tokens cost. */

@@ -28,6 +28,7 @@ export function AccountLedger({ accountId }: { readonly accountId: string }) {
         </Text>
         <DataTable
           label={words.label}
+          isUnbroken
           minWidth={760}
           columns={[
             { name: columns.at },
