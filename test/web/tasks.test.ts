@@ -182,7 +182,8 @@ describe('the tasks of the dashboard', () => {
     await ask.click();
     await dialog.getByRole('button', { name: 'Cancel the task' }).click();
 
-    await page.getByText('TASK_CANCELLED').waitFor();
+    await page.getByRole('alert').getByText('The task was cancelled').waitFor();
+    assert.equal(await page.getByText('would fail again').count(), 0);
     assert.equal((await account.client.get(taskId)).body.data.status, 'fail');
     await expectNoViolations(page);
     await opened.close();

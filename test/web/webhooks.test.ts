@@ -193,6 +193,7 @@ describe('the webhooks of the dashboard', () => {
     await page.getByRole('textbox', { name: 'Address of the receiver' }).fill('example.com/hook');
     await page.keyboard.press('Enter');
     await page.getByText('An address that begins with https://').waitFor();
+    assert.equal(await page.getByText('is not a public address').count(), 0);
     await expectNoViolations(page);
     await opened.close();
   });

@@ -13,12 +13,15 @@ const STILL_NOW_SECONDS = 15;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
+/** What is to come is told to the nearest, what was by what has fully passed: “in 7 days” is not “in 6 days” at once. */
+const whole = (count: number): number => (count > 0 ? Math.round(count) : Math.trunc(count));
+
 /** @param seconds Unix; 0 is no time. @param nowMs milliseconds since 1970. */
 export function formatRelative(seconds: number, nowMs: number): string {
   const apart = seconds - Math.floor(nowMs / 1000);
   const difference = apart > 0 && apart <= STILL_NOW_SECONDS ? 0 : apart;
   for (const [unit, length] of UNITS) {
-    if (Math.abs(difference) >= length) return relative.format(Math.trunc(difference / length), unit);
+    if (Math.abs(difference) >= length) return relative.format(whole(difference / length), unit);
   }
   return relative.format(difference, 'second');
 }

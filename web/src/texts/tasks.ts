@@ -2,6 +2,8 @@
 const counted = (count: number, one: string, many: string): string =>
   count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${many}`;
 
+const ATTEMPT_PROBLEMS = { tls: 'TLS failed', timeout: 'no answer in time', unreachable: 'cannot be reached' } as const;
+
 export const texts = {
   title: 'Tasks',
   total: (total: number, isCapped: boolean) =>
@@ -102,6 +104,8 @@ export const texts = {
   gone: (type: string, reason: 'deleted' | 'expired') =>
     reason === 'deleted' ? `${type.replaceAll('_', ' ')}: deleted` : `${type.replaceAll('_', ' ')}: its time ended`,
   failedTitle: 'The task failed',
+  cancelledTitle: 'The task was cancelled',
+  cancelledHint: 'Nothing is wrong with the request. What was held for it is released, but for what a provider bills.',
   retryable: 'The same request may well succeed as a new task.',
   notRetryable: 'The same request would fail again: change it first.',
   errorField: 'Field',
@@ -145,7 +149,7 @@ export const texts = {
   attemptStatus: 'Answer',
   attemptDuration: 'Took',
   attemptUnderWay: 'no answer yet',
-  attemptProblem: { tls: 'TLS failed', timeout: 'no answer in time', unreachable: 'cannot be reached' },
+  attemptProblem: ATTEMPT_PROBLEMS,
   noAttempts: 'No attempt was made yet.',
   redeliver: 'Deliver again',
   redelivering: 'The callback is delivered again.',
@@ -173,6 +177,7 @@ export const texts = {
     count: (count) => (count === 1 ? '1 output' : `${String(count)} outputs`),
     status: String,
     attempt: (attempt) => `attempt ${String(attempt)}`,
+    errorClass: (problem) => ATTEMPT_PROBLEMS[problem as keyof typeof ATTEMPT_PROBLEMS],
     durationMs: (ms) => `${String(ms)} ms`,
   } as Readonly<Record<string, (value: unknown) => string>>,
 } as const;

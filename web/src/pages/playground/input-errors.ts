@@ -31,7 +31,13 @@ const NOT_GIVEN = new Set<unknown>([undefined, null, '']);
 export function inputErrors(schema: Schema, input: unknown): readonly FieldError[] {
   const { errors } = new Validator(schema as object, '2020-12', false).validate(input);
   const seen = new Set<string>();
+  // The validator takes a field that is wrong for one that no schema has looked at, and so for one too many.
+  const isLookedAt = (place: string): boolean =>
+    errors.some(
+      ({ keyword, instanceLocation: at }) => keyword !== 'false' && (at === place || at.startsWith(`${place}/`)),
+    );
   return errors
+    .filter(({ keyword, instanceLocation }) => keyword !== 'false' || !isLookedAt(instanceLocation))
     .filter(({ keyword, keywordLocation }) => !WRAPPERS.has(keyword) && !BELOW_ALTERNATIVE.test(keywordLocation))
     .flatMap((unit) => errorsOf(schema, input, unit))
     .filter(({ path, message }) => {

@@ -1,10 +1,17 @@
 /** Why a task failed, and whether trying again helps. */
 import { Alert, Code, Group, Text } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { IconAlertTriangle, IconBan } from '@tabler/icons-react';
 import type { Task } from '../../api/tasks.ts';
 import { texts } from '../../texts/tasks.ts';
 
 export function TaskFailure({ error }: { readonly error: NonNullable<Task['error']> }) {
+  if (error.code === 'TASK_CANCELLED') {
+    return (
+      <Alert color="gray" icon={<IconBan aria-hidden />} title={texts.cancelledTitle}>
+        <Text size="sm">{texts.cancelledHint}</Text>
+      </Alert>
+    );
+  }
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={texts.failedTitle}>
       <Text size="sm">{error.message}</Text>

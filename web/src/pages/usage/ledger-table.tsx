@@ -43,7 +43,7 @@ export function LedgerTable({ entries }: { readonly entries: readonly LedgerEntr
             ) : null}
           </Table.Td>
           <Table.Td>
-            <Box miw="9rem" style={{ overflowWrap: 'anywhere' }}>
+            <Box miw="12.25rem" style={{ overflowWrap: 'anywhere' }}>
               <Reference reference={entry.reference} />
             </Box>
           </Table.Td>

@@ -37,7 +37,11 @@ export function TestDeliverySection() {
               label={texts.test.url}
               placeholder={texts.test.urlPlaceholder}
               value={url}
-              onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+              onChange={({ currentTarget }) => {
+                setUrl(currentTarget.value);
+                // What came of another address says nothing of this one.
+                if (!test.isPending) test.reset();
+              }}
               error={isTried ? problem : undefined}
               maxLength={2048}
               autoComplete="url"
