@@ -6,7 +6,7 @@
 /** Checks that are not made of some operations, or not made alike. */
 const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly why: string; readonly toml: string }[] = [
   {
-    operations: ['listTasks', 'listLedger', 'listStoredOutputs'],
+    operations: ['listTasks', 'listLedger', 'listStoredOutputs', 'listAccountCallbacks'],
     why: 'a cursor is one that an earlier answer gave, and a page ends where cursors begin',
     toml: takes(400),
   },
@@ -29,6 +29,11 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
   {
     operations: ['createChatCompletion', 'createResponse'],
     why: 'what a model cannot do is refused by its parameter, and the response that one continues must be there',
+    toml: takes(400),
+  },
+  {
+    operations: ['callMcp'],
+    why: 'the version of the protocol is one of those that are spoken',
     toml: takes(400),
   },
   { operations: ['uploadFile'], why: 'random bytes are no picture', toml: takes(400, 415) },
