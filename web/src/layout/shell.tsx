@@ -1,7 +1,7 @@
 /**
  * What stands around every page: the pages' names, the balance, whose session it is, and whether the service answers.
  */
-import { AppShell, Badge, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
+import { AppShell, Badge, Box, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconBox,
@@ -98,8 +98,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
-        <OfflineNote />
-        {children}
+        {/* On very wide screens lines stay short enough to be read. */}
+        <Box maw="120rem" mx="auto">
+          <OfflineNote />
+          {children}
+        </Box>
       </AppShell.Main>
     </AppShell>
   );

@@ -2,6 +2,7 @@
 import {
   ActionIcon,
   AppShell,
+  Box,
   Badge,
   Burger,
   Button,
@@ -107,8 +108,11 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
-        <OfflineNote />
-        {children}
+        {/* On very wide screens lines stay short enough to be read. */}
+        <Box maw="120rem" mx="auto">
+          <OfflineNote />
+          {children}
+        </Box>
       </AppShell.Main>
     </AppShell>
   );
