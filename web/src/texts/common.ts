@@ -15,6 +15,7 @@ export const texts = {
   requestId: 'Request id:',
   somethingBroke: 'This page broke',
   notAllowed: 'Your key may not do this',
+  suspended: 'This account is suspended',
   notFound: 'There is no such thing',
   tooMuch: 'Too many requests at once',
   unavailable: 'Not available at this moment',

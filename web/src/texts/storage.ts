@@ -67,7 +67,7 @@ export const texts = {
   deleted: 'gone',
   timeLeft: (time: string) => `${time} left`,
   promoted: (count: number) => `${outputs(count)} will be kept permanently. This takes a moment.`,
-  promotionRefused: (count: number) => `${outputs(count)} stay temporary`,
+  promotionRefused: (count: number) => `${outputs(count)} ${count === 1 ? 'stays' : 'stay'} temporary`,
   deleting: (count: number, seconds: number) => `Deleting ${outputs(count)} in ${seconds} s`,
   deletingNow: (count: number) => `${outputs(count)} will be deleted in a few seconds. Undo keeps them.`,
   undoNotice: 'Deletion that can be taken back',
