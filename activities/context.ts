@@ -10,7 +10,7 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Egress } from '../src/egress/guarded-client.ts';
 import type { ObjectStore } from '../src/files/object-store.ts';
 import type { UrlSigner } from '../src/files/signed-url.ts';
-import type { AccountSlots } from '../src/limits/account-slots.ts';
+import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
@@ -31,7 +31,7 @@ export interface ActivityContext {
   readonly upstreams: Upstreams;
   readonly egress: Egress;
   /** Which tasks of an account are fetching files of their inputs in this process. */
-  readonly inputFetches: AccountSlots;
+  readonly inputFetches: TenantShares;
   readonly webhookKeys: WebhookKeys;
   /** Milliseconds since 1970: what is kept until when is judged by it. */
   now(): number;

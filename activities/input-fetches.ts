@@ -3,8 +3,9 @@
  * an upstream, for as long as a stranger's server likes; with this bound no account can hold them all. Whoever finds no
  * place gives its slot back and is tried again.
  */
-import { createAccountSlots } from '../src/limits/account-slots.ts';
-import type { AccountSlots } from '../src/limits/account-slots.ts';
+import { createTenantShares } from '../src/limits/tenant-shares.ts';
+import type { TenantShares } from '../src/limits/tenant-shares.ts';
+import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
 import { passing } from './failures.ts';
 
 /** In one worker: fewer than its staging slots (src/processes/worker.ts), so that another account finds one. */
@@ -13,8 +14,11 @@ const FETCHES_AT_ONCE = 2;
 const RETRY_MS = 1_000;
 
 /** Throws a passing `ApplicationFailure` where the account has no place. */
-export function createInputFetches(): AccountSlots {
-  return createAccountSlots(FETCHES_AT_ONCE, () =>
-    passing('provider_unavailable', Math.round(RETRY_MS * (1 + Math.random()))),
-  );
+export function createInputFetches(metrics?: ShareMetrics): TenantShares {
+  return createTenantShares({
+    resource: 'input_fetches',
+    perTenant: FETCHES_AT_ONCE,
+    refusal: () => passing('provider_unavailable', Math.round(RETRY_MS * (1 + Math.random()))),
+    metrics,
+  });
 }

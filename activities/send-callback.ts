@@ -58,7 +58,7 @@ interface Exchange extends AttemptResult {
 
 export function createSendCallback(context: ActivityContext): Activities['sendCallback'] {
   const { offsetsSeconds } = context.config.callbacks;
-  const slots = createDeliverySlots();
+  const slots = createDeliverySlots({ metrics: context.metrics.shares });
   return async ({ taskId }: DeliverCallbackInput) => {
     const accountId = await accountOfCallback(context.database, taskId);
     if (accountId === undefined) return { state: 'nothing_to_send' };

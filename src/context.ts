@@ -107,7 +107,7 @@ export function createActivityContext(
         signingKey: config.urls.signingKey,
       }),
       providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
-      inputFetches: createInputFetches(),
+      inputFetches: createInputFetches(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
     },
     close: () => pool.close(),

@@ -7,6 +7,9 @@
  * attempts end, those before it will be through. Fast receivers are hardly ever met by this, and hardly wait.
  */
 
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+
 /** Callbacks under way at once in a worker: each mostly waits for a receiver, for 10 s at most. */
 export const CALLBACK_SLOTS = 200;
 
@@ -35,14 +38,28 @@ interface AccountState {
   nextTurnAt: number;
 }
 
-/** @param now milliseconds, going forward only. @param random from 0 to below 1. */
-export function createDeliverySlots(
-  slots: number = CALLBACK_SLOTS,
-  now: () => number = () => performance.now(),
-  random: () => number = Math.random,
-): DeliverySlots {
+export interface DeliverySlotOptions {
+  readonly slots?: number;
+  /** Milliseconds, going forward only. */
+  readonly now?: () => number;
+  /** From 0 to below 1. */
+  readonly random?: () => number;
+  readonly metrics?: ShareMetrics;
+}
+
+export function createDeliverySlots({
+  slots = CALLBACK_SLOTS,
+  now = () => performance.now(),
+  random = Math.random,
+  metrics,
+}: DeliverySlotOptions = {}): DeliverySlots {
   const accounts = new Map<string, AccountState>();
-  let allUnderWay = 0;
+  const shares = createTenantShares({
+    resource: 'callback_deliveries',
+    capacity: slots,
+    leavesFree: true,
+    metrics,
+  });
 
   function stateOf(accountId: string): AccountState {
     const known = accounts.get(accountId);
@@ -71,14 +88,14 @@ export function createDeliverySlots(
   return {
     take(accountId) {
       const state = stateOf(accountId);
-      if (state.underWay.size >= slots - allUnderWay) return { delayMs: Math.round(turnOf(state)) };
+      const lease = shares.tryTake(accountId);
+      if (typeof lease === 'string') return { delayMs: Math.round(turnOf(state)) };
       const held = { startedAt: now() };
       state.underWay.add(held);
-      allUnderWay += 1;
       return {
         release: () => {
           if (!state.underWay.delete(held)) return;
-          allUnderWay -= 1;
+          lease.release();
           state.averageMs += (now() - held.startedAt - state.averageMs) * NEWEST_WEIGHT;
           if (state.underWay.size === 0 && state.nextTurnAt <= now()) accounts.delete(accountId);
         },

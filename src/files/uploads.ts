@@ -5,8 +5,9 @@
  * An upload that has expired gets no new URL. Those that it has stay good to their end, so it is marked gone only then.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
-import { createAccountSlots } from '../limits/account-slots.ts';
-import type { AccountSlots } from '../limits/account-slots.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { TenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 
 /** Contract §7: "≤ 100 MB". */
@@ -56,8 +57,13 @@ const UPLOADS_AT_ONCE = 16;
 const RETRY_UPLOAD_SECONDS = 5;
 
 /** Counts the uploads under way in this process; throws `RateLimitedError` where as many are as may be. */
-export function createUploadSlots(): AccountSlots {
-  return createAccountSlots(UPLOADS_AT_ONCE, () => new RateLimitedError(RETRY_UPLOAD_SECONDS));
+export function createUploadSlots(metrics?: ShareMetrics): TenantShares {
+  return createTenantShares({
+    resource: 'uploads',
+    perTenant: UPLOADS_AT_ONCE,
+    refusal: () => new RateLimitedError(RETRY_UPLOAD_SECONDS),
+    metrics,
+  });
 }
 
 /** Where an upload's bytes lie; the folders are shared by the last two characters of the ids, which spread evenly. */

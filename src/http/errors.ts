@@ -25,6 +25,7 @@ import { UploadNotFoundError, UploadsFullError } from '../files/uploads.ts';
 import { UnsupportedMediaError } from '../media/inspect.ts';
 import { OutputNotFoundError } from '../outputs/outputs.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
+import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import { ResponseInProgressError } from '../text/responses/awaiting.ts';
 import { ResponseNotFoundError } from '../text/responses/stored-responses.ts';
 import { InvalidTextRequest, TextFailure } from '../text/text-failure.ts';
@@ -89,6 +90,17 @@ const TEXT_FAILURES: Readonly<Record<TextFailureReason, (retryAfterSeconds: numb
 function unserved(code: TextFailureReason, what: string, retryAfterSeconds: number | undefined): HttpProblem {
   const headers = { 'Retry-After': String(retryAfterSeconds ?? RETRY_SOON_SECONDS) };
   return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message: `${what}; retry later`, headers, code };
+}
+
+/** What is left of something that all accounts share: 429 where the caller's own share is used up, 503 where all is. */
+function exhaustedShare({ by, retryAfterSeconds }: ShareExhaustedError): HttpProblem {
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
+  if (by === 'process') {
+    const message = 'the service is too busy for this request at this moment; retry after the time in Retry-After';
+    return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message, headers };
+  }
+  const message = 'too many requests of this account at the same moment; retry after the time in Retry-After';
+  return { status: 429, errorCode: 'RATE_LIMITED', message, headers };
 }
 
 /**
@@ -186,6 +198,7 @@ export function problemOf(
       headers: { 'Retry-After': String(error.retryAfterSeconds) },
     };
   }
+  if (error instanceof ShareExhaustedError) return exhaustedShare(error);
   if (error instanceof IdempotencyMismatchError) {
     return { status: 422, errorCode: 'IDEMPOTENCY_KEY_MISMATCH', message: error.message };
   }

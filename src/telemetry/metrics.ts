@@ -13,6 +13,8 @@ import { createOutgoingMetrics } from './metrics-outgoing.ts';
 import type { OutgoingMetrics } from './metrics-outgoing.ts';
 import { createRequestMetrics } from './metrics-requests.ts';
 import type { RequestMetrics } from './metrics-requests.ts';
+import { createShareMetrics } from './metrics-shares.ts';
+import type { ShareMetrics } from './metrics-shares.ts';
 import { createTaskMetrics } from './metrics-tasks.ts';
 import type { TaskMetrics } from './metrics-tasks.ts';
 import { createTextMetrics } from './metrics-text.ts';
@@ -29,6 +31,7 @@ export interface Metrics {
   readonly callbacks: CallbackMetrics;
   readonly text: TextMetrics;
   readonly outgoing: OutgoingMetrics;
+  readonly shares: ShareMetrics;
 }
 
 /** The instruments of one process, all at zero. */
@@ -41,5 +44,6 @@ export function createMetrics(): Metrics {
     callbacks: createCallbackMetrics(registry),
     text: createTextMetrics(registry),
     outgoing: createOutgoingMetrics(registry),
+    shares: createShareMetrics(registry),
   };
 }

@@ -15,11 +15,7 @@ interface Clocked {
 function clocked(): Clocked {
   let nowMs = 1_000;
   return {
-    slots: createDeliverySlots(
-      SLOTS,
-      () => nowMs,
-      () => 0.5,
-    ),
+    slots: createDeliverySlots({ slots: SLOTS, now: () => nowMs, random: () => 0.5 }),
     advance: (ms) => (nowMs += ms),
   };
 }
@@ -88,7 +84,7 @@ describe('places for deliveries', () => {
   });
 
   it('have nobody wait for more than a minute, and not all come in one moment then', () => {
-    const slots = createDeliverySlots(SLOTS, () => 1_000);
+    const slots = createDeliverySlots({ slots: SLOTS, now: () => 1_000 });
     takeAll(slots, 'hanging');
     const delays = Array.from({ length: 200_000 }, () => {
       const answer = slots.take('hanging');

@@ -28,7 +28,7 @@ const FILE_ID = /^file_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 export function fileRoutes(http: HttpContext): readonly Route[] {
   const present = (upload: Upload) => presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
-  const slots = createUploadSlots();
+  const slots = createUploadSlots(http.metrics.shares);
   return [
     defineRoute({
       method: 'POST',

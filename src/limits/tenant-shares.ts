@@ -1,0 +1,283 @@
+/**
+ * A tenant's share of something scarce in one process: threads, child processes, lookups, bytes, connections, delivery
+ * and archive slots. One implementation for all of them, so that each has the same bounds: how much there is, how much of
+ * it one tenant may hold, and how many may wait for it. Counted in memory, because it ends with the process.
+ *
+ * Whoever waits is served fairly: the tenant that holds least goes first, and among equals the one that waits longest.
+ * A tenant is an account, or an address where nobody has signed in.
+ */
+import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics-shares.ts';
+
+/** Who has no more to give: `tenant`, its own share is used up; `process`, all of it is in use. */
+export type ExhaustedBy = 'tenant' | 'process';
+
+/** There was none to be had, and nobody could wait for one. Nothing was done. */
+export class ShareExhaustedError extends Error {
+  override readonly name = 'ShareExhaustedError';
+  readonly resource: SharedResource;
+  readonly by: ExhaustedBy;
+  /** Whole seconds, at least 1, after which another try is worth it. */
+  readonly retryAfterSeconds: number;
+
+  constructor(resource: SharedResource, by: ExhaustedBy, retryAfterSeconds: number) {
+    super(by === 'tenant' ? `this account's share of ${resource} is in use` : `all of ${resource} is in use`);
+    this.resource = resource;
+    this.by = by;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export interface TenantShareOptions {
+  readonly resource: SharedResource;
+  /** Units in all; absent: only tenants are bounded. */
+  readonly capacity?: number;
+  /** Units that one tenant may hold; absent: as many as there are. */
+  readonly perTenant?: number;
+  /** A tenant holds at most as many units as it leaves free, so that whoever comes next always finds some. */
+  readonly leavesFree?: boolean;
+  /** How many requests may wait for units; absent: none. */
+  readonly waiting?: { readonly perTenant: number; readonly perProcess: number };
+  /** Told to whoever got none; default 1. */
+  readonly retryAfterSeconds?: number;
+  /** What is thrown in place of `ShareExhaustedError`. */
+  readonly refusal?: (by: ExhaustedBy) => Error;
+  readonly metrics?: ShareMetrics | undefined;
+}
+
+export interface TakeOptions {
+  /** Default 1. */
+  readonly units?: number;
+  /** Ends the wait with its reason; what was taken before is not affected. */
+  readonly signal?: AbortSignal | undefined;
+  /** The longest wait, after which it is as if nobody could wait; absent: as long as it takes. */
+  readonly waitMs?: number | undefined;
+}
+
+/** Units that are held until they are released. */
+export interface Lease {
+  readonly units: number;
+  /** Takes more for the same lease, at once or not at all. @returns who had no more, or undefined where it was taken. */
+  grow(units: number): ExhaustedBy | undefined;
+  /** Gives everything back; a second call does nothing. */
+  release(): void;
+}
+
+export interface TenantShares {
+  /** Takes units at once. @returns who had none, where there were none. */
+  tryTake(tenant: string, units?: number): Lease | ExhaustedBy;
+  /** Takes units, waiting for them where that is allowed. @throws {ShareExhaustedError} or the refusal, or the signal's reason. */
+  take(tenant: string, options?: TakeOptions): Promise<Lease>;
+  /** Does work while units are held. Throws as `take` does, and what the work throws. */
+  run<T>(tenant: string, work: (lease: Lease) => Promise<T>, options?: TakeOptions): Promise<T>;
+  /** Units that a tenant holds. */
+  heldBy(tenant: string): number;
+  usage(): ShareUsage;
+}
+
+interface Waiter {
+  readonly units: number;
+  /** Counts up: the order in which they came. */
+  readonly turn: number;
+  readonly admit: (lease: Lease) => void;
+}
+
+interface Tenant {
+  held: number;
+  /** Those that are not released: one of no units may grow. */
+  leases: number;
+  readonly waiters: Waiter[];
+}
+
+/** Makes the shares of one resource, all of it free. */
+export function createTenantShares(options: TenantShareOptions): TenantShares {
+  const { resource, metrics, leavesFree = false, retryAfterSeconds = 1 } = options;
+  const capacity = options.capacity ?? Number.POSITIVE_INFINITY;
+  const perTenant = options.perTenant ?? capacity;
+  const waiting = options.waiting ?? { perTenant: 0, perProcess: 0 };
+  const tenants = new Map<string, Tenant>();
+  /** Only those with waiters, so that a release looks at nobody else. */
+  const queued = new Map<string, Tenant>();
+  let inUse = 0;
+  let waiters = 0;
+  let turns = 0;
+
+  const tenantOf = (id: string): Tenant => {
+    let tenant = tenants.get(id);
+    if (tenant === undefined) tenants.set(id, (tenant = { held: 0, leases: 0, waiters: [] }));
+    return tenant;
+  };
+  const forgetIdle = (id: string, tenant: Tenant): void => {
+    if (tenant.waiters.length === 0) queued.delete(id);
+    if (tenant.leases === 0 && tenant.waiters.length === 0) tenants.delete(id);
+  };
+
+  /** Who has no room for so many more; the tenant's own share first, because that is what it can change. */
+  function exhaustedBy({ held }: Tenant, units: number): ExhaustedBy | undefined {
+    if (held + units > perTenant) return 'tenant';
+    if (inUse + units > capacity) return 'process';
+    if (leavesFree && held + units > capacity - inUse) return 'tenant';
+    return undefined;
+  }
+
+  function hold(id: string, tenant: Tenant, units: number): Lease {
+    let own = 0;
+    let isReleased = false;
+    const add = (more: number): void => {
+      own += more;
+      tenant.held += more;
+      inUse += more;
+    };
+    add(units);
+    tenant.leases += 1;
+    return {
+      get units() {
+        return own;
+      },
+      grow(more) {
+        if (isReleased) throw new TypeError('a lease that was released cannot grow');
+        const by = exhaustedBy(tenant, more);
+        if (by === undefined) add(more);
+        else metrics?.refused(resource, by);
+        return by;
+      },
+      release() {
+        if (isReleased) return;
+        isReleased = true;
+        add(-own);
+        tenant.leases -= 1;
+        forgetIdle(id, tenant);
+        admitWaiters();
+      },
+    };
+  }
+
+  /** Whose turn it is: of those whose own share has room, who holds least, then who waits longest. */
+  function nextInLine(): { id: string; tenant: Tenant; first: Waiter } | undefined {
+    let next: { id: string; tenant: Tenant; first: Waiter } | undefined;
+    for (const [id, tenant] of queued) {
+      const [first] = tenant.waiters;
+      if (first === undefined || exhaustedBy(tenant, first.units) === 'tenant') continue;
+      const isBefore =
+        next === undefined ||
+        tenant.held < next.tenant.held ||
+        (tenant.held === next.tenant.held && first.turn < next.first.turn);
+      if (isBefore) next = { id, tenant, first };
+    }
+    return next;
+  }
+
+  function admitWaiters(): void {
+    for (let next = nextInLine(); next !== undefined; next = nextInLine()) {
+      const { id, tenant, first } = next;
+      // The one whose turn it is needs more than is free: nobody passes it by, or it would wait for ever.
+      if (exhaustedBy(tenant, first.units) !== undefined) return;
+      leaveQueue(id, tenant, first);
+      first.admit(hold(id, tenant, first.units));
+    }
+  }
+
+  function leaveQueue(id: string, tenant: Tenant, waiter: Waiter): void {
+    const index = tenant.waiters.indexOf(waiter);
+    if (index < 0) return;
+    tenant.waiters.splice(index, 1);
+    waiters -= 1;
+    if (tenant.waiters.length === 0) queued.delete(id);
+  }
+
+  /** In line for whatever is free at this moment. @returns undefined where that was enough. */
+  function enqueue(id: string, units: number, admit: (lease: Lease) => void): Waiter {
+    const tenant = tenantOf(id);
+    const waiter: Waiter = { units, turn: (turns += 1), admit };
+    tenant.waiters.push(waiter);
+    queued.set(id, tenant);
+    waiters += 1;
+    admitWaiters();
+    return waiter;
+  }
+
+  function requireUnits(units: number): void {
+    if (!(units >= 0 && Number.isFinite(units))) throw new RangeError(`units: ${units}`);
+  }
+
+  function tryTake(id: string, units = 1): Lease | ExhaustedBy {
+    requireUnits(units);
+    let lease: Lease | undefined;
+    const waiter = enqueue(id, units, (admitted) => (lease = admitted));
+    if (lease !== undefined) return lease;
+    const tenant = tenantOf(id);
+    leaveQueue(id, tenant, waiter);
+    // Who has room of its own and got none stands behind somebody who waits.
+    const by = exhaustedBy(tenant, units) ?? 'process';
+    forgetIdle(id, tenant);
+    // Those behind the one that left may fit.
+    admitWaiters();
+    metrics?.refused(resource, by);
+    return by;
+  }
+
+  function refusal(by: ExhaustedBy): Error {
+    return options.refusal?.(by) ?? new ShareExhaustedError(resource, by, retryAfterSeconds);
+  }
+
+  async function take(id: string, { units = 1, signal, waitMs }: TakeOptions = {}): Promise<Lease> {
+    signal?.throwIfAborted();
+    requireUnits(units);
+    const mayWait =
+      units <= Math.min(capacity, perTenant) &&
+      waitMs !== 0 &&
+      waiters < waiting.perProcess &&
+      (tenants.get(id)?.waiters.length ?? 0) < waiting.perTenant;
+    if (!mayWait) {
+      const lease = tryTake(id, units);
+      if (typeof lease === 'string') throw refusal(lease);
+      return lease;
+    }
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+      };
+      const giveUp = (error: Error): void => {
+        settle();
+        const tenant = tenantOf(id);
+        leaveQueue(id, tenant, waiter);
+        forgetIdle(id, tenant);
+        admitWaiters();
+        reject(error);
+      };
+      const abort = (): void => giveUp(signal?.reason as Error);
+      let isAdmitted = false;
+      const waiter = enqueue(id, units, (lease) => {
+        isAdmitted = true;
+        settle();
+        resolve(lease);
+      });
+      if (isAdmitted) return;
+      signal?.addEventListener('abort', abort, { once: true });
+      if (waitMs === undefined) return;
+      timer = setTimeout(() => {
+        const by = exhaustedBy(tenantOf(id), units) ?? 'process';
+        metrics?.refused(resource, by);
+        giveUp(refusal(by));
+      }, waitMs);
+    });
+  }
+
+  const shares: TenantShares = {
+    tryTake,
+    take,
+    async run(id, work, takeOptions) {
+      const lease = await take(id, takeOptions);
+      try {
+        return await work(lease);
+      } finally {
+        lease.release();
+      }
+    },
+    heldBy: (id) => tenants.get(id)?.held ?? 0,
+    usage: () => ({ inUse, capacity, tenants: tenants.size, waiting: waiters }),
+  };
+  metrics?.watch(resource, () => shares.usage());
+  return shares;
+}

@@ -1,0 +1,63 @@
+/** How much of each scarce thing that tenants share is in use, how many wait for it, and how often there was none. */
+import { Counter, Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+
+/** Everything that is shared out by src/limits/tenant-shares.ts. */
+export const SHARED_RESOURCES = ['callback_deliveries', 'input_fetches', 'uploads'] as const;
+export type SharedResource = (typeof SHARED_RESOURCES)[number];
+
+export interface ShareUsage {
+  readonly inUse: number;
+  /** Infinite where only tenants are bounded. */
+  readonly capacity: number;
+  /** How many hold some or wait for some. */
+  readonly tenants: number;
+  readonly waiting: number;
+}
+
+export interface ShareMetrics {
+  /** From now on the usage is read at each scrape. A second one of the same resource is added to the first. */
+  watch(resource: SharedResource, usage: () => ShareUsage): void;
+  /** Somebody got none: its own share was used up, or all of it was in use. */
+  refused(resource: SharedResource, by: 'tenant' | 'process'): void;
+}
+
+export function createShareMetrics(registry: Registry): ShareMetrics {
+  const watched = new Map<SharedResource, (() => ShareUsage)[]>();
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: (usage: ShareUsage) => number): void => {
+    const shown = new Gauge({
+      name,
+      help,
+      labelNames: ['resource'],
+      registers,
+      collect() {
+        for (const [resource, usages] of watched) {
+          const sum = usages.reduce((total, usage) => total + read(usage()), 0);
+          if (Number.isFinite(sum)) shown.set({ resource }, sum);
+        }
+      },
+    });
+  };
+  gauge('darkroom_share_units_in_use', 'Units of a shared resource that are held', ({ inUse }) => inUse);
+  gauge('darkroom_share_units', 'Units of a shared resource that there are', ({ capacity }) => capacity);
+  gauge('darkroom_share_tenants', 'Tenants that hold or wait for a shared resource', ({ tenants }) => tenants);
+  gauge('darkroom_share_waiting', 'Requests that wait for a shared resource', ({ waiting }) => waiting);
+  const refused = new Counter({
+    name: 'darkroom_share_refused_total',
+    help: "Requests that got none of a shared resource: their tenant's share was used up, or all of it was in use",
+    labelNames: ['resource', 'by'],
+    registers,
+  });
+  for (const resource of SHARED_RESOURCES) {
+    for (const by of ['tenant', 'process'] as const) refused.inc({ resource, by }, 0);
+  }
+  return {
+    watch(resource, usage) {
+      const usages = watched.get(resource);
+      if (usages === undefined) watched.set(resource, [usage]);
+      else usages.push(usage);
+    },
+    refused: (resource, by) => refused.inc({ resource, by }),
+  };
+}

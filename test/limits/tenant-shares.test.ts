@@ -1,0 +1,219 @@
+/** A tenant's share of a scarce thing: its bounds, past them, and who goes first. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ShareExhaustedError, createTenantShares } from '../../src/limits/tenant-shares.ts';
+import type { Lease, TenantShareOptions, TenantShares } from '../../src/limits/tenant-shares.ts';
+
+const WAITING = { perTenant: 10, perProcess: 100 };
+
+function sharesOf(options: Omit<TenantShareOptions, 'resource'>): TenantShares {
+  return createTenantShares({ resource: 'uploads', ...options });
+}
+
+function taken(answer: Lease | string): Lease {
+  return typeof answer === 'string' ? assert.fail(`none was left of the ${answer}`) : answer;
+}
+
+/** Lets everything that was resolved go on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a share that nobody waits for', () => {
+  it('is refused to a tenant past its own bound, and not to another', () => {
+    const shares = sharesOf({ capacity: 4, perTenant: 2 });
+    taken(shares.tryTake('one'));
+    taken(shares.tryTake('one'));
+
+    assert.equal(shares.tryTake('one'), 'tenant');
+    taken(shares.tryTake('two'));
+    taken(shares.tryTake('two'));
+    assert.equal(shares.tryTake('three'), 'process');
+    assert.deepEqual(shares.usage(), { inUse: 4, capacity: 4, tenants: 2, waiting: 0 });
+  });
+
+  it('leaves as much free as a tenant holds, where it is to', () => {
+    const shares = sharesOf({ capacity: 8, leavesFree: true });
+    const count = (tenant: string): number => {
+      let number = 0;
+      while (typeof shares.tryTake(tenant) !== 'string') number += 1;
+      return number;
+    };
+
+    assert.deepEqual([count('one'), count('two'), count('three'), count('four')], [4, 2, 1, 1]);
+    assert.equal(count('five'), 0);
+  });
+
+  it('is given back once, however often it is released', () => {
+    const shares = sharesOf({ capacity: 1 });
+    const first = taken(shares.tryTake('one'));
+    first.release();
+    first.release();
+    taken(shares.tryTake('two'));
+
+    first.release();
+
+    assert.equal(shares.tryTake('three'), 'process');
+  });
+
+  it('grows within the same bounds, from nothing as well', () => {
+    const shares = sharesOf({ capacity: 10, perTenant: 6 });
+    const one = taken(shares.tryTake('one', 0));
+    const two = taken(shares.tryTake('two', 0));
+
+    assert.equal(one.grow(6), undefined);
+    assert.equal(one.grow(1), 'tenant');
+    assert.equal(two.grow(5), 'process');
+    assert.equal(two.grow(4), undefined);
+    one.release();
+    two.release();
+
+    assert.deepEqual(shares.usage(), { inUse: 0, capacity: 10, tenants: 0, waiting: 0 });
+    assert.throws(() => one.grow(1), TypeError);
+  });
+
+  it('says whose share was used up, and how long to wait', async () => {
+    const shares = sharesOf({ capacity: 2, perTenant: 1, retryAfterSeconds: 7 });
+    taken(shares.tryTake('one'));
+    await assert.rejects(shares.take('one'), (error: unknown) => {
+      assert.ok(error instanceof ShareExhaustedError);
+      assert.deepEqual([error.by, error.retryAfterSeconds], ['tenant', 7]);
+      return true;
+    });
+    taken(shares.tryTake('two'));
+    await assert.rejects(shares.take('three'), { by: 'process' });
+  });
+
+  it('is held for as long as the work takes, also where it fails', async () => {
+    const shares = sharesOf({ perTenant: 1 });
+    await assert.rejects(
+      shares.run('one', () => Promise.reject(new Error('broke off'))),
+      /broke off/,
+    );
+
+    assert.equal(await shares.run('one', async () => shares.heldBy('one')), 1);
+    assert.equal(shares.heldBy('one'), 0);
+  });
+});
+
+describe('a share that can be waited for', () => {
+  it('goes to the tenant that holds least, and within a tenant in order', async () => {
+    const shares = sharesOf({ capacity: 2, waiting: WAITING });
+    const held = [await shares.take('greedy'), await shares.take('greedy')];
+    const order: string[] = [];
+    const wait = (tenant: string, name: string): void => {
+      void shares.take(tenant).then((lease) => {
+        order.push(name);
+        held.push(lease);
+      });
+    };
+    wait('greedy', 'greedy 1');
+    wait('greedy', 'greedy 2');
+    wait('late', 'late');
+
+    for (let next = held.shift(); next !== undefined; next = held.shift()) {
+      next.release();
+      await settled();
+    }
+
+    assert.deepEqual(order, ['late', 'greedy 1', 'greedy 2']);
+  });
+
+  it('is not taken past somebody whose turn it is and who needs more than is free', async () => {
+    const shares = sharesOf({ capacity: 10, waiting: WAITING });
+    const held = await shares.take('one', { units: 5 });
+    const large = shares.take('two', { units: 8 });
+
+    assert.equal(shares.tryTake('one', 2), 'process');
+    held.release();
+
+    assert.equal((await large).units, 8);
+  });
+
+  it('is waited for by no more than may, in all and of one tenant', async () => {
+    const shares = sharesOf({ capacity: 1, waiting: { perTenant: 2, perProcess: 3 } });
+    const held = await shares.take('one');
+    const waits = [shares.take('one'), shares.take('one'), shares.take('two')];
+
+    await assert.rejects(shares.take('one'), { name: 'ShareExhaustedError' });
+    await assert.rejects(shares.take('three'), { by: 'process' });
+
+    held.release();
+    for (const wait of waits) (await wait).release();
+    assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
+  });
+
+  it('is not waited for where there will never be enough', async () => {
+    const shares = sharesOf({ capacity: 4, perTenant: 2, waiting: WAITING });
+
+    await assert.rejects(shares.take('one', { units: 3 }), { by: 'tenant' });
+  });
+
+  it('is waited for no longer than the caller can, and those behind it go on', async () => {
+    const shares = sharesOf({ capacity: 10, waiting: WAITING });
+    const held = await shares.take('one', { units: 5 });
+    const impatient = shares.take('two', { units: 8, waitMs: 20 });
+    const gone = new AbortController();
+    const aborted = shares.take('three', { units: 9, signal: gone.signal });
+    const behind = shares.take('four', { units: 4 });
+
+    await assert.rejects(impatient, { name: 'ShareExhaustedError', by: 'process' });
+    gone.abort(new Error('gone'));
+    await assert.rejects(aborted, /gone/);
+
+    (await behind).release();
+    held.release();
+    assert.deepEqual(shares.usage(), { inUse: 0, capacity: 10, tenants: 0, waiting: 0 });
+  });
+
+  it('never passes a bound, and leaves nothing over, whatever comes', async () => {
+    const actions = fc.array(
+      fc.record({
+        kind: fc.constantFrom('take', 'try', 'grow', 'release', 'abort'),
+        tenant: fc.constantFrom('a', 'b', 'c', 'd'),
+        units: fc.integer({ min: 0, max: 7 }),
+        pick: fc.nat(1_000),
+      }),
+      { maxLength: 120 },
+    );
+    const limits = fc.record({
+      capacity: fc.integer({ min: 1, max: 12 }),
+      perTenant: fc.integer({ min: 1, max: 12 }),
+      leavesFree: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(limits, actions, async (bounds, steps) => {
+        const shares = sharesOf({ ...bounds, waiting: { perTenant: 3, perProcess: 8 } });
+        const leases: Lease[] = [];
+        const waits = new Set<AbortController>();
+        for (const { kind, tenant, units, pick } of steps) {
+          if (kind === 'take') {
+            const controller = new AbortController();
+            waits.add(controller);
+            void shares
+              .take(tenant, { units, signal: controller.signal })
+              .then((lease) => leases.push(lease))
+              .catch(() => {})
+              .finally(() => waits.delete(controller));
+          } else if (kind === 'try') {
+            const lease = shares.tryTake(tenant, units);
+            if (typeof lease !== 'string') leases.push(lease);
+          } else if (kind === 'grow') leases[pick % leases.length]?.grow(units);
+          else if (kind === 'release') leases.splice(pick % (leases.length + 1), 1)[0]?.release();
+          else [...waits][pick % (waits.size + 1)]?.abort();
+          await Promise.resolve();
+          const { inUse, waiting } = shares.usage();
+          assert.ok(inUse <= bounds.capacity && waiting <= 8);
+          for (const each of ['a', 'b', 'c', 'd']) assert.ok(shares.heldBy(each) <= bounds.perTenant);
+        }
+        // Whatever is released lets all of those through that were let in.
+        for (let rounds = 0; rounds < 200 && (leases.length > 0 || waits.size > 0); rounds++) {
+          leases.shift()?.release();
+          await settled();
+        }
+        const left = shares.usage();
+        assert.deepEqual([left.inUse, left.tenants, left.waiting], [0, 0, 0]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
