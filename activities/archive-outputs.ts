@@ -33,12 +33,19 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
     const generation = await readGeneration(context.database, task.id);
     if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
     const { files, place } = generation;
-    return withHeartbeats(task.archivingDeadlineAt, async (signal) => {
+    const archiveAll = async (signal: AbortSignal): Promise<ArchivedOutput[]> => {
       const outputs: ArchivedOutput[] = [];
       for (const [position, file] of files.entries()) {
         const output = await archiveUnlessMissing(context, { task, place, position, file }, signal);
         if (output !== undefined) outputs.push(output);
       }
+      return outputs;
+    };
+    const downloads = files.some((file) => 'url' in file);
+    return withHeartbeats(task.archivingDeadlineAt, async (signal) => {
+      const outputs = await (downloads
+        ? context.archiveDownloads.run(task.accountId, () => archiveAll(signal))
+        : archiveAll(signal));
       if (outputs.length === 0) throw permanent('no_output');
       // What was asked for comes first (contract §3).
       const frames: ArchivedOutput[] = [];

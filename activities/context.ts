@@ -32,6 +32,8 @@ export interface ActivityContext {
   readonly egress: Egress;
   /** Which tasks of an account are fetching files of their inputs in this process. */
   readonly inputFetches: TenantShares;
+  /** Which tasks of an account are downloading their outputs in this process. */
+  readonly archiveDownloads: TenantShares;
   readonly webhookKeys: WebhookKeys;
   /** Milliseconds since 1970: what is kept until when is judged by it. */
   now(): number;

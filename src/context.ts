@@ -3,6 +3,7 @@
  * these things; rooms are given what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
+import { createArchiveDownloads } from '../activities/archive-downloads.ts';
 import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
@@ -108,6 +109,7 @@ export function createActivityContext(
       }),
       providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
       inputFetches: createInputFetches(foundation.metrics.shares),
+      archiveDownloads: createArchiveDownloads(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
     },
     close: () => pool.close(),

@@ -5,6 +5,7 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
+import { SHORT_SLOTS } from '../../activities/archive-downloads.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
@@ -22,8 +23,6 @@ import { traceActivities } from './traced-activities.ts';
 const STAGING_SLOTS = 4;
 /** Jobs waited for at once: each is a timer and a request now and then. */
 const WAITING_SLOTS = 500;
-/** Archiving and other short work at once: bounded by the store and the database pool. */
-const SHORT_SLOTS = 40;
 /** A cancelled activity hears of it after this long at most: the default throttles to most of the heartbeat time-out. */
 const HEARTBEAT_THROTTLE = '2 seconds';
 /**

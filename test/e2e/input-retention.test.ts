@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
+import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
@@ -54,6 +55,7 @@ describe('the input of a task', () => {
           config: { ...served.http.config, inputRetentionDays },
           providers: new Map(),
           inputFetches: createInputFetches(),
+          archiveDownloads: createArchiveDownloads(),
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
         }),

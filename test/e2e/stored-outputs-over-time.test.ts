@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
+import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { readAccount } from '../../src/accounts/accounts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
@@ -63,6 +64,7 @@ describe('what is stored', () => {
         ...served.http,
         providers: new Map(),
         inputFetches: createInputFetches(),
+        archiveDownloads: createArchiveDownloads(),
         upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
         describeTask: (taskId) => gateway.describeTask(taskId),
       }),

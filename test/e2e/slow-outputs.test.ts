@@ -1,0 +1,45 @@
+/**
+ * Outputs at addresses that answer and then keep us waiting: what one account's provider does with them holds up the
+ * archiving of no other account.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import { SlowServer } from '../support/slow-server.ts';
+import { until } from '../support/until.ts';
+
+/** More than a worker has slots for archiving and other short work (activities/archive-downloads.ts: 40). */
+const MANY = 50;
+/** An account holds at most as many slots as it leaves free. */
+const SHARE = 20;
+
+describe('outputs that keep us waiting', () => {
+  let slow: SlowServer;
+  let outside: DarkroomWithUpstreams;
+  before(async () => {
+    slow = await new SlowServer().start();
+    outside = await startDarkroomWithUpstreams({}, [slow.url]);
+  });
+  after(async () => {
+    await outside.stop();
+    slow.stop();
+  });
+
+  it('hold half of the worker’s slots, and another account’s outputs are archived meanwhile', async () => {
+    const [hostile, other] = [await outside.darkroom.createAccount(), await outside.darkroom.createAccount()];
+    const prompt = `a boat [file-redirect ${slow.url}/slow/output.png]`;
+    for (let count = 0; count < MANY; count++) {
+      await outside.create(hostile, { model: 'test/replicate', input: { prompt } });
+    }
+    await until('the account holds its share', () => slow.open === SHARE);
+
+    for (let count = 0; count < 3; count++) {
+      const taskId = await outside.create(other, { model: 'test/replicate', input: { prompt: 'a lighthouse' } });
+      const task = await other.client.untilTerminal(taskId);
+      assert.equal(task.status, 'success', JSON.stringify(task));
+    }
+
+    assert.equal(slow.mostOpen, SHARE);
+  });
+});
