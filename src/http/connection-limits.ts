@@ -5,6 +5,8 @@
  */
 import type { Server, Socket } from 'node:net';
 import type { HttpConfig } from '../config/config.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { addressBlock, isTrusted, plain } from './client-address.ts';
 
@@ -14,30 +16,24 @@ const TELL_EVERY_MS = 1_000;
 type Limits = Pick<HttpConfig, 'maxConnections' | 'maxConnectionsPerAddress' | 'trustedProxies'>;
 
 /** To be called before the server listens. */
-export function limitConnections(server: Server, limits: Limits, logger: Logger): void {
+export function limitConnections(server: Server, limits: Limits, logger: Logger, metrics?: ShareMetrics): void {
   const tell = createTally(logger);
   if (limits.maxConnections > 0) {
     server.maxConnections = limits.maxConnections;
     server.on('drop', () => tell('inAll'));
   }
   if (limits.maxConnectionsPerAddress === 0) return;
-  const open = new Map<string, number>();
+  const shares = createTenantShares({ resource: 'connections', perTenant: limits.maxConnectionsPerAddress, metrics });
   server.on('connection', (socket: Socket) => {
     const address = plain(socket.remoteAddress ?? '');
     if (isTrusted(limits.trustedProxies, address)) return;
-    const peer = addressBlock(address);
-    const count = open.get(peer) ?? 0;
-    if (count >= limits.maxConnectionsPerAddress) {
+    const lease = shares.tryTake(addressBlock(address));
+    if (typeof lease === 'string') {
       socket.destroy();
       tell('ofOneAddress');
       return;
     }
-    open.set(peer, count + 1);
-    socket.once('close', () => {
-      const left = (open.get(peer) ?? 1) - 1;
-      if (left === 0) open.delete(peer);
-      else open.set(peer, left);
-    });
+    socket.once('close', () => lease.release());
   });
 }
 

@@ -14,6 +14,7 @@ import { hostInUrl } from '../config/listeners.ts';
 import { PortInUseError } from '../config/port-in-use-error.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { failure } from '../wire/envelope.ts';
 import { limitConnections } from './connection-limits.ts';
 import { drainable, openConnections } from './open-connections.ts';
@@ -98,6 +99,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls
 
 export interface ListenOptions {
   readonly logger: Logger;
+  /** Where the connections of each address are counted for. */
+  readonly shares?: ShareMetrics;
   /** Of a test that cannot wait for ours. */
   readonly limits?: Partial<typeof LIMITS>;
   readonly reading?: ReadingBounds;
@@ -107,12 +110,12 @@ export interface ListenOptions {
 export async function listen(
   config: HttpConfig,
   listener: RequestListener,
-  { logger, limits, reading = READING_BOUNDS }: ListenOptions,
+  { logger, limits, reading = READING_BOUNDS, shares }: ListenOptions,
 ): Promise<RunningServer> {
   const requests = drainable(listener);
   const { server, certificate } = await createServer(config, requests.listener, { ...LIMITS, ...limits }, logger);
   const isTls = config.tls !== undefined;
-  limitConnections(server, config, logger);
+  limitConnections(server, config, logger, shares);
   const accepted = openConnections(server, 'connection');
   const open = isTls ? openConnections(server, 'secureConnection') : accepted;
   const stopLooking = cutSlowReaders(open, reading);

@@ -70,7 +70,10 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   const http = createHttpContext(foundation, catalogue, hooks, await readInstallationId(database), text);
   const app = createApp(http);
   const handle = app.callback();
-  const server = await listen(config.http, (request, response) => void handle(request, response), { logger });
+  const server = await listen(config.http, (request, response) => void handle(request, response), {
+    logger,
+    shares: foundation.metrics.shares,
+  });
   const adminServer = await startAdminListener(http).catch(async (error: unknown) => {
     await server.close(0);
     throw error;

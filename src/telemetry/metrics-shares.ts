@@ -3,7 +3,13 @@ import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
 /** Everything that is shared out by src/limits/tenant-shares.ts. */
-export const SHARED_RESOURCES = ['archive_downloads', 'callback_deliveries', 'input_fetches', 'uploads'] as const;
+export const SHARED_RESOURCES = [
+  'archive_downloads',
+  'callback_deliveries',
+  'connections',
+  'input_fetches',
+  'uploads',
+] as const;
 export type SharedResource = (typeof SHARED_RESOURCES)[number];
 
 export interface ShareUsage {
