@@ -15,6 +15,7 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import type { ObjectStore } from '../files/object-store.ts';
 import type { UrlSigner } from '../files/signed-url.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
+import type { TenantShares } from '../limits/tenant-shares.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskCreator } from '../tasks/create.ts';
 import type { EventFeed } from '../tasks/feed.ts';
@@ -46,6 +47,8 @@ export interface HttpContext {
   readonly sessions: Sessions;
   readonly sessionCookie: SessionCookie;
   readonly rateLimiter: RateLimiter;
+  /** Lists and sums under way, by account. */
+  readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;
   readonly taskCreator: TaskCreator;
   readonly textAnswers: TextAnswers;

@@ -15,6 +15,7 @@ import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';
 import type { HttpContext } from './context.ts';
 import { invalidRequest } from './errors.ts';
+import { EXPENSIVE_WAIT_MS } from './expensive-reads.ts';
 import { countFailedAuthentication } from './failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from './json-body.ts';
 import type { RequestState } from './middleware.ts';
@@ -137,7 +138,11 @@ function server(http: HttpContext, route: Route): Serve {
       prefixed,
       body: await bodyOf(ctx),
     } as unknown as RouteRequest<never, never>;
-    const result = await route.handle(request);
+    const { caller } = ctx.state;
+    const result =
+      route.isExpensive === true && caller !== undefined
+        ? await http.expensiveReads.run(caller.accountId, () => route.handle(request), { waitMs: EXPENSIVE_WAIT_MS })
+        : await route.handle(request);
     if (result === undefined) return;
     ctx.status = 200;
     if (!ctx.res.hasHeader('Cache-Control')) {

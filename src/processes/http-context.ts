@@ -10,6 +10,7 @@ import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { HttpContext } from '../http/context.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
+import { createExpensiveReads } from '../http/expensive-reads.ts';
 import { createSessionCookie } from '../http/session-cookie.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTaskCreator } from '../tasks/create.ts';
@@ -41,6 +42,7 @@ export function createHttpContext(
     ...hooks,
     catalogue,
     rateLimiter,
+    expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
     clientAddress: createClientAddress(config.http.trustedProxies),
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),

@@ -7,6 +7,7 @@ export const SHARED_RESOURCES = [
   'archive_downloads',
   'callback_deliveries',
   'connections',
+  'expensive_reads',
   'input_fetches',
   'uploads',
 ] as const;

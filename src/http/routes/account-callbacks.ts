@@ -27,6 +27,7 @@ export function accountCallbackRoutes(http: HttpContext): readonly Route[] {
       description: 'Newest first. Follow `nextCursor` for older ones; what is attempted meanwhile moves no page.',
       access: 'tasks:read',
       query: AccountCallbacksQuerySchema,
+      isExpensive: true,
       answer: { kind: 'data', schema: AccountCallbacksSchema },
       async handle({ caller, query }): Promise<Static<typeof AccountCallbacksSchema>> {
         const { cursor, size = DEFAULT_PAGE_SIZE, state: states, origin } = query;

@@ -47,6 +47,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       description: 'Newest first. `url` is signed anew whenever the list is read.',
       access: 'storage:read',
       query: StorageQuerySchema,
+      isExpensive: true,
       answer: { kind: 'data', schema: StorageListSchema },
       async handle({ caller, query }) {
         const { page = 1, size = 10, storage_tier: storageTier, taskId, type, status } = query;

@@ -32,6 +32,7 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:read',
       query: TaskListQuerySchema,
       queryPrefix: 'metadata.',
+      isExpensive: true,
       answer: { kind: 'data', schema: TaskListSchema },
       async handle({ caller, query, prefixed: metadata }): Promise<WireTaskList> {
         const { page = 1, size = 10, cursor, model, keyId, ids } = query;
