@@ -9,7 +9,7 @@ import { derivedFrames } from '../src/media/frames.ts';
 import type { DerivedFrames } from '../src/media/frames.ts';
 import { UndecodableMediaError } from '../src/media/undecodable-media-error.ts';
 import type { ArchivedOutput } from '../src/outputs/outputs.ts';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
+import type { WorkingTask } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
 import { withScratch } from './scratch.ts';
 import { attemptKey } from './stage-files.ts';
@@ -17,12 +17,12 @@ import { attemptKey } from './stage-files.ts';
 /** @param position of the first of them among the task's outputs. @returns three, or none. */
 export async function archiveFrames(
   context: ActivityContext,
-  taskId: TaskId,
+  { id: taskId, accountId }: Pick<WorkingTask, 'id' | 'accountId'>,
   film: ArchivedOutput,
   position: number,
   signal: AbortSignal,
 ): Promise<readonly ArchivedOutput[]> {
-  const frames = await decode(context, taskId, film, signal);
+  const frames = await context.frameDecoders.run(accountId, () => decode(context, taskId, film, signal), { signal });
   if (frames === undefined) return [];
   const outputs: ArchivedOutput[] = [];
   for (const [type, { jpeg, width, height }] of [
@@ -40,7 +40,7 @@ export async function archiveFrames(
 
 async function decode(
   context: ActivityContext,
-  taskId: TaskId,
+  taskId: WorkingTask['id'],
   film: ArchivedOutput,
   signal: AbortSignal,
 ): Promise<DerivedFrames | undefined> {

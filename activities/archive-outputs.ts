@@ -50,7 +50,7 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
       // What was asked for comes first (contract §3).
       const frames: ArchivedOutput[] = [];
       for (const film of outputs.filter(({ type }) => type === 'video')) {
-        frames.push(...(await archiveFrames(context, task.id, film, files.length + frames.length, signal)));
+        frames.push(...(await archiveFrames(context, task, film, files.length + frames.length, signal)));
       }
       return { kind: 'archived', outputs: [...outputs, ...frames] };
     });

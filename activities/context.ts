@@ -34,6 +34,8 @@ export interface ActivityContext {
   readonly inputFetches: TenantShares;
   /** Which tasks of an account are downloading their outputs in this process. */
   readonly archiveDownloads: TenantShares;
+  /** Which tasks of an account have frames of their videos decoded in this process. */
+  readonly frameDecoders: TenantShares;
   readonly webhookKeys: WebhookKeys;
   /** Milliseconds since 1970: what is kept until when is judged by it. */
   now(): number;

@@ -4,6 +4,7 @@
  */
 import type { ActivityContext } from '../activities/context.ts';
 import { createArchiveDownloads } from '../activities/archive-downloads.ts';
+import { createFrameDecoders } from '../activities/frame-decoders.ts';
 import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
@@ -110,6 +111,7 @@ export function createActivityContext(
       providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
       inputFetches: createInputFetches(foundation.metrics.shares),
       archiveDownloads: createArchiveDownloads(foundation.metrics.shares),
+      frameDecoders: createFrameDecoders(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
     },
     close: () => pool.close(),

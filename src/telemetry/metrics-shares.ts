@@ -8,6 +8,7 @@ export const SHARED_RESOURCES = [
   'callback_deliveries',
   'connections',
   'expensive_reads',
+  'frame_decoders',
   'input_fetches',
   'uploads',
 ] as const;

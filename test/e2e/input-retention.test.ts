@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
@@ -56,6 +57,7 @@ describe('the input of a task', () => {
           providers: new Map(),
           inputFetches: createInputFetches(),
           archiveDownloads: createArchiveDownloads(),
+          frameDecoders: createFrameDecoders(),
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
         }),

@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { readAccount } from '../../src/accounts/accounts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
@@ -65,6 +66,7 @@ describe('what is stored', () => {
         providers: new Map(),
         inputFetches: createInputFetches(),
         archiveDownloads: createArchiveDownloads(),
+        frameDecoders: createFrameDecoders(),
         upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
         describeTask: (taskId) => gateway.describeTask(taskId),
       }),
