@@ -10,8 +10,10 @@ import type { EventFeed } from '../tasks/feed.ts';
 /** Contract §3: "N ≤ 30". */
 const LONGEST_WAIT_SECONDS = 30;
 
-/** A preference up to its end: a name, and a value that is a token or a quoted text (RFC 7240 §2). */
-const PREFERENCE = /^[ \t]*([\w!#$%&'*+.^`|~-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:;|$)/;
+/** A token of HTTP (RFC 9110 §5.6.2). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** The text between two quotes, with what is escaped in it. */
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
 
 /**
  * Reads how long a client would like to wait. Of a preference that is given twice the first counts (RFC 7240 §2).
@@ -20,30 +22,38 @@ const PREFERENCE = /^[ \t]*([\w!#$%&'*+.^`|~-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\
  * @returns whole seconds, 1 to 30; undefined where it prefers nothing of the kind, or what cannot be read.
  */
 export function preferredWait(header: string): number | undefined {
-  for (const part of splitOutsideQuotes(header)) {
-    const [, name, quoted, token] = PREFERENCE.exec(part) ?? [];
-    if (name?.toLowerCase() !== 'wait') continue;
-    const value = quoted ?? token ?? '';
-    const seconds = /^\d{1,9}$/.test(value) ? Math.min(Number(value), LONGEST_WAIT_SECONDS) : 0;
-    return seconds > 0 ? seconds : undefined;
+  for (const preference of splitOutsideQuotes(header, ',')) {
+    // What stands behind a semicolon are parameters of the preference, which `wait` has none of.
+    const [text = ''] = splitOutsideQuotes(preference, ';');
+    const end = text.indexOf('=');
+    const name = (end === -1 ? text : text.slice(0, end)).trim().toLowerCase();
+    if (name !== 'wait') continue;
+    const seconds = end === -1 ? undefined : readSeconds(text.slice(end + 1).trim());
+    return seconds === undefined || seconds === 0 ? undefined : Math.min(seconds, LONGEST_WAIT_SECONDS);
   }
   return undefined;
 }
 
-function splitOutsideQuotes(header: string): string[] {
+/** @param value a token or a quoted text. */
+function readSeconds(value: string): number | undefined {
+  const text = TOKEN.test(value) ? value : (QUOTED.exec(value)?.[1] ?? '');
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function splitOutsideQuotes(text: string, separator: string): string[] {
   const parts: string[] = [];
   let begin = 0;
   let isQuoted = false;
-  for (let place = 0; place < header.length; place++) {
-    const character = header[place];
-    if (isQuoted && character === '\\') place += 1;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (isQuoted && character === '\\') index += 1;
     else if (character === '"') isQuoted = !isQuoted;
-    else if (character === ',' && !isQuoted) {
-      parts.push(header.slice(begin, place));
-      begin = place + 1;
+    else if (character === separator && !isQuoted) {
+      parts.push(text.slice(begin, index));
+      begin = index + 1;
     }
   }
-  parts.push(header.slice(begin));
+  parts.push(text.slice(begin));
   return parts;
 }
 

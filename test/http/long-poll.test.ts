@@ -96,6 +96,17 @@ describe('Prefer', () => {
       assert.equal(preferredWait(header), undefined, header.slice(0, 40));
     }
   });
+
+  it('is read within a moment, however it is made to be hard to read', () => {
+    const startedAt = performance.now();
+    for (let times = 0; times < 200; times++) {
+      preferredWait(`wait${' '.repeat(8_000)}x`);
+      preferredWait(`wait=${' '.repeat(8_000)}"`);
+      preferredWait(`wait="${'\\'.repeat(8_000)}`);
+    }
+    // It took more than 0.1 s each time.
+    assert.ok(performance.now() - startedAt < 5_000);
+  });
 });
 
 describe('a read that waits', () => {

@@ -94,7 +94,11 @@ function stanzasOf(lines: readonly string[]): LyricSection[] {
 
 /** Reads lyrics; an empty list when nothing of them can be sung. */
 export function readLyrics(text: string): LyricSection[] {
-  const lines = text.normalize('NFKC').split(/\r\n?|\n|\u2028|\u2029/u);
+  const lines = text
+    .normalize('NFKC')
+    .split(/\r\n?|\n|\u2028|\u2029/u)
+    // Long runs of blanks mean nothing, and the expressions above would try every way to divide them.
+    .map((line) => line.replace(/\s+/gu, ' '));
   const first = lines.findIndex((line) => tagOf(line) !== undefined);
   if (first < 0) return stanzasOf(lines);
   const sections: { kind: SectionKind; lines: string[]; isSpoken: boolean }[] = stanzasOf(lines.slice(0, first)).map(

@@ -1,0 +1,46 @@
+/** Lyrics that are made to be hard to read are read within a moment: they held an engine thread for many minutes. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readLyrics } from '../../src/engines/song/lyrics.ts';
+
+/** The longest that the model's schema takes (models/song.json). */
+const LONGEST = 3_000;
+/** A machine under load included; the attack took more than 300 s. */
+const WITHIN_MS = 5_000;
+
+const PIECES = [
+  ' ',
+  '\t',
+  '\u00a0',
+  ' (',
+  '( ',
+  'x ',
+  '[ ',
+  ' [',
+  '] ',
+  '2 x',
+  ' x2',
+  ': ',
+  '- ',
+  '* ',
+  '. ',
+  '"',
+  "' ",
+];
+
+describe('lyrics of 3,000 characters', () => {
+  for (const piece of PIECES) {
+    it(`of ${JSON.stringify(piece)} alone, and between words, are read within a moment`, () => {
+      const startedAt = performance.now();
+      for (const [first, last] of [
+        ['', ''],
+        ['a', 'z'],
+        ['[', 'z'],
+      ] as const) {
+        const length = LONGEST - first.length - last.length;
+        readLyrics(`${first}${piece.repeat(Math.ceil(length / piece.length)).slice(0, length)}${last}`);
+      }
+      assert.ok(performance.now() - startedAt < WITHIN_MS);
+    });
+  }
+});
