@@ -1,10 +1,10 @@
 /**
  * Strangers' files as trusted pixels and samples. Each call is one child process that reads one local file with a bound
- * on its memory, time, pixels and seconds, and no network where Linux lets us take it away: nothing here decodes in the
- * calling process. All calls throw `UndecodableMediaError` for the file's faults; its message names no path.
+ * on its memory, time, pixels and seconds, in a sandbox (sandbox.ts): nothing here decodes in the calling process. All calls throw `UndecodableMediaError` for the file's faults; its message names no path.
  *
  * Bounds: pictures 100 megapixels; films 4096 x 4096 pixels; films and sounds 600 s; 1 GB of memory.
  */
+import { resolve } from 'node:path';
 import type { DecodeRequest } from './decode-child.ts';
 import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
 import type { Moment, Still } from './film-decoding.ts';
@@ -50,7 +50,11 @@ export interface Clip {
 
 function startDecoding(request: DecodeRequest, signal: AbortSignal | undefined): Promise<MediaChild> {
   const module = 'src/media/decode-child.ts';
-  return MediaChild.start({ module, isUntrusted: true, maxMemoryMb: MAX_MEMORY_MB, signal }, request);
+  const { path } = request;
+  return MediaChild.start(
+    { module, isUntrusted: true, maxMemoryMb: MAX_MEMORY_MB, readable: [path], signal },
+    { ...request, path: resolve(path) },
+  );
 }
 
 /**

@@ -7,6 +7,11 @@ import os from 'node:os';
 /** As far below the usual as `nice` goes by default. */
 const PRIORITY = 10;
 
+/** How many steps this thread's priority is above that: what `nice` is to be told for a process that it starts. */
+export function stepsToGiveWay(): number {
+  return Math.max(0, PRIORITY - os.getPriority());
+}
+
 /** A process that was just started; of its own threads all come later. */
 export function makeProcessGiveWay(processId: number | undefined): void {
   if (processId === undefined) return;

@@ -1,19 +1,23 @@
 /**
  * A parent's side of a media child: a process of ours that holds the codec library, so that a hostile file, a crash or a
- * cancellation ends that process and nothing else. The child has no environment, no network where Linux lets us take
- * it away, and a bound on its memory; it ends by itself when the parent's end of its pipe closes, for whatever reason.
+ * cancellation ends that process and nothing else. The child has no environment and a bound on its memory, and one that
+ * reads what a stranger made is in a sandbox (sandbox.ts). It ends by itself when the parent's end of its pipe closes; in
+ * the sandbox it is ended with the thread that started it, whatever it is doing.
  */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
-import { promisify } from 'node:util';
 import { PACKAGE_ROOT, RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
 import { isFaultKind } from '../domain/input-fault.ts';
 import { OUT_OF_MEMORY } from './child-channel.ts';
-import { makeProcessGiveWay } from './give-way.ts';
+import { makeProcessGiveWay, stepsToGiveWay } from './give-way.ts';
 import { bytesHeader, packFacts, readMessage } from './messages.ts';
 import type { Fill, MediaMessage } from './messages.ts';
+import { findMediaSandbox, inMediaSandbox } from './sandbox.ts';
+import type { MediaSandbox } from './sandbox.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /** A child that says nothing for so long while it is waited for is stuck: our own bound on one picture or sound. */
@@ -22,51 +26,47 @@ const SILENCE_MS = 60_000;
 const CHILD_HEAP_MB = 256;
 const STDERR_KEPT = 2000;
 
-/** The signals of a program that broke, not of one that was ended. */
-const CRASHES: ReadonlySet<NodeJS.Signals> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
+/** The signals of a program that broke, or was broken off by a limit, not of one that was ended. */
+const CRASHES: ReadonlySet<string> = new Set<NodeJS.Signals>([
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGABRT',
+  'SIGILL',
+  'SIGFPE',
+  'SIGTRAP',
+  'SIGXFSZ',
+  'SIGSYS',
+]);
+/** A shell's word for the end of a program by a signal: this and its number. */
+const ENDED_BY_SIGNAL = 128;
 
+/** A film of ten minutes in 4096 x 4096 pixels takes half of it to decode. */
+const MAX_CPU_SECONDS = 1800;
 /**
- * An own user and network space without a single capability. Both commands replace themselves by the next, so that the
- * child keeps the process id that we know.
+ * Beside the bound on resident memory, which says more clearly what happened: what a child may have asked for, as a
+ * multiple of that and for Node itself. Decoders ask for more than they touch.
  */
-const WITHOUT_NETWORK = [
-  '/usr/bin/unshare',
-  '-rn',
-  '/usr/bin/setpriv',
-  '--no-new-privs',
-  '--bounding-set',
-  '-all',
-  '--inh-caps',
-  '-all',
-] as const;
+const DATA_FACTOR = 2;
+const NODE_DATA_MB = 512;
+/** A child writes no file but what a loader keeps in `/tmp`. */
+const MAX_FILE_MB = 1;
+const MAX_OPEN_FILES = 256;
+/** A child has 20; from source its loader, which compiles, has as many again. */
+const MAX_PROCESSES = 64;
 
 /** What a media child is started with. */
 export interface MediaChildOptions {
   /** The module that it runs, by its source path from the package's root. */
   readonly module: string;
-  /** Whether what it reads is a stranger's: no network then, and a crash is the file's fault. */
+  /** Whether what it reads is a stranger's: it is in a sandbox then, and a crash is the file's fault. */
   readonly isUntrusted: boolean;
   /** Of the whole process, in megabytes of resident memory. */
   readonly maxMemoryMb: number;
+  /** Processor time of all its threads, in seconds; 1800 where it is left out. In the sandbox only. */
+  readonly maxCpuSeconds?: number;
+  /** Files that it reads, by absolute path: in the sandbox it sees no others. */
+  readonly readable?: readonly string[];
   readonly signal?: AbortSignal | undefined;
-}
-
-let canUnshare: Promise<boolean> | undefined;
-
-/**
- * Tried once, with a look at our own program, which another user may own: containers and hardened machines often forbid it,
- * and the other bounds hold all the same.
- */
-function canTakeNetworkAway(program: string): Promise<boolean> {
-  const [command, ...args] = WITHOUT_NETWORK;
-  canUnshare ??=
-    process.platform === 'linux'
-      ? promisify(execFile)(command, [...args, '/usr/bin/test', '-r', program], { env: {} }).then(
-          () => true,
-          () => false,
-        )
-      : Promise.resolve(false);
-  return canUnshare;
 }
 
 /** From source our children need the loader that this process runs under; nothing else of its options is theirs. */
@@ -100,17 +100,13 @@ export class MediaChild {
   readonly #ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   readonly #fill: Fill;
   readonly #onAbort = (): void => this.#kill();
+  readonly #isConfined: boolean;
   #stderr = '';
 
-  private constructor(options: MediaChildOptions, isolation: readonly string[]) {
+  private constructor(options: MediaChildOptions, sandbox: MediaSandbox | undefined) {
     this.#options = options;
-    const [command, ...args] = [
-      ...isolation,
-      process.execPath,
-      `--max-old-space-size=${CHILD_HEAP_MB}`,
-      ...loaderOptions(),
-      packageModule(options.module),
-    ];
+    this.#isConfined = sandbox !== undefined && sandbox.confinement !== 'none';
+    const [command, ...args] = commandOf(options, sandbox);
     this.#process = spawn(command ?? process.execPath, args, {
       // A loader is found from here; the child is given absolute paths.
       cwd: PACKAGE_ROOT,
@@ -118,7 +114,8 @@ export class MediaChild {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
       windowsHide: true,
     });
-    makeProcessGiveWay(this.#process.pid);
+    // In the sandbox that comes first: what it starts is another process.
+    if (!this.#isConfined) makeProcessGiveWay(this.#process.pid);
     [this.#toChild, this.#fromChild] = this.#process.stdio.slice(3) as [Duplex, Duplex];
     // A pipe that breaks is told by the end of the child, which is where everybody looks.
     this.#toChild.on('error', () => {});
@@ -139,9 +136,9 @@ export class MediaChild {
 
   /** Starts a child and hands it its work, as facts. @throws {DOMException} `AbortError`: the signal has fired already. */
   static async start(options: MediaChildOptions, request: object): Promise<MediaChild> {
-    const isIsolated = options.isUntrusted && (await canTakeNetworkAway(packageModule(options.module)));
+    const sandbox = options.isUntrusted ? await findMediaSandbox() : undefined;
     options.signal?.throwIfAborted();
-    const child = new MediaChild(options, isIsolated ? WITHOUT_NETWORK : []);
+    const child = new MediaChild(options, sandbox);
     void child.tell({ ...request, maxMemoryMb: options.maxMemoryMb });
     return child;
   }
@@ -203,12 +200,20 @@ export class MediaChild {
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#kill();
     this.#fromChild.destroy();
+    this.#toChild.destroy();
     await this.#ended.catch(() => {});
     running.delete(this);
   }
 
+  /**
+   * In the sandbox our own child waits for the first process of a namespace, and ends when all in that are gone: so that
+   * one is killed. Where there is none, or none yet, the other takes it along.
+   */
   #kill(): void {
-    this.#process.kill('SIGKILL');
+    const { pid, exitCode, signalCode } = this.#process;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const first = this.#isConfined ? onlyChildOf(pid) : undefined;
+    if (first === undefined || !tryToKill(first)) this.#process.kill('SIGKILL');
   }
 
   async #write(bytes: Buffer): Promise<boolean> {
@@ -221,11 +226,17 @@ export class MediaChild {
     const end = await this.#ended.catch((cause: unknown) => new Error('a media child did not start', { cause }));
     this.#options.signal?.throwIfAborted();
     if (end instanceof Error) return end;
+    const signal = end.signal ?? (this.#isConfined ? signalInside(end.code) : undefined);
     if (this.#stderr.includes(OUT_OF_MEMORY)) {
       return this.#failure(`takes more than ${this.#options.maxMemoryMb} MB of memory to read`);
     }
-    if (end.signal !== null && CRASHES.has(end.signal)) return this.#failure('breaks its decoder');
-    return new Error(`a media child ended: ${end.signal ?? `exit code ${end.code}`}`, {
+    if (signal === 'SIGXCPU') {
+      return this.#failure(
+        `takes more than ${this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS} s of processor time to read`,
+      );
+    }
+    if (signal !== undefined && CRASHES.has(signal)) return this.#failure('breaks its decoder');
+    return new Error(`a media child ended: ${signal ?? `exit code ${end.code}`}`, {
       cause: new Error(this.#stderr),
     });
   }
@@ -233,6 +244,49 @@ export class MediaChild {
   #failure(problem: string): Error {
     return this.#options.isUntrusted ? new UndecodableMediaError(problem) : new Error(`what we encode ${problem}`);
   }
+}
+
+function commandOf(options: MediaChildOptions, sandbox: MediaSandbox | undefined): readonly string[] {
+  const module = packageModule(options.module);
+  const command = [process.execPath, `--max-old-space-size=${CHILD_HEAP_MB}`, ...loaderOptions(), module];
+  if (sandbox === undefined) return command;
+  return inMediaSandbox(sandbox, {
+    command,
+    readable: [module, ...(options.readable ?? [])],
+    niceness: stepsToGiveWay(),
+    limits: {
+      cpuSeconds: options.maxCpuSeconds ?? MAX_CPU_SECONDS,
+      dataMb: options.maxMemoryMb * DATA_FACTOR + NODE_DATA_MB,
+      fileMb: MAX_FILE_MB,
+      openFiles: MAX_OPEN_FILES,
+      processes: MAX_PROCESSES,
+    },
+  });
+}
+
+/** @returns undefined where it has none, or several. */
+function onlyChildOf(pid: number): number | undefined {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return /^\d+$/.test(children) ? Number(children) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function tryToKill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
+
+/** What ended the program in the sandbox, as the shell that waited for it says it. */
+function signalInside(code: number | null): NodeJS.Signals | undefined {
+  const number = (code ?? 0) - ENDED_BY_SIGNAL;
+  const found = Object.entries(os.constants.signals).find(([, value]) => value === number);
+  return found?.[0] as NodeJS.Signals | undefined;
 }
 
 function fillFrom(stream: Readable): Fill {

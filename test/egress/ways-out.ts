@@ -67,8 +67,12 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     reason: "for the server's own certificate; connects to nothing",
   },
   'src/media/media-child.ts': {
-    ways: ['child_process.execFile', 'child_process.spawn'],
-    reason: 'runs our decoder in a process without an environment, and without a network where the system allows',
+    ways: ['child_process.spawn'],
+    reason: 'runs our decoder in a process without an environment, in a sandbox where the system allows',
+  },
+  'src/media/sandbox.ts': {
+    ways: ['child_process.execFile'],
+    reason: 'tries the sandbox of those processes with the version of Node',
   },
   'src/temporal/runtime.ts': {
     ways: ['fetch'],

@@ -121,7 +121,10 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it('knows nothing of our environment, and reaches no network where Linux takes it away', async () => {
-    const child = await MediaChild.start(DECODE, { decode: 'picture', path: endless, maxEdge: 10 });
+    const child = await MediaChild.start(
+      { ...DECODE, readable: [endless] },
+      { decode: 'picture', path: endless, maxEdge: 10 },
+    );
     try {
       const [pid] = await waitForChildren(1);
       assert.equal(await readFile(`/proc/${pid}/environ`, 'utf8'), '');
@@ -149,7 +152,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
       .png()
       .toFile(file);
     const request = { decode: 'picture', path: file, maxEdge: 6000 };
-    const child = await MediaChild.start({ ...DECODE, maxMemoryMb: 150 }, request);
+    const child = await MediaChild.start({ ...DECODE, maxMemoryMb: 150, readable: [file] }, request);
 
     // It may have told the size before.
     const receiving = child.receiveFacts().then(() => child.receiveBytes());
@@ -164,7 +167,10 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it("is ended when it says nothing for too long, which is the file's fault", async () => {
-    const child = await MediaChild.start(DECODE, { decode: 'picture', path: endless, maxEdge: 10 });
+    const child = await MediaChild.start(
+      { ...DECODE, readable: [endless] },
+      { decode: 'picture', path: endless, maxEdge: 10 },
+    );
 
     await assert.rejects(child.receive(1000), (error) => {
       assert.ok(error instanceof UndecodableMediaError, String(error));

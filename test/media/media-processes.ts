@@ -19,14 +19,24 @@ function isMediaChild(pid: string): boolean {
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');
-    if (state === 'Z' || Number(parent) !== process.pid) return false;
+    if (state === 'Z' || !isDescendant(Number(parent))) return false;
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    // What takes the network away first is told the same, and becomes this.
+    // What makes the sandbox first is told the same, and waits for this.
     return command.startsWith(process.execPath) && /media\/(de|en)code-child/.test(command);
   } catch {
     // It ended meanwhile.
     return false;
   }
+}
+
+/** Whether a process is this one, or has been started by one that is. */
+function isDescendant(pid: number): boolean {
+  if (pid <= 1) return false;
+  return pid === process.pid || isDescendant(parentOf(readFileSync(`/proc/${pid}/stat`, 'utf8')));
+}
+
+function parentOf(stat: string): number {
+  return Number(stat.replace(/^.*\) /s, '').split(' ')[1]);
 }
 
 /** Waits until so many media children run. */
