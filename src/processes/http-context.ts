@@ -31,7 +31,7 @@ export function createHttpContext(
   catalogue: Catalogue,
   hooks: Hooks,
   installationId: string,
-  text: Pick<TextParts, 'source' | 'ledger'>,
+  text: Pick<TextParts, 'source' | 'threads' | 'ledger'>,
 ): HttpContext {
   const { config, database, now } = foundation;
   const keyUse = createKeyUse({ database, now, logger: foundation.logger });

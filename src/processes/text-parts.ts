@@ -7,6 +7,8 @@ import { createEmbeddedTextSource } from '../text/conformance/source.ts';
 import { loadVocabulary } from '../text/conformance/tokens.ts';
 import { loadTokenizer } from '../text/tokens.ts';
 import type { TextSource } from '../text/source.ts';
+import { createTextThreads } from '../text/threads/text-threads.ts';
+import type { TextThreads } from '../text/threads/text-threads.ts';
 import type { TextLedger } from '../text/money/text-ledger.ts';
 import { createTextRouter } from '../text/upstream/text-router.ts';
 import { createSecretSource } from '../upstreams/secrets.ts';
@@ -15,6 +17,7 @@ import type { Foundation } from './foundation.ts';
 
 export interface TextParts {
   readonly source: TextSource;
+  readonly threads: TextThreads;
   readonly ledger: TextLedger;
   /** After the last call: settles what there is, and ends the lease. */
   close(): Promise<void>;
@@ -25,13 +28,14 @@ export async function openTextParts(
   foundation: Pick<Foundation, 'config' | 'database' | 'logger' | 'metrics'>,
 ): Promise<TextParts> {
   const { config, database, logger, metrics } = foundation;
+  const threads = createTextThreads({ metrics: metrics.shares });
   // Some tenths of a second of work that the first call need not wait for.
-  void Promise.all([loadTokenizer(), loadVocabulary()]).catch((err: unknown) => {
-    logger.error({ err }, 'the tokenizer cannot be loaded');
+  void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
+    logger.error({ err }, 'the tokenizer or the text threads cannot be started');
   });
   const money = await openTextMoney({ database, logger });
   const router = createTextRouter({
-    embedded: createEmbeddedTextSource(),
+    embedded: createEmbeddedTextSource(threads),
     secrets: createSecretSource(config.upstreamSecrets),
     gate: createUpstreamGate({ database, logger }),
     metrics: metrics.outgoing,
@@ -39,9 +43,11 @@ export async function openTextParts(
   });
   return {
     source: router,
+    threads,
     ledger: money.ledger,
     async close() {
       await router.close();
+      await threads.close();
       await money.close();
     },
   };

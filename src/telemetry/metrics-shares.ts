@@ -10,6 +10,8 @@ export const SHARED_RESOURCES = [
   'expensive_reads',
   'frame_decoders',
   'input_fetches',
+  'request_bytes',
+  'text_threads',
   'uploads',
 ] as const;
 export type SharedResource = (typeof SHARED_RESOURCES)[number];

@@ -24,10 +24,12 @@ import type { OpenedAnswer, TextCall, TextSource, TextSurface } from './source.t
 import { Tally } from './tally.ts';
 import type { BilledUsage } from './tally.ts';
 import { InvalidTextRequest, TextFailure } from './text-failure.ts';
-import { countInputTokens } from './tokens.ts';
+import type { TextThreads } from './threads/text-threads.ts';
 
 export interface TextDependencies {
   readonly source: TextSource;
+  /** Counts what requests bring. */
+  readonly threads: Pick<TextThreads, 'countInput'>;
   readonly ledger: TextLedger;
   readonly rateLimiter: RateLimiter;
   readonly metrics: TextMetrics;
@@ -75,15 +77,18 @@ export interface TextAnswers {
    * @param controller aborted by the caller when the client goes away or the process stops, and by the answer's `close`
    *   where it is not over.
    * @throws {InvalidTextRequest} @throws {ForbiddenError} @throws {RateLimitedError} @throws {InsufficientBalanceError}
-   * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {TextFailure} nothing is charged.
+   * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {ShareExhaustedError} @throws {TextFailure} nothing is
+   *   charged.
    */
   answer(caller: Caller, ask: TextAsk, controller: AbortController): Promise<TextAnswer>;
+  /** How many tokens each of some requests of an account brings. @throws {ShareExhaustedError} @throws {TextFailure} */
+  readonly countInput: TextThreads['countInput'];
   /** Tokens a minute of an account. */
   tokenBudget(caller: Caller): Budget;
 }
 
 export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
-  const { source, ledger, rateLimiter, metrics, logger, now } = dependencies;
+  const { source, threads, ledger, rateLimiter, metrics, logger, now } = dependencies;
   const tokenBudget = (caller: Caller): Budget => ({
     id: `tokens:${caller.accountId}`,
     perMinute: caller.textTokensPerMinute,
@@ -94,7 +99,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
     requireCap(request, model, parameters);
-    const inputTokens = await countInputTokens(request, model.contextTokens);
+    const [inputTokens = 0] = await threads.countInput(caller.accountId, [request], model.contextTokens);
     if (inputTokens >= model.contextTokens) {
       const message = `${parameters.conversation}: more than ${model.contextTokens} tokens, which is all that ${model.name} takes, its answer included`;
       throw new InvalidTextRequest(parameters.conversation, message, 'context_length_exceeded');
@@ -130,6 +135,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
 
   return {
     tokenBudget,
+    countInput: (accountId, requests, limit) => threads.countInput(accountId, requests, limit),
 
     async answer(caller, ask, controller) {
       const { signal } = controller;

@@ -14,6 +14,9 @@ export interface BilledUsage extends TokenUsage {
 /** Texts are counted together once there is this much: a token reaches over the pieces that a stream brings. */
 const COUNTED_TOGETHER = 16 * 1024;
 
+/** Longer answers are estimated from this much of them: counting takes up to 4 µs a character, on the event loop. */
+const MAX_COUNTED = 256 * 1024;
+
 export class Tally {
   readonly #inputTokens: number;
   #reported: TokenUsage | undefined;
@@ -60,6 +63,9 @@ export class Tally {
 
 class Counter {
   #counted = 0;
+  #countedCharacters = 0;
+  /** Characters that are not counted any more. */
+  #further = 0;
   #pieces: string[] = [];
   #characters = 0;
 
@@ -71,11 +77,15 @@ class Counter {
 
   total(): number {
     this.#count();
-    return this.#counted;
+    if (this.#further === 0) return this.#counted;
+    return this.#counted + Math.ceil((this.#further * this.#counted) / this.#countedCharacters);
   }
 
   #count(): void {
-    if (this.#characters > 0) this.#counted += countTextTokens(this.#pieces.join(''));
+    const text = this.#pieces.join('').slice(0, MAX_COUNTED - this.#countedCharacters);
+    if (text !== '') this.#counted += countTextTokens(text);
+    this.#countedCharacters += text.length;
+    this.#further += this.#characters - text.length;
     this.#pieces = [];
     this.#characters = 0;
   }

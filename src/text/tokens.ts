@@ -45,15 +45,38 @@ export function countTextTokens(text: string): number {
   return tokens;
 }
 
+/** What is counted of a request. */
+export type CountedRequest = Pick<TextRequest, 'messages' | 'tools' | 'format'>;
+
 /**
- * How many tokens a request brings: its messages, tools and schema. Gives others their turn while it counts much.
+ * Whether some requests have more characters to count than so many. Counting takes up to 4 µs for each: long ones are
+ * counted in a thread (threads/text-threads.ts).
+ */
+export function isLongerThan(requests: readonly CountedRequest[], characters: number): boolean {
+  let left = characters;
+  for (const { messages, tools, format } of requests) {
+    for (const part of partsOf(messages, tools, format)) {
+      // Those of a fixed count take their time too, where there are very many.
+      left -= typeof part === 'number' ? 1 : part.length;
+      if (left < 0) return true;
+    }
+  }
+  return false;
+}
+
+/** How many tokens each of some requests brings, as `countInputTokens` counts. */
+export async function countEach(requests: readonly CountedRequest[], limit = Infinity): Promise<readonly number[]> {
+  const counts: number[] = [];
+  for (const request of requests) counts.push(await countInputTokens(request, limit));
+  return counts;
+}
+
+/**
+ * How many tokens a request brings: its messages, tools and schema. Gives others their turn while it counts a long text.
  *
  * @param limit counting ends soon after as many: what is returned is only more than that.
  */
-export async function countInputTokens(
-  { messages, tools, format }: Pick<TextRequest, 'messages' | 'tools' | 'format'>,
-  limit = Infinity,
-): Promise<number> {
+export async function countInputTokens({ messages, tools, format }: CountedRequest, limit = Infinity): Promise<number> {
   await loadTokenizer();
   let tokens = PER_ANSWER;
   for (const part of partsOf(messages, tools, format)) {

@@ -5,6 +5,7 @@ import { after, before, it } from 'node:test';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createTextAnswers } from '../../src/text/answer.ts';
+import { countEach } from '../../src/text/tokens.ts';
 import type { TextAsk } from '../../src/text/answer.ts';
 import { createChatEncoder } from '../../src/text/chat/encode-answer.ts';
 import { CHAT_PARAMETERS } from '../../src/text/features.ts';
@@ -55,6 +56,7 @@ async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured
   };
   const answers = createTextAnswers({
     source,
+    threads: { countInput: (_, requests, limit) => countEach(requests, limit) },
     ledger,
     rateLimiter,
     metrics: createMetrics().text,

@@ -89,4 +89,11 @@ describe('a tally', () => {
     for (let piece = 0; piece < 20_000; piece++) tally.said(' word');
     assert.equal(tally.usage().outputTokens, 20_000);
   });
+
+  it('estimates what is too long to count from its beginning', () => {
+    const tally = new Tally(0);
+    tally.said(' word'.repeat(1_000_000));
+    assert.equal(Math.round(tally.usage().outputTokens / 10_000), 100);
+    assert.equal(tally.usage().outputTokens, tally.usage().outputTokens);
+  });
 });

@@ -195,7 +195,10 @@ async function decode(
   const { conversation } = earlier;
   if (decoded.truncation !== 'auto') return { decoded, conversation };
   const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
-  return { decoded: { ...decoded, request: await fitConversation(decoded.request, room) }, conversation };
+  const request = await fitConversation(decoded.request, room, (requests) =>
+    http.textAnswers.countInput(accountId, requests),
+  );
+  return { decoded: { ...decoded, request }, conversation };
 }
 
 /**

@@ -3,14 +3,12 @@
  * lengths itself, but a regular expression over a stranger's text can take for ever and is not interrupted by anything
  * but the end of its thread; in a worker's own thread it would stop the heartbeats of every task.
  */
-import { Piscina } from 'piscina';
 import { packageModule } from '../../config/package-root.ts';
+import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
 import type { ExpressionAnswers, ExpressionJob } from './expression-thread.ts';
 
 /** An expression takes some microseconds; with a document of many megabytes, on a busy machine, a second or two. */
 const EVALUATION_TIMEOUT_MS = 5_000;
-/** Loading the library takes a tenth of a second, on a machine that is very busy some seconds. */
-const START_TIMEOUT_MS = 30_000;
 /** Of JavaScript heap: four times what the largest answer takes (upstream-calls.ts). */
 const THREAD_HEAP_MB = 256;
 
@@ -54,21 +52,12 @@ export interface Expressions {
 
 /** @param timeoutMs of one job. */
 export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): Expressions {
-  const thread = createThread();
-  let isStarted = false;
+  const thread = createTimedThread<ExpressionJob, ExpressionAnswers>({
+    module: packageModule('src/providers/http/expression-thread.ts'),
+    startJob: { expressions: {}, document: null, variables: {} },
+    heapMb: THREAD_HEAP_MB,
+  });
   let last: Promise<unknown> = Promise.resolve();
-
-  async function run(job: ExpressionJob): Promise<ExpressionAnswers> {
-    try {
-      // The clock of a job begins when the thread is there: starting one takes longer than any expression may.
-      if (!isStarted) await thread.run({ expressions: {}, document: null, variables: {} }, START_TIMEOUT_MS);
-      isStarted = true;
-      return await thread.run(job, timeoutMs);
-    } catch (error) {
-      isStarted = false;
-      throw error;
-    }
-  }
 
   return {
     async evaluate(expressions, document, variables) {
@@ -77,10 +66,12 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
       );
       if (given.length === 0) return { of: () => undefined };
       // One after the other: whoever is evaluated beside one that hangs would die with it.
-      const turn = last.then(() => run({ expressions: Object.fromEntries(given), document, variables }));
+      const turn = last.then(() =>
+        thread.run({ expressions: Object.fromEntries(given), document, variables }, timeoutMs),
+      );
       last = turn.catch(() => undefined);
       const answers = await turn.catch((error: unknown) => {
-        const code = error instanceof Error && error.name === 'AbortError' ? 'TIMEOUT' : 'DIED';
+        const code = error instanceof ThreadEndedError && error.reason === 'timeout' ? 'TIMEOUT' : 'DIED';
         throw new ExpressionError(given.map(([name]) => name).join(', '), code);
       });
       return {
@@ -91,44 +82,6 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
           return answer.json === null ? undefined : (JSON.parse(answer.json) as unknown);
         },
       };
-    },
-  };
-}
-
-/** A pool of one thread, which does not keep the process alive; one job at a time is given to it. */
-function createThread(): { run(job: ExpressionJob, timeoutMs: number): Promise<ExpressionAnswers> } {
-  let pool: Piscina<ExpressionJob, ExpressionAnswers> | undefined;
-  let current: AbortController | undefined;
-
-  const start = (): Piscina<ExpressionJob, ExpressionAnswers> => {
-    const started = new Piscina<ExpressionJob, ExpressionAnswers>({
-      filename: packageModule('src/providers/http/expression-thread.ts'),
-      minThreads: 0,
-      maxThreads: 1,
-      concurrentTasksPerWorker: 1,
-      idleTimeout: Infinity,
-      // From source the main thread runs under a loader (`--import tsx`), and so must the others.
-      execArgv: process.execArgv,
-      env: {},
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },
-    });
-    // Emitted for a thread that dies while it starts: the job that it was started for would wait for ever.
-    started.on('error', () => current?.abort());
-    return started;
-  };
-
-  return {
-    async run(job, timeoutMs) {
-      pool ??= start();
-      const controller = new AbortController();
-      current = controller;
-      // Aborting ends the thread; the next job gets a new one.
-      const timer = setTimeout(() => controller.abort(), timeoutMs);
-      try {
-        return await pool.run(job, { signal: controller.signal });
-      } finally {
-        clearTimeout(timer);
-      }
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   toolChoiceWord,
 } from '../parameters.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, TextRequest, ToolChoice } from '../request.ts';
+import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { decodeMessages } from './decode-messages.ts';
 import type { WireMessage } from './decode-messages.ts';
@@ -38,6 +39,12 @@ const REFUSED_PARAMETERS: Readonly<Record<string, string>> = {
   web_search_options: 'web search is not supported',
 };
 
+/** Where the schemas stand. */
+const SCHEMAS = {
+  format: 'response_format.json_schema.schema',
+  parameters: (index: number) => `tools.${index}.function.parameters`,
+};
+
 const findViolation = compileViolation(ChatRequestSchema, 'invalid request');
 
 /** Checks the outer form. @throws {InvalidTextRequest} */
@@ -59,6 +66,8 @@ export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody
 export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinition, 'extraParameters'>): TextRequest {
   refuseUnknown(body, model);
   const tools = toolsOf(body);
+  const format = formatOf(given(body['response_format']));
+  requireBoundedSchemas({ format, tools }, SCHEMAS);
   return {
     model: body.model,
     messages: decodeMessages(body.messages),
@@ -72,7 +81,7 @@ export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinitio
     logitBias: given(body['logit_bias']),
     seed: given(body['seed']),
     topLogprobs: logprobsOf(body),
-    format: formatOf(given(body['response_format'])),
+    format,
     tools,
     toolChoice: toolChoiceOf(given(body['tool_choice']), tools),
     parallelToolCalls: given<boolean>(body['parallel_tool_calls']) ?? true,

@@ -7,6 +7,7 @@ import { prose } from './answers/prose.ts';
 import { askedJson } from './json/asked-json.ts';
 import type { AskedJson } from './json/asked-json.ts';
 import { instanceOf } from './json/instance.ts';
+import { SchemaReader } from './json/schema-reader.ts';
 import { readConversation } from './reading/conversation.ts';
 import type { Conversation } from './reading/conversation.ts';
 import { FoundValues } from './reading/found-values.ts';
@@ -37,6 +38,7 @@ export async function createPlanner(request: TextRequest, maxTokens: number): Pr
   const calls = plannedCalls(request, conversation, maxTokens);
   const known = calls.length > 0 ? '' : await answerFromPrompt(conversation, form, maxTokens);
   const json = wantedJson(request.format, conversation);
+  const reader = json === undefined ? undefined : new SchemaReader(json.schema);
   const earlier = conversation.earlier.join('\n');
   return (seed) => {
     const random = createRandom(hashText(seed));
@@ -47,7 +49,7 @@ export async function createPlanner(request: TextRequest, maxTokens: number): Pr
     if (json !== undefined) {
       const found = new FoundValues(json.rest, earlier);
       const options = { found, random: random.fork('instance'), fill: 'all', maxTokens, answer: text } as const;
-      text = JSON.stringify(instanceOf(json.schema, options));
+      text = JSON.stringify(instanceOf(json.schema, options, reader));
     }
     return { reasoning, text: cut(text.slice(0, maxTokens * CHARACTERS_PER_TOKEN), request.stop), calls };
   };

@@ -8,7 +8,8 @@ import type { Hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Message, TextRequest } from '../request.ts';
-import { countInputTokens } from '../tokens.ts';
+import type { CountedRequest } from '../tokens.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 
 export interface ReadPrompt {
   readonly inputTokens: number;
@@ -21,32 +22,59 @@ export interface ReadPrompt {
 const MAX_REMEMBERED = 20_000;
 /** Some 2 ms of hashing: after this many characters others get their turn. */
 const TURN_CHARACTERS = 512 * 1024;
+/** The same of short messages. */
+const TURN_MESSAGES = 256;
 
 export class PromptMemory {
+  readonly #threads: Pick<TextThreads, 'countInput'>;
   /** The tokens of a beginning, by its hash. */
   readonly #seen = new LRUCache<string, number>({ max: MAX_REMEMBERED });
 
-  /** Counts a request's tokens, and remembers its beginnings. @param owner whose memory it is: an account's and a model's. */
-  async read(owner: string, request: TextRequest): Promise<ReadPrompt> {
-    const empty: TextRequest = { ...request, messages: [], tools: [], format: { type: 'text' } };
-    const perAnswer = await countInputTokens(empty);
-    let digest = createHash('sha256')
-      .update(JSON.stringify([owner, request.tools]))
-      .digest('base64');
+  constructor(threads: Pick<TextThreads, 'countInput'>) {
+    this.#threads = threads;
+  }
+
+  /**
+   * Counts a request's tokens, and remembers its beginnings.
+   *
+   * @param model whose memory it is, together with the account. @throws {ShareExhaustedError} @throws {TextFailure}
+   */
+  async read(accountId: string, model: string, request: TextRequest): Promise<ReadPrompt> {
+    const empty: CountedRequest = { messages: [], tools: [], format: { type: 'text' } };
+    const [first, ...digests] = await digestsOf(`${accountId} ${model}`, request);
+    const known = digests.map((digest) => this.#seen.get(digest));
+    const unknown = request.messages.filter((_, index) => known[index] === undefined);
+    const [perAnswer = 0, around = 0, ...added] = await this.#threads.countInput(accountId, [
+      empty,
+      { ...request, messages: [] },
+      ...unknown.map((message): CountedRequest => ({ ...empty, messages: [message] })),
+    ]);
     let tokens = 0;
     let cachedInputTokens = 0;
     let isKnown = true;
-    for (const message of request.messages) {
-      digest = await digestOf(digest, message);
-      const known = this.#seen.get(digest);
-      isKnown &&= known !== undefined;
-      tokens = known ?? tokens + (await countInputTokens({ ...empty, messages: [message] })) - perAnswer;
+    for (const [index, digest] of digests.entries()) {
+      const before = known[index];
+      isKnown &&= before !== undefined;
+      tokens = before ?? tokens + (added.shift() ?? 0) - perAnswer;
       if (isKnown) cachedInputTokens = tokens;
       this.#seen.set(digest, tokens);
     }
-    const inputTokens = tokens + (await countInputTokens({ ...request, messages: [] }));
-    return { inputTokens, cachedInputTokens, digest };
+    return { inputTokens: tokens + around, cachedInputTokens, digest: digests.at(-1) ?? first };
   }
+}
+
+/** Of the tools, and of each message together with all that comes before it. Gives others their turn. */
+async function digestsOf(owner: string, { tools, messages }: TextRequest): Promise<readonly [string, ...string[]]> {
+  let digest = createHash('sha256')
+    .update(JSON.stringify([owner, tools]))
+    .digest('base64');
+  const digests: [string, ...string[]] = [digest];
+  for (const message of messages) {
+    if (digests.length % TURN_MESSAGES === 0) await nextTurn();
+    digest = await digestOf(digest, message);
+    digests.push(digest);
+  }
+  return digests;
 }
 
 async function digestOf(before: string, message: Message): Promise<string> {

@@ -1,15 +1,18 @@
 /**
- * The embedded text model: a source of answers that needs nothing beside this process (issue "Embedded text model"). It
- * is a conformance model and no language model: it answers from the prompt by simple rules, deterministically, and
- * honours what its catalogue file says that it honours.
+ * The offline text model: a source of answers that needs nothing beside this process. It is a conformance model and no
+ * language model: it answers from the prompt by simple rules, deterministically, and honours what its catalogue file
+ * says that it honours. What it says is planned in a thread, within a time limit, because prompts and schemas are
+ * strangers' (threads/text-threads.ts); here it is only said, token by token.
  */
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';
 import type { FinishReason, TextEvent, TokenUsage } from '../events.ts';
 import type { TextRequest } from '../request.ts';
 import type { TextCall, TextSource } from '../source.ts';
-import { createPlanner } from './answer-plan.ts';
+import { InvalidTextRequest } from '../text-failure.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import type { AnswerPlan } from './answer-plan.ts';
+import { SchemaTooComplexError } from './json/schema-reader.ts';
 import { logprobOf } from './logprobs.ts';
 import { Pace } from './pace.ts';
 import { PromptMemory } from './prompt-memory.ts';
@@ -33,23 +36,37 @@ interface Choice {
 }
 
 /** Answers every call with events; a source remembers what it was asked, to report it as cached. */
-export function createEmbeddedTextSource(): TextSource {
-  const memory = new PromptMemory();
+export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput' | 'plan'>): TextSource {
+  const memory = new PromptMemory(threads);
   return {
     async open(call, signal) {
       await loadVocabulary();
-      const prompt = await memory.read(`${call.accountId} ${call.model.name}`, call.request);
+      const { request, model, accountId } = call;
+      const prompt = await memory.read(accountId, model.name, request);
       const cap = capOf(call, prompt);
-      const plan = await createPlanner(call.request, cap);
-      const choices: Choice[] = [];
-      for (let index = 0; index < call.request.choices; index++) {
-        if (index > 0) await nextTurn();
-        const seed = `${prompt.digest}/${variationOf(call, index)}`;
-        choices.push({ index, plan: plan(seed), seed, budget: new TokenBudget(cap) });
-      }
-      return { kind: 'events', events: say(call, choices, prompt, new Pace(call.model, signal)) };
+      const seeds = Array.from(
+        { length: request.choices },
+        (_, index) => `${prompt.digest}/${variationOf(call, index)}`,
+      );
+      const plans = await threads
+        .plan(accountId, { request, maxTokens: cap, seeds }, signal)
+        .catch((error: unknown) => {
+          throw error instanceof SchemaTooComplexError ? tooComplex(call) : error;
+        });
+      const choices = plans.map((plan, index): Choice => {
+        return { index, plan, seed: seeds[index] ?? '', budget: new TokenBudget(cap) };
+      });
+      return { kind: 'events', events: say(call, choices, prompt, new Pace(model, signal)) };
     },
   };
+}
+
+/** The schemas of the request itself were checked before (schema-bounds.ts): it is how they, or the prompt's, go on. */
+function tooComplex({ surface, request: { format, tools } }: TextCall): InvalidTextRequest {
+  const names = surface === 'chat' ? CHAT_PARAMETERS : RESPONSES_PARAMETERS;
+  const param = format.type === 'json_schema' ? names.format : tools.length > 0 ? 'tools' : names.conversation;
+  const message = `${param}: the JSON Schema is too complex for this model; use fewer $ref, allOf and anyOf`;
+  return new InvalidTextRequest(param, message);
 }
 
 /**

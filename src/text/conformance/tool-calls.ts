@@ -57,8 +57,10 @@ export function plannedCalls(
   const chosen = fitting.length > 0 || toolChoice === 'auto' ? fitting : tools.slice(0, 1);
   if (!request.parallelToolCalls) return chosen.slice(0, 1).map((tool) => call(tool));
   return chosen
-    .flatMap((tool) => severalTimes(tool, question).map((settled) => call(tool, settled)))
-    .slice(0, MAX_CALLS);
+    .slice(0, MAX_CALLS)
+    .flatMap((tool) => severalTimes(tool, question).map((settled) => ({ tool, settled })))
+    .slice(0, MAX_CALLS)
+    .map(({ tool, settled }) => call(tool, settled));
 }
 
 function parametersOf({ parameters = {} }: FunctionTool): JsonSchema {
@@ -77,9 +79,11 @@ function fittingTools(tools: readonly FunctionTool[], asked: string): readonly F
   const said = new Set(wordsOf(asked).map(stemOf));
   const fits = tools.map((tool) => fitOf(tool, asked, said)).filter(({ score }) => score > 0);
   const chosen: Fit[] = [];
+  const covered = new Set<string>();
   for (const fit of fits.toSorted((left, right) => right.score - left.score)) {
-    const covered = new Set(chosen.flatMap(({ named }) => named));
-    if (chosen.length === 0 || fit.named.some((word) => !covered.has(word))) chosen.push(fit);
+    if (chosen.length > 0 && fit.named.every((word) => covered.has(word))) continue;
+    chosen.push(fit);
+    for (const word of fit.named) covered.add(word);
   }
   return chosen.map(({ tool }) => tool);
 }

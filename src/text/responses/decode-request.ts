@@ -7,6 +7,7 @@ import { compileViolation } from '../../catalogue/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
 import type { FunctionTool, OutputFormat, TextRequest } from '../request.ts';
+import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { messagesOf } from './conversation.ts';
 import { decodeInput } from './decode-input.ts';
@@ -60,6 +61,9 @@ const SEALED_REASONING = 'reasoning.encrypted_content';
 /** Images are in what `input_items` lists anyway. */
 const INCLUDABLE = [LOGPROBS, SEALED_REASONING, 'message.input_image.image_url'];
 
+/** Where the schemas stand. */
+const SCHEMAS = { format: 'text.format.schema', parameters: (index: number) => `tools.${index}.parameters` };
+
 const findViolation = compileViolation(ResponsesRequestSchema, 'invalid request');
 
 /** Checks the outer form. @throws {InvalidTextRequest} */
@@ -100,6 +104,7 @@ export function decodeResponsesRequest(
     body['text'],
   );
   const format = formatOf(given(text?.format));
+  requireBoundedSchemas({ format, tools: allTools }, SCHEMAS);
   const includes = includesOf(body);
   const topLogprobs = given<number>(body['top_logprobs']);
   const showsLogprobs = includes.has(LOGPROBS) || (topLogprobs ?? 0) > 0;

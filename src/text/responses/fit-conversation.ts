@@ -4,20 +4,32 @@
  * parted from its output.
  */
 import type { Message, TextRequest } from '../request.ts';
-import { countInputTokens } from '../tokens.ts';
+import { countEach } from '../tokens.ts';
+import type { CountedRequest } from '../tokens.ts';
 
 /**
  * @param room how many tokens the model takes, its answer left out.
+ * @param count counts the tokens of each of some requests.
  * @returns the request, as it is or without its oldest turns. It may still be too long: the last turn alone may be.
  */
-export async function fitConversation(request: TextRequest, room: number): Promise<TextRequest> {
+export async function fitConversation(
+  request: TextRequest,
+  room: number,
+  count: (requests: readonly CountedRequest[]) => Promise<readonly number[]> = countEach,
+): Promise<TextRequest> {
   const { turns, kept } = partsOf(request.messages);
-  if (turns.length < 2 || (await countInputTokens(request)) <= room) return request;
-  let left = room - (await countInputTokens({ ...request, messages: kept }));
+  if (turns.length < 2) return request;
+  const [whole = 0, ...parts] = await count([
+    request,
+    { ...request, messages: kept },
+    ...turns.map((messages): CountedRequest => ({ messages, tools: [], format: { type: 'text' } })),
+  ]);
+  if (whole <= room) return request;
+  let left = room - (parts[0] ?? 0);
   const taken = new Set(kept);
-  for (const turn of turns.toReversed()) {
+  for (const [index, turn] of [...turns.entries()].toReversed()) {
     const isNewest = taken.size === kept.length;
-    left -= await countInputTokens({ ...request, messages: turn, tools: [], format: { type: 'text' } });
+    left -= parts[1 + index] ?? 0;
     if (left < 0 && !isNewest) break;
     for (const message of turn) taken.add(message);
   }

@@ -9,13 +9,16 @@ import type { FinishReason, TextEvent, TokenLogprob, TokenUsage } from '../../..
 import type { FunctionTool, Message, TextRequest, ToolCall } from '../../../src/text/request.ts';
 import type { TextCall, TextSource } from '../../../src/text/source.ts';
 import { Tally } from '../../../src/text/tally.ts';
+import { createTextThreads } from '../../../src/text/threads/text-threads.ts';
 
 /** The model as the catalogue has it. */
 export const MODEL = JSON.parse(
   readFileSync(path.join(PACKAGE_ROOT, 'models/conformance-text.json'), 'utf8'),
 ) as TextModelDefinition;
 
-const source = createEmbeddedTextSource();
+/** Those of all tests of a file. They do not keep the process alive. */
+export const threads = createTextThreads();
+const source = createEmbeddedTextSource(threads);
 let calls = 0;
 
 export interface Answer {

@@ -10,7 +10,7 @@ import { createEmbeddedTextSource } from '../../../src/text/conformance/source.t
 import { TokenBudget, loadVocabulary, piecesOf } from '../../../src/text/conformance/tokens.ts';
 import { TextFailure } from '../../../src/text/text-failure.ts';
 import { countInputTokens, countTextTokens } from '../../../src/text/tokens.ts';
-import { MODEL, ask, callOf, called, requestOf, says, textOf, tool } from './asking.ts';
+import { MODEL, ask, callOf, called, requestOf, says, textOf, tool, threads } from './asking.ts';
 
 const ESSAY = 'Write a long essay about the sea.';
 const anyText = fc.string({ unit: 'binary', maxLength: 300 });
@@ -231,7 +231,7 @@ describe('usage', () => {
   });
 
   it('tells what was read before as cached, in whole messages', async () => {
-    const source = createEmbeddedTextSource();
+    const source = createEmbeddedTextSource(threads);
     const system = says('system', 'You are a meticulous archivist. '.repeat(120));
     const first = [system, says('user', 'In one word, what is your role?')];
     const longer = [...first, says('assistant', 'Archivist'), says('user', 'Thanks.')];
@@ -269,7 +269,7 @@ describe('a long answer', () => {
 
   it('ends when nobody listens any more', async () => {
     const abort = new AbortController();
-    const opened = await createEmbeddedTextSource().open(callOf(requestOf(ESSAY)), abort.signal);
+    const opened = await createEmbeddedTextSource(threads).open(callOf(requestOf(ESSAY)), abort.signal);
     assert.ok(opened.kind === 'events');
     let events = 0;
     await assert.rejects(async () => {
@@ -288,7 +288,7 @@ describe('a long answer', () => {
       { protocol: 'embedded' as const, model: 'conformance-text', parameters: { tokensPerSecond: 1 / 600 } },
     ];
     const abort = new AbortController();
-    const opened = await createEmbeddedTextSource().open(
+    const opened = await createEmbeddedTextSource(threads).open(
       callOf(requestOf(ESSAY), { ...MODEL, upstreams }),
       abort.signal,
     );

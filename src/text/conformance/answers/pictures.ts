@@ -26,6 +26,13 @@ export function describePictures(images: Conversation['images']): string | undef
   return images.map(({ url }) => describe(url)).join(' ');
 }
 
+/** Without the padding at its end. */
+function base64Length(data: string): number {
+  let length = data.length;
+  while (data[length - 1] === '=') length -= 1;
+  return length;
+}
+
 function describe(url: string): string {
   const comma = url.indexOf(',');
   if (!/^data:/i.test(url) || comma < 0) {
@@ -35,7 +42,7 @@ function describe(url: string): string {
   const data = url.slice(comma + 1);
   const head = Buffer.from(data.slice(0, (HEAD_BYTES / 3) * 4), 'base64');
   const kind = KINDS.find(({ begins }) => begins.test(head.toString('latin1', 0, 16)));
-  const bytes = Math.floor((data.replace(/=+$/, '').length * 3) / 4);
+  const bytes = Math.floor((base64Length(data) * 3) / 4);
   return `A ${kind?.name ?? 'picture of an unknown kind'} image${sizeIn(head, kind)}, ${bytes} bytes.`;
 }
 

@@ -7,6 +7,8 @@ import type { Conversation } from '../reading/conversation.ts';
 import { isObject } from './schema-reader.ts';
 
 const MAX_JSON = 128 * 1024;
+/** As deep as a request may be (contract §1). */
+const MAX_DEPTH = 32;
 /** What a key's description says of its type, the first that fits. */
 const TYPES: readonly (readonly [RegExp, JsonSchema])[] = [
   [/\b(?:array|list)\b/i, { type: 'array', items: { type: 'string' } }],
@@ -53,9 +55,11 @@ function firstObject(text: string, after: number): AskedJson | undefined {
   const from = text.indexOf('{', after);
   if (from < 0) return undefined;
   let depth = 0;
-  for (const match of text.slice(from).matchAll(/[{}]|"(?:[^"\\]|\\.)*"/gs)) {
+  // A text that is not closed ends with the prompt, so that nothing is looked through twice.
+  for (const match of text.slice(from).matchAll(/[{}]|"(?:[^"\\]|\\.)*(?:"|\\?$)/gs)) {
     if (match[0] === '{') depth += 1;
     if (match[0] === '}') depth -= 1;
+    if (depth > MAX_DEPTH) return undefined;
     if (depth > 0) continue;
     const to = from + match.index + 1;
     try {

@@ -8,7 +8,7 @@ import { inventedName } from '../answers/prose.ts';
 import type { FoundValues } from '../reading/found-values.ts';
 import { makeOfFormat } from './formats.ts';
 import { allowedNumber } from './numbers.ts';
-import { textFor } from './pattern.ts';
+import { PatternSteps, textFor } from './pattern.ts';
 import { PromptValues, isAnswerName, isLength, isOfType } from './prompt-values.ts';
 import { SchemaReader, isObject, leastOf, listOf, typesOf } from './schema-reader.ts';
 
@@ -38,11 +38,20 @@ const MAX_DEPTH = 48;
 const SMALL_FROM_DEPTH = 12;
 const USUAL_ITEMS = 2;
 const CHARACTERS_PER_TOKEN = 128;
+const NO_BRANCH: JsonSchema = {};
 
-/** @returns a JSON value. What has no value that ends is cut off with null. */
-export function instanceOf(schema: JsonSchema, options: InstanceOptions): unknown {
+/**
+ * @param reader of this schema, where several values are made of it.
+ * @returns a JSON value. What has no value that ends is cut off with null.
+ * @throws {SchemaTooComplexError}
+ */
+export function instanceOf(
+  schema: JsonSchema,
+  options: InstanceOptions,
+  reader: SchemaReader = new SchemaReader(schema),
+): unknown {
   const place: Place = { name: '', depth: 0, references: new Set(), isSmall: false };
-  return new Maker(schema, options).make(schema, place);
+  return new Maker(reader, options).make(schema, place);
 }
 
 class Maker {
@@ -50,12 +59,13 @@ class Maker {
   readonly #prompt: PromptValues;
   readonly #options: InstanceOptions;
   readonly #patterns = new Map<string, string | undefined>();
+  readonly #steps = new PatternSteps();
   /** How many values, and how many characters of texts, are still made. */
   #left: number;
   #room: number;
 
-  constructor(root: JsonSchema, options: InstanceOptions) {
-    this.#reader = new SchemaReader(root);
+  constructor(reader: SchemaReader, options: InstanceOptions) {
+    this.#reader = reader;
     this.#prompt = new PromptValues(this.#reader, options.found, options.fill === 'all' ? options.answer : undefined);
     this.#options = options;
     this.#left = options.maxTokens * 2;
@@ -96,8 +106,7 @@ class Maker {
 
   /** The branch of `anyOf` that is taken, together with what stands beside it; undefined: there are none. */
   #branchOf(schema: JsonSchema, { isSmall }: Place): JsonSchema | undefined {
-    const { anyOf, oneOf, ...beside } = schema;
-    const branches = listOf(anyOf ?? oneOf);
+    const branches = listOf(schema['anyOf'] ?? schema['oneOf']);
     if (branches.length === 0) return undefined;
     this.#left -= branches.length / 64;
     const heights = branches.map((branch) => this.#reader.heightOf(branch));
@@ -108,7 +117,7 @@ class Maker {
       ? branches.findIndex(isNull)
       : -1;
     const branch = branches[isSmall || possible < 0 ? least : preferred < 0 ? possible : preferred];
-    return isObject(branch) ? joined(beside, branch) : beside;
+    return this.#reader.branchOf(schema, isObject(branch) ? branch : NO_BRANCH);
   }
 
   #typeFor(schema: JsonSchema, { isSmall }: Place): string {
@@ -201,7 +210,8 @@ class Maker {
   /** Once for each pattern: it may take some time. */
   #matching(pattern: string, least: number, most: number): string | undefined {
     const key = `${least}/${most}/${pattern}`;
-    if (!this.#patterns.has(key)) this.#patterns.set(key, textFor(pattern, least, most, this.#options.random));
+    if (!this.#patterns.has(key))
+      this.#patterns.set(key, textFor(pattern, least, most, this.#options.random, this.#steps));
     return this.#patterns.get(key);
   }
 
@@ -217,11 +227,4 @@ class Maker {
     if (typeof value === 'object' && value !== null) this.#room -= JSON.stringify(value).length;
     return value;
   }
-}
-
-/** What stands beside `anyOf` holds for each branch. */
-function joined(beside: JsonSchema, branch: JsonSchema): JsonSchema {
-  return Object.keys(beside).some((key) => !/^(?:\$|title|description|default|examples)/.test(key))
-    ? { allOf: [beside, branch] }
-    : branch;
 }

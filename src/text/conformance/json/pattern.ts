@@ -16,6 +16,8 @@ const MAX_DEPTH = 50;
 const MAX_TEXT = 65_536;
 /** Nodes that are gone through for one text: repetitions of repetitions may be many. */
 const MAX_STEPS = 200_000;
+/** The same for all texts of one value, so that many expressions do not take longer than a few. */
+const MAX_STEPS_TOGETHER = 1_000_000;
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 const DIGITS = [...'0123456789'];
 const OTHERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. !#$%&()*+,/:;<=>?@[]^{|}~\'"'];
@@ -41,15 +43,35 @@ class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood';
 }
 
+/** What the expressions of one value may still take together. */
+export class PatternSteps {
+  #left = MAX_STEPS_TOGETHER;
+
+  /** @throws {NotUnderstood} no more. */
+  take(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw new NotUnderstood();
+  }
+}
+
 /**
  * @param least characters, and @param most: the bounds of its length.
+ * @param together what other texts of the same value take from too.
  * @returns undefined: the expression is not understood, or has no such match.
  */
-export function textFor(pattern: string, least: number, most: number, random: Random): string | undefined {
+export function textFor(
+  pattern: string,
+  least: number,
+  most: number,
+  random: Random,
+  together = new PatternSteps(),
+): string | undefined {
   if (pattern.length > MAX_PATTERN) return undefined;
   try {
+    // Reading it takes some steps for each character: a range in a class is up to 128.
+    together.take(pattern.length * 16);
     const node = new Reader(pattern).read();
-    const maker = new Maker(random);
+    const maker = new Maker(random, together);
     for (const repeats of REPEATS) {
       const made = maker.make(node, repeats, Math.min(most, MAX_TEXT) + 1);
       const { length } = [...made];
@@ -63,14 +85,17 @@ export function textFor(pattern: string, least: number, most: number, random: Ra
 
 class Maker {
   readonly #random: Random;
+  readonly #together: PatternSteps;
   #steps = MAX_STEPS;
 
-  constructor(random: Random) {
+  constructor(random: Random, together: PatternSteps) {
     this.#random = random;
+    this.#together = together;
   }
 
   /** @param room characters; a text ends soon after them. */
   make(node: Node, repeats: number, room: number): string {
+    this.#together.take(1);
     this.#steps -= 1;
     if (this.#steps < 0) throw new NotUnderstood();
     switch (node.kind) {

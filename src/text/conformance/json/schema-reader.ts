@@ -1,6 +1,7 @@
 /**
  * Reading a JSON Schema: where a `$ref` leads, what several schemas come to together, and how deep the smallest value
- * is that a schema allows, so that recursion ends.
+ * is that a schema allows, so that recursion ends. The schema is a stranger's, and a few hundred bytes of it can refer
+ * to themselves exponentially often: each part is read once, and all reading together is bounded.
  */
 import type { JsonSchema } from '../../request.ts';
 
@@ -12,6 +13,33 @@ const MAX_NODES = 20_000;
 /** More parts of `allOf` are not read. */
 const MAX_PARTS = 64;
 const MAX_REFERENCE = 1000;
+/** Parts and members that one reader puts together: some tenths of a second. */
+const MAX_WORK = 1_000_000;
+
+/** Putting a schema together takes more steps than are given for it. */
+export class SchemaTooComplexError extends Error {
+  override readonly name = 'SchemaTooComplexError';
+
+  constructor() {
+    super('the parts of the schema refer to one another too often');
+  }
+}
+
+/** Steps that may still be taken; several readers may share them. */
+export class WorkLimit {
+  #left: number;
+
+  /** @param steps parts and members that are read. */
+  constructor(steps: number) {
+    this.#left = steps;
+  }
+
+  /** @throws {SchemaTooComplexError} there are not as many left. */
+  take(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw new SchemaTooComplexError();
+  }
+}
 
 export function isObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -47,30 +75,49 @@ export function typeOf(value: unknown): string {
 
 export class SchemaReader {
   readonly #root: JsonSchema;
+  readonly #work: WorkLimit;
   readonly #resolved = new Map<object, JsonSchema>();
+  readonly #targets = new Map<string, unknown>();
+  readonly #joined = new Map<object, Map<object, JsonSchema>>();
   #heights: ReadonlyMap<object, number> | undefined;
 
-  constructor(root: JsonSchema) {
+  constructor(root: JsonSchema, work = new WorkLimit(MAX_WORK)) {
     this.#root = root;
+    this.#work = work;
   }
 
-  /** The schema with what it refers to, and with what all of `allOf` say. */
+  /** The schema with what it refers to, and with what all of `allOf` say. @throws {SchemaTooComplexError} */
   resolve(schema: unknown): JsonSchema {
     if (!isObject(schema)) return {};
-    const known = this.#resolved.get(schema) ?? this.#resolve(schema, 0);
-    this.#resolved.set(schema, known);
+    let known = this.#resolved.get(schema);
+    if (known === undefined) {
+      known = this.#resolve(schema, 0, new Set());
+      this.#resolved.set(schema, known);
+    }
     return known;
   }
 
-  #resolve(schema: unknown, hops: number): JsonSchema {
-    if (!isObject(schema)) return {};
+  /** @param read the parts that were read already: once more they say nothing new, and may lead in a circle. */
+  #resolve(schema: unknown, hops: number, read: Set<object>): JsonSchema {
+    if (!isObject(schema) || read.has(schema)) return {};
+    read.add(schema);
     const { $ref, allOf, ...own } = schema;
+    this.#work.take(1 + sizeOf(own));
     if (hops > MAX_HOPS) return own;
     const parts = [...listOf(allOf).slice(0, MAX_PARTS), ...(typeof $ref === 'string' ? [this.#target($ref)] : [])];
-    return parts.reduce<JsonSchema>((merged, part) => merge(this.#resolve(part, hops + 1), merged), own);
+    return parts.reduce<JsonSchema>((merged, part) => {
+      const resolved = this.#resolve(part, hops + 1, read);
+      this.#work.take(1 + sizeOf(merged) + sizeOf(resolved));
+      return merge(resolved, merged);
+    }, own);
   }
 
   #target(reference: string): unknown {
+    if (!this.#targets.has(reference)) this.#targets.set(reference, this.#find(reference));
+    return this.#targets.get(reference);
+  }
+
+  #find(reference: string): unknown {
     if (!reference.startsWith('#') || reference.length > MAX_REFERENCE) return undefined;
     let value: unknown = this.#root;
     for (const part of reference.split('/').slice(1)) {
@@ -79,6 +126,18 @@ export class SchemaReader {
       value = (value as Record<string, unknown>)[name];
     }
     return value;
+  }
+
+  /**
+   * A branch of `anyOf` together with what stands beside it, which holds for each branch. The same for the same, so that
+   * it is put together once.
+   */
+  branchOf(schema: JsonSchema, branch: JsonSchema): JsonSchema {
+    let branches = this.#joined.get(schema);
+    if (branches === undefined) this.#joined.set(schema, (branches = new Map<object, JsonSchema>()));
+    let whole = branches.get(branch);
+    if (whole === undefined) branches.set(branch, (whole = joined(schema, branch)));
+    return whole;
   }
 
   /** How many levels the smallest value of a schema has; Infinity: it has none that ends. */
@@ -123,6 +182,20 @@ export class SchemaReader {
     const own = types.length === 0 ? 0 : leastOf(types.map((type) => heightOfType(type, schema, height)));
     return Math.max(together, branch, own);
   }
+}
+
+function joined(schema: JsonSchema, branch: JsonSchema): JsonSchema {
+  const { anyOf: _anyOf, oneOf: _oneOf, ...beside } = schema;
+  return Object.keys(beside).some((key) => !/^(?:\$|title|description|default|examples)/.test(key))
+    ? { allOf: [beside, branch] }
+    : branch;
+}
+
+/** How many members are copied where a schema is merged with another. */
+function sizeOf(schema: JsonSchema): number {
+  const { properties, required } = schema;
+  const members = isObject(properties) ? Object.keys(properties).length : 0;
+  return Object.keys(schema).length + members + listOf(required).length;
 }
 
 function heightOfType(type: string, schema: JsonSchema, height: (part: unknown) => number): number {

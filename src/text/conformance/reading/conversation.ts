@@ -43,7 +43,7 @@ export function readConversation(messages: readonly Message[]): Conversation {
     question: text,
     asked: excerptOf(text),
     images: (question?.content ?? []).filter((part) => part.type === 'image'),
-    results: messages.slice(place + 1).flatMap((message) => resultOf(message, messages)),
+    results: resultsIn(messages, place + 1),
     earlier: before.map(({ content }) => textOf(content)).toReversed(),
     lastAnswer: before
       .filter(({ role, content }) => role === 'assistant' && content.length > 0)
@@ -59,9 +59,16 @@ function textOf(content: readonly ContentPart[]): string {
     .join('\n');
 }
 
-function resultOf(message: Message, messages: readonly Message[]): readonly CallResult[] {
-  if (message.role !== 'tool') return [];
-  const calls = messages.flatMap((other) => (other.role === 'assistant' ? other.toolCalls : []));
-  const call = calls.findLast(({ id }) => id === message.toolCallId);
-  return [{ name: call?.name ?? 'the function', content: textOf(message.content) }];
+function resultsIn(messages: readonly Message[], from: number): readonly CallResult[] {
+  const names = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
+  }
+  return messages
+    .slice(from)
+    .flatMap((message) =>
+      message.role === 'tool'
+        ? [{ name: names.get(message.toolCallId) ?? 'the function', content: textOf(message.content) }]
+        : [],
+    );
 }

@@ -1,0 +1,118 @@
+/**
+ * A thread that does one job at a time, each within a time limit: for work whose duration somebody else's bytes decide.
+ * Nothing but the end of its thread interrupts a regular expression or a loop that does not come to an end; the next job
+ * gets a new thread. Used by everything that runs strangers' input beside the event loop.
+ */
+import { Piscina } from 'piscina';
+
+/** Loading a module takes a tenth of a second, on a machine that is very busy some seconds. */
+const START_TIMEOUT_MS = 30_000;
+
+/** A job gave no answer: it took longer than it may, or its thread died, of its memory limit for example. */
+export class ThreadEndedError extends Error {
+  override readonly name = 'ThreadEndedError';
+  readonly reason: 'timeout' | 'died';
+
+  constructor(reason: 'timeout' | 'died', cause: unknown) {
+    super(reason === 'timeout' ? 'the job took longer than it may' : 'the thread of the job died', { cause });
+    this.reason = reason;
+  }
+}
+
+export interface TimedThread<Job, Answer> {
+  /**
+   * Does a job, starting the thread first where there is none; the time limit begins when the thread is there. The
+   * caller waits for each job to end before it gives the next.
+   *
+   * @throws {ThreadEndedError} there is no answer, and the thread is gone.
+   */
+  run(job: Job, timeoutMs: number): Promise<Answer>;
+  /** Starts the thread, which the first job would wait for otherwise. */
+  start(): Promise<void>;
+  /** Ends the thread, and the job with it. */
+  close(): Promise<void>;
+}
+
+export interface TimedThreadOptions<Job> {
+  /** The file that the thread runs: its default export takes a job and returns the answer, and throws nothing. */
+  readonly module: string;
+  /** A job that is done at once: it shows that the thread is there. */
+  readonly startJob: Job;
+  /** Of JavaScript heap. A job that takes more ends its thread. */
+  readonly heapMb: number;
+}
+
+/** Makes a thread that starts with its first job and does not keep the process alive. */
+export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>): TimedThread<Job, Answer> {
+  let pool: Piscina<Job, Answer> | undefined;
+  let current: AbortController | undefined;
+  let isStarted = false;
+
+  const start = (): Piscina<Job, Answer> => {
+    const started = new Piscina<Job, Answer>({
+      filename: options.module,
+      minThreads: 0,
+      maxThreads: 1,
+      concurrentTasksPerWorker: 1,
+      idleTimeout: Infinity,
+      // From source the main thread runs under a loader (`--import tsx`), and so must the others.
+      execArgv: process.execArgv,
+      // No secret is where it is not needed.
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
+    });
+    // Emitted for a thread that dies while it starts: the job that it was started for would wait for ever.
+    started.on('error', () => current?.abort());
+    return started;
+  };
+
+  async function runWithin(job: Job, timeoutMs: number): Promise<Answer> {
+    pool ??= start();
+    const controller = new AbortController();
+    current = controller;
+    let isLate = false;
+    // Aborting ends the thread; the next job gets a new one.
+    const timer = setTimeout(() => {
+      isLate = true;
+      controller.abort();
+    }, timeoutMs);
+    try {
+      return await pool.run(job, { signal: controller.signal });
+    } catch (error) {
+      throw new ThreadEndedError(isLate ? 'timeout' : 'died', error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  let starting: Promise<void> | undefined;
+  const startOnce = (): Promise<void> => {
+    starting ??= runWithin(options.startJob, START_TIMEOUT_MS).then(
+      () => {
+        isStarted = true;
+        starting = undefined;
+      },
+      (error: unknown) => {
+        starting = undefined;
+        throw error;
+      },
+    );
+    return starting;
+  };
+
+  return {
+    start: startOnce,
+    async run(job, timeoutMs) {
+      try {
+        if (!isStarted) await startOnce();
+        return await runWithin(job, timeoutMs);
+      } catch (error) {
+        isStarted = false;
+        throw error;
+      }
+    },
+    async close() {
+      await pool?.destroy();
+    },
+  };
+}

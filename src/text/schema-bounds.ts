@@ -1,0 +1,50 @@
+/**
+ * How much the JSON Schemas of one request may come to (response formats and the parameters of functions), checked before
+ * anything is done with them, whichever model is asked: a few hundred bytes of `allOf` and `$ref` can stand for more
+ * parts than anybody can put together. What exceeds the bounds is rejected by its name.
+ */
+import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from './conformance/json/schema-reader.ts';
+import type { FunctionTool, JsonSchema, OutputFormat } from './request.ts';
+import { InvalidTextRequest } from './text-failure.ts';
+
+/** Values in all schemas of a request, lists and objects included: twenty times what OpenAI's strict subset takes. */
+const MAX_VALUES = 100_000;
+/** Parts and members that putting all references and all `allOf` together comes to: some hundredths of a second. */
+const MAX_WORK = 200_000;
+
+/**
+ * @param names of the fields, for the error.
+ * @throws {InvalidTextRequest}
+ */
+export function requireBoundedSchemas(
+  { format, tools }: { readonly format: OutputFormat; readonly tools: readonly FunctionTool[] },
+  names: { readonly format: string; readonly parameters: (index: number) => string },
+): void {
+  const work = new WorkLimit(MAX_WORK);
+  let values = MAX_VALUES;
+  const check = (schema: JsonSchema | undefined, param: string): void => {
+    if (schema === undefined) return;
+    const reader = new SchemaReader(schema, work);
+    const open: unknown[] = [schema];
+    while (open.length > 0) {
+      const value = open.pop();
+      values -= 1;
+      if (values < 0) throw tooComplex(param, `the schemas of the request have more than ${MAX_VALUES} values`);
+      if (typeof value !== 'object' || value === null) continue;
+      for (const member of Object.values(value)) open.push(member);
+      if (!isObject(value) || (value['$ref'] === undefined && value['allOf'] === undefined)) continue;
+      try {
+        reader.resolve(value);
+      } catch (error) {
+        if (!(error instanceof SchemaTooComplexError)) throw error;
+        throw tooComplex(param, 'its parts refer to one another too often; use fewer $ref and allOf');
+      }
+    }
+  };
+  if (format.type === 'json_schema') check(format.schema, names.format);
+  for (const [index, { parameters }] of tools.entries()) check(parameters, names.parameters(index));
+}
+
+function tooComplex(param: string, message: string): InvalidTextRequest {
+  return new InvalidTextRequest(param, `${param}: ${message}`);
+}

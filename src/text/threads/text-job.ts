@@ -1,0 +1,26 @@
+/** What the text threads are asked to do, and what they answer: everything whose duration a request's content decides. */
+import type { AnswerPlan } from '../conformance/answer-plan.ts';
+import type { TextRequest } from '../request.ts';
+import type { CountedRequest } from '../tokens.ts';
+
+export type TextJob =
+  /** Only shows that the thread is there. */
+  | { readonly kind: 'start' }
+  | { readonly kind: 'count'; readonly requests: readonly CountedRequest[]; readonly limit: number }
+  | PlanJob;
+
+/** Reads a request and plans an answer for each seed. */
+export interface PlanJob {
+  readonly kind: 'plan';
+  readonly request: TextRequest;
+  readonly maxTokens: number;
+  readonly seeds: readonly string[];
+}
+
+export type TextJobAnswer =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'counted'; readonly tokens: readonly number[] }
+  | { readonly kind: 'planned'; readonly plans: readonly AnswerPlan[] }
+  /** A schema that refers to itself too often. */
+  | { readonly kind: 'too_complex' }
+  | { readonly kind: 'failed'; readonly message: string };

@@ -1,0 +1,32 @@
+/**
+ * Entry of the threads in which prompts are counted and the offline text model plans its answers: takes one job at a
+ * time. Found by path from text-threads.ts, which ends the thread where a job does not come to an end.
+ */
+import { createPlanner } from '../conformance/answer-plan.ts';
+import { SchemaTooComplexError } from '../conformance/json/schema-reader.ts';
+import { countEach } from '../tokens.ts';
+import type { TextJob, TextJobAnswer } from './text-job.ts';
+
+/** Does one job; the thread calls it. */
+export default async function doTextJob(job: TextJob): Promise<TextJobAnswer> {
+  try {
+    switch (job.kind) {
+      case 'start':
+        return { kind: 'started' };
+      case 'count':
+        return { kind: 'counted', tokens: await countEach(job.requests, job.limit) };
+      case 'plan': {
+        const plan = await createPlanner(job.request, job.maxTokens);
+        return { kind: 'planned', plans: job.seeds.map((seed) => plan(seed)) };
+      }
+    }
+  } catch (error) {
+    if (error instanceof SchemaTooComplexError) return { kind: 'too_complex' };
+    // Its name and place, and not its message: that may hold words of the request.
+    return { kind: 'failed', message: error instanceof Error ? `${error.name} ${placeOf(error)}` : 'no error' };
+  }
+}
+
+function placeOf({ stack = '' }: Error): string {
+  return /\n\s+at (\S+)/.exec(stack)?.[1] ?? 'at an unknown place';
+}

@@ -1,0 +1,134 @@
+/**
+ * The threads for work on the content of text requests (text-job.ts), beside the event loop: a prompt of some megabytes
+ * takes seconds to count, and what the offline text model does with a prompt depends on the prompt. Each job has a time
+ * limit, after which its thread is ended; accounts share the threads, and one account holds at most as many as it
+ * leaves free.
+ */
+import { packageModule } from '../../config/package-root.ts';
+import { createTenantShares } from '../../limits/tenant-shares.ts';
+import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
+import type { TimedThread } from '../../limits/timed-thread.ts';
+import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { AnswerPlan } from '../conformance/answer-plan.ts';
+import { SchemaTooComplexError } from '../conformance/json/schema-reader.ts';
+import type { FunctionTool, Message } from '../request.ts';
+import { TextFailure } from '../text-failure.ts';
+import { countEach, isLongerThan } from '../tokens.ts';
+import type { CountedRequest } from '../tokens.ts';
+import type { PlanJob, TextJob, TextJobAnswer } from './text-job.ts';
+
+/** Two, so that one account leaves one to the others. */
+const THREADS = 2;
+/** Of JavaScript heap: the tokenizer's tables take 60 MB, the largest request and what is made of it some 100 MB. */
+const THREAD_HEAP_MB = 512;
+/** Usual jobs take a millisecond; 10 MB of Chinese characters at random, the slowest text to count, some 12 s. */
+const JOB_TIMEOUT_MS = 10_000;
+const WAITING = { perTenant: 100, perProcess: 1_000 };
+/** The longest wait for a thread: about as long as the jobs before may take. */
+const WAIT_MS = 20_000;
+/** Fewer are counted at once, where the request is: some hundredths of a second at most, usually less than one thousandth. */
+const INLINE_CHARACTERS = 8 * 1024;
+
+export interface TextThreads {
+  /**
+   * How many tokens each of some requests brings.
+   *
+   * @param limit counting a request ends soon after as many: what is returned is only more than that.
+   * @throws {ShareExhaustedError} @throws {TextFailure} it took too long.
+   */
+  countInput(accountId: string, requests: readonly CountedRequest[], limit?: number): Promise<readonly number[]>;
+  /**
+   * What the offline text model will say, for each seed.
+   *
+   * @throws {ShareExhaustedError} @throws {TextFailure} it took too long. @throws {SchemaTooComplexError}
+   */
+  plan(accountId: string, job: Omit<PlanJob, 'kind'>, signal?: AbortSignal): Promise<readonly AnswerPlan[]>;
+  /** Starts the threads, which the first request would wait for otherwise. */
+  start(): Promise<void>;
+  /** Ends the threads, and the jobs with them. */
+  close(): Promise<void>;
+}
+
+/** @param options.timeoutMs of one job. */
+export function createTextThreads(
+  options: { readonly metrics?: ShareMetrics | undefined; readonly timeoutMs?: number } = {},
+): TextThreads {
+  const { metrics, timeoutMs = JOB_TIMEOUT_MS } = options;
+  const shares = createTenantShares({
+    resource: 'text_threads',
+    capacity: THREADS,
+    leavesFree: true,
+    waiting: WAITING,
+    retryAfterSeconds: 2,
+    metrics,
+  });
+  const threads = Array.from({ length: THREADS }, () =>
+    createTimedThread<TextJob, TextJobAnswer>({
+      module: packageModule('src/text/threads/text-thread.ts'),
+      startJob: { kind: 'start' },
+      heapMb: THREAD_HEAP_MB,
+    }),
+  );
+  const idle = [...threads];
+
+  async function runInThread(job: TextJob): Promise<TextJobAnswer> {
+    const thread = idle.pop() as TimedThread<TextJob, TextJobAnswer>;
+    try {
+      return await thread.run(job, timeoutMs);
+    } catch (error) {
+      if (!(error instanceof ThreadEndedError)) throw error;
+      const isLate = error.reason === 'timeout';
+      const message = isLate ? 'the request took a text thread too long' : 'a text thread died of the request';
+      throw new TextFailure(isLate ? 'upstream_timeout' : 'upstream_unavailable', message, { cause: error });
+    } finally {
+      idle.push(thread);
+    }
+  }
+
+  async function run(accountId: string, job: TextJob, signal?: AbortSignal): Promise<TextJobAnswer> {
+    try {
+      return await shares.run(accountId, () => runInThread(job), { signal, waitMs: WAIT_MS });
+    } catch (error) {
+      if (signal?.aborted !== true || error instanceof TextFailure) throw error;
+      throw new TextFailure('interrupted', 'the call was given up', { cause: error });
+    }
+  }
+
+  return {
+    async countInput(accountId, requests, limit = Infinity) {
+      if (!isLongerThan(requests, INLINE_CHARACTERS)) return countEach(requests, limit);
+      const answer = await run(accountId, { kind: 'count', requests: requests.map(withoutImages), limit });
+      if (answer.kind !== 'counted') throw unexpected(answer);
+      return answer.tokens;
+    },
+    async plan(accountId, job, signal) {
+      const answer = await run(accountId, { kind: 'plan', ...job }, signal);
+      if (answer.kind === 'too_complex') throw new SchemaTooComplexError();
+      if (answer.kind !== 'planned') throw unexpected(answer);
+      return answer.plans;
+    },
+    async start() {
+      await Promise.all(threads.map((thread) => thread.start()));
+    },
+    async close() {
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}
+
+/** What is counted of a request: of images only that there are some, and not their bytes. */
+function withoutImages({ messages, tools, format }: CountedRequest): {
+  readonly messages: readonly Message[];
+  readonly tools: readonly FunctionTool[];
+  readonly format: CountedRequest['format'];
+} {
+  const bare = messages.map((message): Message => {
+    const content = message.content.map((part) => (part.type === 'image' ? { ...part, url: '' } : part));
+    return { ...message, content };
+  });
+  return { messages: bare, tools, format };
+}
+
+function unexpected(answer: TextJobAnswer): Error {
+  return new Error(`a text thread failed: ${answer.kind === 'failed' ? answer.message : answer.kind}`);
+}
