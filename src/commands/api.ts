@@ -3,6 +3,7 @@ import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createFoundation } from '../context.ts';
 import { readCertificate } from '../http/tls-certificates.ts';
 import { startApi } from '../processes/api.ts';
+import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
@@ -22,6 +23,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     for (const { tls } of [config.http, ...(config.admin === undefined ? [] : [config.admin.http])]) {
       if (tls !== undefined) await readCertificate(tls);
     }
+    await prepareMediaSandbox(foundation);
     if (!(await untilDatabaseAnswers(foundation.database, logger, stopped.signal))) return;
     await tellWrongEncryptionKey(foundation);
     const api = await startApi(foundation, runtime);

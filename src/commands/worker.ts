@@ -4,6 +4,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
+import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
@@ -26,6 +27,8 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
   const foundation = createFoundation(config, logger, 'worker');
+  // Before the engines' threads are started, which are given what it finds.
+  await prepareMediaSandbox(foundation);
   const seen: { connection?: NativeConnection; worker?: RunningWorker } = {};
   // Before there is a connection: that it waits for Temporal is what a probe is to be told.
   const metricsListener = await startWorkerMetrics(foundation, runtime, () => seen);

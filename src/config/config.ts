@@ -76,6 +76,8 @@ export interface Config {
     readonly engineThreads: number;
     readonly scratchDir: string;
   };
+  /** Whether media of others may be read only where that is isolated in full. */
+  readonly requiresMediaSandbox: boolean;
   readonly upstreamSecrets: Readonly<Record<string, string>>;
   /** Undefined: nothing is traced. */
   readonly traces: TraceConfig | undefined;
@@ -140,6 +142,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       engineThreads: read.integer('ENGINE_THREADS'),
       scratchDir: read.text('SCRATCH_DIR') || os.tmpdir(),
     },
+    requiresMediaSandbox: read.text('MEDIA_SANDBOX') === 'required',
     upstreamSecrets: read.upstreamSecrets(),
     traces: readTraces(read),
     drainMs: read.integer('DRAIN_SECONDS') * 1000,

@@ -189,6 +189,12 @@ export const VARIABLES = {
     maximum: 64,
     help: 'Threads of the embedded engines in a worker: how many generations it renders at once.',
   },
+  MEDIA_SANDBOX: {
+    kind: 'choice',
+    fallback: 'auto',
+    choices: ['auto', 'required'],
+    help: 'Whether api and worker start where the processes that read media of others cannot be isolated in full (SECURITY.md); auto: with what the machine allows, which the log and darkroom_media_sandbox show.',
+  },
   SCRATCH_DIR: {
     kind: 'text',
     fallback: '',

@@ -7,24 +7,26 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import os from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
-import { PACKAGE_ROOT, RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
+import { PACKAGE_ROOT } from '../config/package-root.ts';
 import { isFaultKind } from '../domain/input-fault.ts';
 import { OUT_OF_MEMORY } from './child-channel.ts';
-import { makeProcessGiveWay, stepsToGiveWay } from './give-way.ts';
+import { MAX_CPU_SECONDS, MAX_PROCESSES, childCommand, signalInside } from './child-command.ts';
+import { makeProcessGiveWay } from './give-way.ts';
 import { bytesHeader, packFacts, readMessage } from './messages.ts';
 import type { Fill, MediaMessage } from './messages.ts';
-import { findMediaSandbox, inMediaSandbox } from './sandbox.ts';
+import { measureTree, onlyChildOf, tryToKill } from './process-tree.ts';
+import { findMediaSandbox } from './sandbox.ts';
 import type { MediaSandbox } from './sandbox.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /** A child that says nothing for so long while it is waited for is stuck: our own bound on one picture or sound. */
 const SILENCE_MS = 60_000;
-/** JavaScript's share of the child's memory: a loader and some objects. */
-const CHILD_HEAP_MB = 256;
 const STDERR_KEPT = 2000;
+/** A child looks at its own memory ten times a second; from outside it is looked at in case it does not. */
+const WATCH_MS = 250;
+/** Beyond its own bound: the shell and the loader beside it, and what it may reach before it has looked. */
+const WATCH_BEYOND_MB = 256;
 
 /** The signals of a program that broke, or was broken off by a limit, not of one that was ended. */
 const CRASHES: ReadonlySet<string> = new Set<NodeJS.Signals>([
@@ -37,23 +39,6 @@ const CRASHES: ReadonlySet<string> = new Set<NodeJS.Signals>([
   'SIGXFSZ',
   'SIGSYS',
 ]);
-/** A shell's word for the end of a program by a signal: this and its number. */
-const ENDED_BY_SIGNAL = 128;
-
-/** A film of ten minutes in 4096 x 4096 pixels takes half of it to decode. */
-const MAX_CPU_SECONDS = 1800;
-/**
- * Beside the bound on resident memory, which says more clearly what happened: what a child may have asked for, as a
- * multiple of that and for Node itself. Decoders ask for more than they touch.
- */
-const DATA_FACTOR = 2;
-const NODE_DATA_MB = 512;
-/** A child writes no file but what a loader keeps in `/tmp`. */
-const MAX_FILE_MB = 1;
-const MAX_OPEN_FILES = 256;
-/** A child has 20; from source its loader, which compiles, has as many again. */
-const MAX_PROCESSES = 64;
-
 /** What a media child is started with. */
 export interface MediaChildOptions {
   /** The module that it runs, by its source path from the package's root. */
@@ -67,17 +52,8 @@ export interface MediaChildOptions {
   /** Files that it reads, by absolute path: in the sandbox it sees no others. */
   readonly readable?: readonly string[];
   readonly signal?: AbortSignal | undefined;
-}
-
-/** From source our children need the loader that this process runs under; nothing else of its options is theirs. */
-function loaderOptions(): string[] {
-  if (RUNS_FROM_DIST) return [];
-  const options: string[] = [];
-  for (const [index, option] of process.execArgv.entries()) {
-    if (/^--(import|require|loader)=/.test(option)) options.push(option);
-    else if (/^(--import|--require|-r|--loader)$/.test(option)) options.push(option, process.execArgv[index + 1] ?? '');
-  }
-  return options;
+  /** Another sandbox than the best of this machine: for tests. */
+  readonly sandbox?: MediaSandbox;
 }
 
 const running = new Set<MediaChild>();
@@ -101,12 +77,15 @@ export class MediaChild {
   readonly #fill: Fill;
   readonly #onAbort = (): void => this.#kill();
   readonly #isConfined: boolean;
+  #watch: NodeJS.Timeout | undefined;
+  /** What it has exceeded, as seen from outside. */
+  #excess: string | undefined;
   #stderr = '';
 
   private constructor(options: MediaChildOptions, sandbox: MediaSandbox | undefined) {
     this.#options = options;
     this.#isConfined = sandbox !== undefined && sandbox.confinement !== 'none';
-    const [command, ...args] = commandOf(options, sandbox);
+    const [command, ...args] = childCommand(options, sandbox);
     this.#process = spawn(command ?? process.execPath, args, {
       // A loader is found from here; the child is given absolute paths.
       cwd: PACKAGE_ROOT,
@@ -130,13 +109,14 @@ export class MediaChild {
     this.#ended.catch(() => {});
     this.#fill = fillFrom(this.#fromChild);
     running.add(this);
+    if (this.#isConfined) this.#watch = setInterval(() => this.#lookInside(), WATCH_MS).unref();
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#kill();
   }
 
   /** Starts a child and hands it its work, as facts. @throws {DOMException} `AbortError`: the signal has fired already. */
   static async start(options: MediaChildOptions, request: object): Promise<MediaChild> {
-    const sandbox = options.isUntrusted ? await findMediaSandbox() : undefined;
+    const sandbox = options.isUntrusted ? (options.sandbox ?? (await findMediaSandbox())) : undefined;
     options.signal?.throwIfAborted();
     const child = new MediaChild(options, sandbox);
     void child.tell({ ...request, maxMemoryMb: options.maxMemoryMb });
@@ -202,6 +182,7 @@ export class MediaChild {
     this.#fromChild.destroy();
     this.#toChild.destroy();
     await this.#ended.catch(() => {});
+    clearInterval(this.#watch);
     running.delete(this);
   }
 
@@ -216,6 +197,20 @@ export class MediaChild {
     if (first === undefined || !tryToKill(first)) this.#process.kill('SIGKILL');
   }
 
+  /** Whatever runs in there, all of it together has the bounds. */
+  #lookInside(): void {
+    const { pid, exitCode, signalCode } = this.#process;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const { processes, residentMb } = measureTree(pid, MAX_PROCESSES);
+    if (processes >= MAX_PROCESSES) this.#excess = 'starts too many processes';
+    else if (residentMb > this.#options.maxMemoryMb + WATCH_BEYOND_MB) this.#excess = this.#tooMuchMemory();
+    if (this.#excess !== undefined) this.#kill();
+  }
+
+  #tooMuchMemory(): string {
+    return `takes more than ${this.#options.maxMemoryMb} MB of memory to read`;
+  }
+
   async #write(bytes: Buffer): Promise<boolean> {
     return new Promise((resolve) => {
       this.#toChild.write(bytes, (error) => resolve(error == null));
@@ -227,9 +222,8 @@ export class MediaChild {
     this.#options.signal?.throwIfAborted();
     if (end instanceof Error) return end;
     const signal = end.signal ?? (this.#isConfined ? signalInside(end.code) : undefined);
-    if (this.#stderr.includes(OUT_OF_MEMORY)) {
-      return this.#failure(`takes more than ${this.#options.maxMemoryMb} MB of memory to read`);
-    }
+    if (this.#excess !== undefined) return this.#failure(this.#excess);
+    if (this.#stderr.includes(OUT_OF_MEMORY)) return this.#failure(this.#tooMuchMemory());
     if (signal === 'SIGXCPU') {
       return this.#failure(
         `takes more than ${this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS} s of processor time to read`,
@@ -244,49 +238,6 @@ export class MediaChild {
   #failure(problem: string): Error {
     return this.#options.isUntrusted ? new UndecodableMediaError(problem) : new Error(`what we encode ${problem}`);
   }
-}
-
-function commandOf(options: MediaChildOptions, sandbox: MediaSandbox | undefined): readonly string[] {
-  const module = packageModule(options.module);
-  const command = [process.execPath, `--max-old-space-size=${CHILD_HEAP_MB}`, ...loaderOptions(), module];
-  if (sandbox === undefined) return command;
-  return inMediaSandbox(sandbox, {
-    command,
-    readable: [module, ...(options.readable ?? [])],
-    niceness: stepsToGiveWay(),
-    limits: {
-      cpuSeconds: options.maxCpuSeconds ?? MAX_CPU_SECONDS,
-      dataMb: options.maxMemoryMb * DATA_FACTOR + NODE_DATA_MB,
-      fileMb: MAX_FILE_MB,
-      openFiles: MAX_OPEN_FILES,
-      processes: MAX_PROCESSES,
-    },
-  });
-}
-
-/** @returns undefined where it has none, or several. */
-function onlyChildOf(pid: number): number | undefined {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-    return /^\d+$/.test(children) ? Number(children) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function tryToKill(pid: number): boolean {
-  try {
-    return process.kill(pid, 'SIGKILL');
-  } catch {
-    return false;
-  }
-}
-
-/** What ended the program in the sandbox, as the shell that waited for it says it. */
-function signalInside(code: number | null): NodeJS.Signals | undefined {
-  const number = (code ?? 0) - ENDED_BY_SIGNAL;
-  const found = Object.entries(os.constants.signals).find(([, value]) => value === number);
-  return found?.[0] as NodeJS.Signals | undefined;
 }
 
 function fillFrom(stream: Readable): Fill {

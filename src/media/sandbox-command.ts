@@ -4,6 +4,7 @@
  * nothing to compile.
  */
 import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { PACKAGE_ROOT } from '../config/package-root.ts';
 import { SANDBOX_TOOLS, VIEW_ROOT, createSandboxView } from './sandbox-view.ts';
 import type { SandboxView } from './sandbox-view.ts';
@@ -50,6 +51,9 @@ const { sh: SH, setpriv: SETPRIV, prlimit: PRLIMIT } = SANDBOX_TOOLS;
 const WITH_PARENT = ['--pdeathsig', 'KILL'];
 /** `--kill-child`: what kills `unshare` kills the first process of the namespace, and that kills all in it. */
 const APART = ['--pid', '--net', '--ipc', '--uts', '--fork', '--kill-child'];
+
+/** The right to give up rights for good: linux/capability.h. */
+const CAP_SETPCAP = 8n;
 
 /** Users of their own: above all that systems and their containers hand out, one for each child. */
 const FIRST_USER = 1_000_000_000;
@@ -103,7 +107,7 @@ export function sandboxCommand(confinement: Confinement, program: SandboxedProgr
   if (confinement === 'none') return command;
   const started = [...(niceness > 0 ? [NICE, '-n', String(niceness)] : []), SETPRIV, ...WITH_PARENT];
   const limited = [PRLIMIT, ...limitOptions(program.limits)];
-  if (confinement === 'limits') return [...started, '--no-new-privs', ...limited, ...command];
+  if (confinement === 'limits') return [...started, '--no-new-privs', ...capabilitiesToDrop(), ...limited, ...command];
   const withoutRights = [SETPRIV, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
   const inside = [...WITH_PARENT, SH, '-c', BE_FIRST, 'sandbox', PACKAGE_ROOT, ...command];
   if (confinement === 'namespaces')
@@ -113,6 +117,16 @@ export function sandboxCommand(confinement: Confinement, program: SandboxedProgr
   const seeing = [SH, '-c', makeView(createSandboxView(program.readable)), 'sandbox'];
   const changed = [...limited, SANDBOX_TOOLS.chroot, VIEW_ROOT.slice('/sys'.length)];
   return [...started, ...apart, ...seeing, ...changed, ...withoutRights, ...identity, ...inside];
+}
+
+/**
+ * Root without capabilities, where we are root and may drop them. Whoever is not root has none, and cannot get any.
+ */
+function capabilitiesToDrop(): readonly string[] {
+  if (process.getuid?.() !== 0) return [];
+  const [, effective = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+  const mayDrop = ((BigInt(`0x${effective}`) >> CAP_SETPCAP) & 1n) === 1n;
+  return mayDrop ? ['--bounding-set=-all', '--inh-caps=-all'] : [];
 }
 
 /** Without a group either. A change of user forgets what else was asked for, which is why the parent's end comes after. */

@@ -22,7 +22,7 @@ import type { Confinement, SandboxLimits, SandboxedProgram } from './sandbox-com
  * - `user`: it has another user than ours, or our own in a user namespace without capabilities.
  * - `no_new_privileges`: it gains no right by running a program.
  * - `limits`: the kernel bounds its memory, processor time, files and open files.
- * - `processes`: the kernel bounds how many processes and threads it has.
+ * - `processes`: how many processes it has is bounded.
  */
 export const ISOLATIONS = [
   'mount',
@@ -85,8 +85,7 @@ async function findAndShare(): Promise<MediaSandbox> {
 /** What a child is isolated from; in the order of `ISOLATIONS`. */
 export function isolationsOf(sandbox: MediaSandbox): readonly Isolation[] {
   const weakest = sandbox.confinement === 'other-user' ? sandbox.forOwnFiles : sandbox.confinement;
-  const isolations = BY_CONFINEMENT[weakest ?? sandbox.confinement];
-  return isolations.filter((isolation) => isolation !== 'processes' || sandbox.canLimitProcesses);
+  return BY_CONFINEMENT[weakest ?? sandbox.confinement];
 }
 
 /**

@@ -9,6 +9,8 @@
 import { Registry } from 'prom-client';
 import { createCallbackMetrics } from './metrics-callbacks.ts';
 import type { CallbackMetrics } from './metrics-callbacks.ts';
+import { createMediaMetrics } from './metrics-media.ts';
+import type { MediaMetrics } from './metrics-media.ts';
 import { createOutgoingMetrics } from './metrics-outgoing.ts';
 import type { OutgoingMetrics } from './metrics-outgoing.ts';
 import { createRequestMetrics } from './metrics-requests.ts';
@@ -32,6 +34,7 @@ export interface Metrics {
   readonly text: TextMetrics;
   readonly outgoing: OutgoingMetrics;
   readonly shares: ShareMetrics;
+  readonly media: MediaMetrics;
 }
 
 /** The instruments of one process, all at zero. */
@@ -45,5 +48,6 @@ export function createMetrics(): Metrics {
     text: createTextMetrics(registry),
     outgoing: createOutgoingMetrics(registry),
     shares: createShareMetrics(registry),
+    media: createMediaMetrics(registry),
   };
 }

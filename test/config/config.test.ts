@@ -103,6 +103,7 @@ describe('the configuration', () => {
       WORKER_QUEUES: 'callbacks,media,callbacks',
       ENGINE_THREADS: '4',
       SCRATCH_DIR: '/scratch',
+      MEDIA_SANDBOX: 'required',
       SHUTDOWN_GRACE_SECONDS: '9',
       DARKROOM_EMBEDDED: 'true',
       UPSTREAM_ACME_KEY: 'acme key',
@@ -132,6 +133,7 @@ describe('the configuration', () => {
     assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme', oneAttemptAfterDays: 5 });
     assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], ports: [443, 8443] });
     assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4, scratchDir: '/scratch' });
+    assert.equal(config.requiresMediaSandbox, true);
     assert.equal(config.shutdownGraceMs, 9_000);
     assert.equal(config.isEmbedded, true);
     assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
