@@ -5,6 +5,7 @@
 import pg from 'pg';
 import type { DatabaseConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { watchConnectionWaits } from './connection-waits.ts';
 
 /** One statement, prepared under its name once per connection. */
 export interface Statement {
@@ -100,11 +101,14 @@ export function openDatabase(
     client.on('error', (error) => logger.debug({ err: error }, 'a database connection in use was lost'));
   });
 
+  const waits = watchConnectionWaits();
+
   const run = async <Row>(
     client: pg.Pool | pg.PoolClient,
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<readonly Row[]> => {
+    if (client === pool) waits?.assertMayWait(statement.name);
     observe?.(statement.name);
     try {
       const { name, text, timeoutMs } = statement;
@@ -120,13 +124,15 @@ export function openDatabase(
   return {
     query: (statement, values) => run(pool, statement, values),
     async transaction(work) {
+      waits?.assertMayWait('a transaction');
       const client = await pool.connect().catch((error: unknown) => {
         throw translate(error);
       });
       let isBroken = false;
       try {
         await client.query('BEGIN');
-        const result = await work({ query: (statement, values) => run(client, statement, values) });
+        const transaction: Queryable = { query: (statement, values) => run(client, statement, values) };
+        const result = await (waits === undefined ? work(transaction) : waits.hold(() => work(transaction)));
         observe?.('commit');
         await client.query('COMMIT');
         return result;

@@ -25,16 +25,17 @@ const REMEMBERED_BUDGETS = 20_000;
 
 /**
  * Refills by the time that passed, takes back what is returned, and gives out whole tokens, as many as there are. What is
- * returned counts only as long as the lease it comes from has its place.
+ * returned counts only as long as the lease it comes from has its place. What was spent beyond a lease is below 0 and counts always.
  *
  * $1 budget, $2 its tokens per minute, $3 tokens wanted, $4 tokens returned, $5 process, $6 Unix seconds.
  */
 const leaseTokens: Statement = {
   name: 'lease_rate_tokens',
   text: `INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
-         VALUES ($1, $2::float8 - least($3::float8, $2::float8),
-                 jsonb_build_object($5::text, jsonb_build_array(least($3::float8, $2::float8), $6::float8)),
-                 to_timestamp($6::float8))
+         SELECT $1, fresh.free - fresh.tokens,
+                jsonb_build_object($5::text, jsonb_build_array(fresh.tokens, $6::float8)), to_timestamp($6::float8)
+           FROM (SELECT full_bucket.free, least($3::float8, full_bucket.free) AS tokens
+                   FROM (SELECT greatest(0, $2::float8 + least($4::float8, 0)) AS free) AS full_bucket) AS fresh
          ON CONFLICT (id) DO UPDATE SET (tokens, leases, updated_at) = (
            SELECT given.free - given.tokens,
                   given.others || jsonb_build_object($5::text, jsonb_build_array(given.tokens, $6::float8)),
@@ -97,14 +98,20 @@ export function createLeasedRateLimiter(options: {
     const returned = holding.tokens;
     holding.tokens = 0;
     const askedAt = now();
-    const [row] = await database.query<{ leased: number; tokens: number }>(leaseTokens, [
-      budget.id,
-      budget.perMinute,
-      wanted,
-      returned,
-      processId,
-      askedAt / 1000,
-    ]);
+    const [row] = await database
+      .query<{ leased: number; tokens: number }>(leaseTokens, [
+        budget.id,
+        budget.perMinute,
+        wanted,
+        returned,
+        processId,
+        askedAt / 1000,
+      ])
+      .catch((error: unknown) => {
+        // What was spent stays spent. Unused tokens are not put back: the database may have taken them.
+        holding.tokens += Math.min(0, returned);
+        throw error;
+      });
     holding.tokens += row?.leased ?? 0;
     holding.left = row?.tokens ?? 0;
     holding.askedAt = askedAt;

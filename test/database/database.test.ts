@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DatabaseUnavailableError, UniqueViolationError, openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
+import { NestedConnectionError } from '../../src/database/connection-waits.ts';
 import { migrate, readInstallationId } from '../../src/database/migrate.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -89,6 +90,46 @@ describe('a transaction', () => {
   });
 });
 
+describe('asking for a connection inside a transaction that holds one', () => {
+  it('fails at once in tests, naming both places, whatever asks and however deep', async () => {
+    const deep = async (): Promise<void> => {
+      await Promise.resolve();
+      await database.check();
+    };
+    const asks: Readonly<Record<string, () => Promise<unknown>>> = {
+      select_notes: () => database.query(select, [1]),
+      'a transaction': () => database.transaction(async () => {}),
+      check: deep,
+    };
+    for (const [what, ask] of Object.entries(asks)) {
+      await assert.rejects(database.transaction(ask), (error: unknown) => {
+        assert.ok(error instanceof NestedConnectionError);
+        assert.match(error.message, new RegExp(`^${what} waits for a connection`));
+        assert.match(error.message, /the transaction began:\n +at .*database\.test/s);
+        return true;
+      });
+    }
+    assert.deepEqual(await database.transaction((transaction) => transaction.query(select, [100])), []);
+  });
+
+  it('is no fault of another pool, nor of work that outlives the transaction', async () => {
+    const other = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
+    let release = (): void => {};
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const outliving = await database.transaction(async () => {
+      await other.check();
+      return { work: isReleased.then(() => database.check()) };
+    });
+    release();
+
+    await outliving.work;
+
+    await other.close();
+  });
+});
+
 describe('a database that is away', () => {
   it('is told as unavailable: never reached, of a name that does not resolve, or cut off in the middle', async () => {
     const urls = ['postgres://nobody@127.0.0.1:1/none', 'postgres://nobody@no-such-host.invalid/none'];
@@ -101,17 +142,19 @@ describe('a database that is away', () => {
       );
       await away.close();
     }
+    const other = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
     await assert.rejects(
       database.transaction(async (transaction) => {
         const [row] = await transaction.query<{ pid: number }>({
           name: 'own_pid',
           text: 'SELECT pg_backend_pid() AS pid',
         });
-        await database.query({ name: 'cut_off', text: 'SELECT pg_terminate_backend($1)' }, [row?.pid]);
+        await other.query({ name: 'cut_off', text: 'SELECT pg_terminate_backend($1)' }, [row?.pid]);
         await transaction.query(select, [1]);
       }),
       DatabaseUnavailableError,
     );
+    await other.close();
   });
 
   it('ends the transaction that was under way, and never the process', async () => {

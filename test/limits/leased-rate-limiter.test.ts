@@ -226,6 +226,24 @@ describe('a lease', () => {
     assert.equal(await limiter.take(budget), 0);
     await database.close();
   });
+
+  it('that fails does not forget what was spent meanwhile', async () => {
+    const database = unreachableDatabase();
+    const isAway = { now: true };
+    const limiter = createLeasedRateLimiter({
+      database: {
+        query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
+      },
+      now: () => clock,
+    });
+    const budget = newBudget();
+    limiter.spend(budget, 50);
+    await assert.rejects(limiter.take(budget), DatabaseUnavailableError);
+
+    isAway.now = false;
+    assert.equal(await served(limiter, budget, 20), 10);
+    await database.close();
+  });
 });
 
 describe('a limit that several processes share', () => {

@@ -56,6 +56,7 @@ async function runNode(tallyFile: string, env: NodeJS.ProcessEnv): Promise<numbe
     [
       '--import',
       'tsx',
+      `--import=${packageFile('test/support/check-connection-waits.mjs')}`,
       '--test',
       `--test-concurrency=${CONCURRENCY}`,
       `--test-timeout=${FILE_TIMEOUT_MS}`,

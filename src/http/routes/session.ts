@@ -4,7 +4,10 @@
 import { readAccount } from '../../accounts/accounts.ts';
 import { UnauthenticatedError } from '../../accounts/authenticate.ts';
 import { readKey } from '../../accounts/keys.ts';
+import { isSecret } from '../../accounts/sessions.ts';
+import type { BegunSession } from '../../accounts/sessions.ts';
 import { redeemSignInLink } from '../../accounts/sign-in-links.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
 import {
   EndSessionQuerySchema,
   EndedSessionsSchema,
@@ -14,7 +17,7 @@ import {
 } from '../../wire/session.ts';
 import type { HttpContext } from '../context.ts';
 import { RequestError } from '../errors.ts';
-import { countFailedAuthentication } from '../failed-authentication.ts';
+import { countFailedAuthentication, countUncheckedAuthentication } from '../failed-authentication.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 import { DASHBOARD_HEADER } from '../session-cookie.ts';
@@ -52,6 +55,23 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
     return presentSession(account, key, expiresAt, service);
   };
 
+  /** Whoever has no usable key gets no transaction, and the look-up of the key is over before one begins. */
+  const beginByKey = async (key: string): Promise<BegunSession> => {
+    const { keyId, scopes } = await authenticator.authenticate(`Bearer ${key}`);
+    if (!scopes.has('dashboard')) throw new UnauthenticatedError();
+    return database.transaction((transaction) => sessions.begin(transaction, keyId));
+  };
+
+  /** The link is used up only where its session begins. */
+  const beginByLink = async (secret: string): Promise<BegunSession> => {
+    if (!isSecret(secret)) throw new RequestError(LINK_IS_USED);
+    return database.transaction(async (transaction) => {
+      const keyId = await redeemSignInLink(transaction, secret, http.now());
+      if (keyId === undefined) throw new RequestError(LINK_IS_USED);
+      return sessions.begin(transaction, keyId);
+    });
+  };
+
   return [
     defineRoute({
       method: 'POST',
@@ -69,14 +89,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, body }) {
         sessionCookie.requireDashboard(ctx.req);
         try {
-          const begun = await database.transaction(async (transaction) => {
-            const keyId =
-              body.key === undefined
-                ? await redeemSignInLink(transaction, body.link ?? '', http.now())
-                : (await authenticator.authenticate(`Bearer ${body.key}`)).keyId;
-            if (keyId === undefined) throw new RequestError(LINK_IS_USED);
-            return sessions.begin(transaction, keyId);
-          });
+          const begun = await (body.key === undefined ? beginByLink(body.link ?? '') : beginByKey(body.key));
           const caller = await authenticator.authenticateSession(begun.secret);
           ctx.set('Set-Cookie', sessionCookie.set(begun.secret));
           return await present(caller.accountId, caller.keyId, begun.expiresAt);
@@ -86,6 +99,8 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
             (error instanceof RequestError && error.problem.status === 401)
           ) {
             await countFailedAuthentication(http, ctx.req);
+          } else if (error instanceof DatabaseUnavailableError) {
+            countUncheckedAuthentication(http, ctx.req);
           }
           throw error;
         }

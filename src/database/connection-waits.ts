@@ -1,0 +1,67 @@
+/**
+ * Finds code that waits for a connection of a pool while it holds one, which ends in a deadlock once every connection is
+ * held by somebody who waits: as many requests at one moment as the pool has connections are enough. Tests switch the
+ * check on for a whole process; where it is off there is nothing to pay, because there is no async context to carry.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** A statement or a transaction asked for a connection inside another transaction of the same pool. */
+export class NestedConnectionError extends Error {
+  override readonly name = 'NestedConnectionError';
+}
+
+/** Watches the connections of one pool. */
+export interface ConnectionWaits {
+  /** Runs the work of a transaction, which holds a connection until it is over. */
+  hold<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * @param what asks for a connection: a statement's name, or `a transaction`.
+   * @throws {NestedConnectionError} the caller is inside a transaction; both places are named.
+   */
+  assertMayWait(what: string): void;
+}
+
+/** Where a transaction began, and whether its connection has been given back. */
+interface Held {
+  readonly begun: Error;
+  isOver: boolean;
+}
+
+let isChecking = false;
+
+/** Switches the check on for every pool that this process opens from now on. For tests only. */
+export function checkConnectionWaits(): void {
+  isChecking = true;
+}
+
+/** @returns undefined where nothing is checked. */
+export function watchConnectionWaits(): ConnectionWaits | undefined {
+  if (!isChecking) return undefined;
+  const transactions = new AsyncLocalStorage<Held>();
+  return {
+    async hold(work) {
+      const held: Held = { begun: new Error('the transaction began'), isOver: false };
+      try {
+        return await transactions.run(held, work);
+      } finally {
+        held.isOver = true;
+      }
+    },
+    assertMayWait(what) {
+      const held = transactions.getStore();
+      // Work that a transaction started and did not wait for inherits its context, and holds nothing afterwards.
+      if (held === undefined || held.isOver) return;
+      throw new NestedConnectionError(
+        `${what} waits for a connection of the pool inside a transaction that holds one; use the transaction, or ask before it begins\nthe transaction began:\n${framesOf(held.begun)}\nasked for:`,
+      );
+    },
+  };
+}
+
+/** The callers in an error's stack, without its message and this file. */
+function framesOf({ stack = '' }: Error): string {
+  return stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line) && !line.includes('connection-waits'))
+    .join('\n');
+}

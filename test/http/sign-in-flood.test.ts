@@ -1,0 +1,88 @@
+/** Signing in while others sign in: what strangers send at one moment takes nothing from anybody, and counts against them. */
+import assert from 'node:assert/strict';
+import { after, beforeEach, describe, it } from 'node:test';
+import { newApiKey } from '../../src/accounts/api-key.ts';
+import { newSecret } from '../../src/accounts/sessions.ts';
+import { makeSignInLink } from '../../src/accounts/sign-in-links.ts';
+import { body } from '../tasks/task-room.ts';
+import { errorOf, raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { serveApp, unreachableDatabase } from './serve.ts';
+
+/** Four times the connections of the default pool. */
+const AT_ONCE = 40;
+
+let clock = Date.now();
+const served = await serveApp({ now: () => clock });
+after(() => served.close());
+beforeEach(() => {
+  // The attempts of the test before are forgiven.
+  clock += 120_000;
+});
+const account = await served.newAccount();
+
+function signIn(url: string, sent: { readonly key: string } | { readonly link: string }): Promise<RawAnswer> {
+  const headers = { Origin: url, 'X-Darkroom-Dashboard': '1', 'Content-Type': 'application/json' };
+  return raw(url, 'POST', '/session', headers, JSON.stringify(sent));
+}
+
+/** Of the right form and with the right checksum, so that it has to be looked up. */
+const strangersKey = (): { key: string } => ({ key: newApiKey().text });
+const strangersLink = (): { link: string } => ({ link: newSecret() });
+
+describe('many who sign in at one moment', () => {
+  for (const [what, guess] of [
+    ['keys', strangersKey],
+    ['links', strangersLink],
+  ] as const) {
+    it(`with ${what} that do not exist hold up nobody, and are all rejected`, async () => {
+      const floods = Array.from({ length: AT_ONCE }, () => signIn(served.url, guess()));
+      const others = Array.from({ length: 10 }, async () => {
+        const created = await account.client.create(body());
+        const read = await account.client.send('GET', '/v1/account');
+        return [created.status, read.status];
+      });
+
+      for (const statuses of await Promise.all(others)) assert.deepEqual(statuses, [200, 200]);
+      for (const answer of await Promise.all(floods)) assert.ok([401, 429].includes(answer.status), answer.text);
+    });
+  }
+
+  it('with good keys and links are all let in', async () => {
+    const keys = await Promise.all(Array.from({ length: AT_ONCE / 2 }, () => account.newKey()));
+    const links = await Promise.all(
+      keys.map(async ({ id }) => (await makeSignInLink(served.room.database, id, clock)).secret),
+    );
+
+    const answers = await Promise.all([
+      ...keys.map(({ client }) => signIn(served.url, { key: client.key })),
+      ...links.map((link) => signIn(served.url, { link })),
+    ]);
+
+    for (const { status, text } of answers) assert.equal(status, 200, text);
+  });
+
+  it('leave no session behind where the key may not have one', async () => {
+    const without = await account.newKey({ scopes: ['tasks:read'] });
+
+    assert.equal(errorOf(await signIn(served.url, { key: without.client.key })).code, 'UNAUTHORIZED');
+
+    const sessions = await served.room.rows('SELECT 1 FROM dashboard_sessions WHERE key_id = $1', without.id);
+    assert.deepEqual(sessions, []);
+  });
+});
+
+describe('an attempt that cannot be checked, because the database is away', () => {
+  it('counts as one that failed, also for the process that could not ask', async () => {
+    const away = await serveApp({ appDatabase: unreachableDatabase() });
+    try {
+      const unchecked = await Promise.all(Array.from({ length: 60 }, () => signIn(away.url, strangersKey())));
+      for (const answer of unchecked) assert.deepEqual(errorOf(answer), { status: 503, code: 'SERVICE_UNAVAILABLE' });
+
+      const answer = await signIn(away.url, { key: 'dk_live_nothing' });
+      assert.deepEqual(errorOf(answer), { status: 429, code: 'RATE_LIMITED' });
+    } finally {
+      await away.close();
+    }
+  });
+});
