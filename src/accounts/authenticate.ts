@@ -9,13 +9,15 @@ import { parseApiKey, secretsMatch } from './api-key.ts';
 import type { Scope } from './api-key.ts';
 import { FAILING_RECEIVERS_OF_KEY } from './callback-receivers.ts';
 import type { KeyUse } from './key-use.ts';
-import { createSessions } from './sessions.ts';
+import { createSessions, hashSecret } from './sessions.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Everything that is asked of a key while a request is served. */
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
+  /** Of a session of the dashboard: the SHA-256 of its secret in hexadecimal, which is what is stored of it. */
+  readonly sessionId?: string;
   readonly scopes: ReadonlySet<Scope>;
   /** Undefined: every model. */
   readonly models: ReadonlySet<string> | undefined;
@@ -157,7 +159,7 @@ export function createAuthenticator(
       const session = await sessions.find(secret);
       const row = session === undefined ? undefined : await readKey(session.keyId);
       if (session === undefined || row?.scopes.includes('dashboard') !== true) throw new UnauthenticatedError();
-      return callerOf(session.keyId, row);
+      return { ...callerOf(session.keyId, row), sessionId: hashSecret(secret).toString('hex') };
     },
     forget: (keyId) => {
       rows.delete(keyId);

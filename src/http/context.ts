@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '../accounts/authenticate.ts';
 import type { KeyUse } from '../accounts/key-use.ts';
+import type { OpenAnswers } from '../accounts/open-answers.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import type { WebhookKeys } from '../accounts/webhook-key.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
@@ -45,6 +46,8 @@ export interface HttpContext {
   readonly authenticator: Authenticator;
   readonly keyUse: KeyUse;
   readonly sessions: Sessions;
+  /** Ended once their caller may not ask any more. */
+  readonly openAnswers: OpenAnswers;
   readonly sessionCookie: SessionCookie;
   readonly rateLimiter: RateLimiter;
   /** Lists and sums under way, by account. */

@@ -2,10 +2,11 @@
  * Waiting for a task to change before answering (contract §3): `Prefer: wait=N` of RFC 7240.
  */
 import type { ServerResponse } from 'node:http';
+import type { Caller } from '../accounts/authenticate.ts';
 import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import type { EventFeed } from '../tasks/feed.ts';
+import type { HttpContext } from './context.ts';
 
 /** Contract §3: "N ≤ 30". */
 const LONGEST_WAIT_SECONDS = 30;
@@ -65,18 +66,20 @@ const STATUS_AFTER: Readonly<Record<string, TaskStatus>> = {
 };
 
 /**
- * Waits until a task has left a status, the time is over, the client is gone or the feed ends.
+ * Waits until a task has left a status, the time is over, the client is gone, may not ask any more or the feed ends.
  *
  * @param status as it was read; what happened since then ends the wait at once.
+ * @throws {UnauthenticatedError} @throws {AccountSuspendedError} since the wait began.
  */
 export function untilStatusChanges(
-  feed: EventFeed,
+  { feed, openAnswers }: Pick<HttpContext, 'feed' | 'openAnswers'>,
+  caller: Caller,
   taskId: TaskId,
   status: TaskStatus,
   seconds: number,
   response: ServerResponse,
 ): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     if (response.destroyed) {
       resolve();
       return;
@@ -85,6 +88,7 @@ export function untilStatusChanges(
     const finish = (): void => {
       clearTimeout(timer);
       unsubscribe();
+      unregister();
       response.off('close', finish);
       resolve();
     };
@@ -95,6 +99,10 @@ export function untilStatusChanges(
         if (next !== undefined && TASK_STATUSES.indexOf(next) > rank) finish();
       },
       onEnd: finish,
+    });
+    const unregister = openAnswers.register(caller, (reason) => {
+      reject(reason);
+      finish();
     });
     response.once('close', finish);
   });

@@ -1,6 +1,7 @@
 /** What the two text endpoints share: from a decoded call to its answer, streamed or not, with the account's limits told. */
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
+import { accessEnded } from '../text/answer.ts';
 import type { TextAsk } from '../text/answer.ts';
 import type { HttpContext } from './context.ts';
 import { DEPRECATION_HEADERS } from './deprecation.ts';
@@ -22,6 +23,9 @@ export const TEXT_ANSWER_HEADERS = {
   ...DEPRECATION_HEADERS,
 };
 
+/** How long a client that may not ask any more has to take what tells it so. */
+const LAST_WORDS_MS = 3_000;
+
 /** @returns the whole answer; undefined where it was sent as a stream. */
 export async function answerTextCall(
   http: HttpContext,
@@ -31,6 +35,11 @@ export async function answerTextCall(
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   const onStop = (): void => gone.abort(http.stopSignal.reason);
+  let cut: NodeJS.Timeout | undefined;
+  const unregister = http.openAnswers.register(caller, (reason) => {
+    gone.abort(reason);
+    cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
+  });
   ctx.res.once('close', onClose);
   http.stopSignal.addEventListener('abort', onStop);
   if (http.stopSignal.aborted) onStop();
@@ -47,8 +56,10 @@ export async function answerTextCall(
     }
   } catch (error) {
     if (!ctx.headerSent) tellTextLimits(http, ctx, caller);
-    throw error;
+    throw accessEnded(gone.signal) ?? error;
   } finally {
+    clearTimeout(cut);
+    unregister();
     ctx.res.off('close', onClose);
     http.stopSignal.removeEventListener('abort', onStop);
   }

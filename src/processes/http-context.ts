@@ -4,6 +4,7 @@
  */
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createKeyUse } from '../accounts/key-use.ts';
+import { createOpenAnswers } from '../accounts/open-answers.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
@@ -48,6 +49,7 @@ export function createHttpContext(
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     sessions,
+    openAnswers: createOpenAnswers({ database, logger: foundation.logger, now }),
     sessionCookie: createSessionCookie(foundation.urlSigner.publicUrl),
     authenticator: createAuthenticator(database, now, { keyUse, sessions }),
     textAnswers: createTextAnswers({

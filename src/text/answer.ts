@@ -3,9 +3,9 @@
  * settlement, whatever becomes of it. No statement runs between the first byte and the last.
  *
  * What is captured: what was used, where the answer came to its end; what was seen until then, where the client went
- * away; nothing where the answer broke off on our side of it.
+ * away or may not ask any more; nothing where the answer broke off on our side of it.
  */
-import { requireModel } from '../accounts/authenticate.ts';
+import { AccountSuspendedError, UnauthenticatedError, requireModel } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -74,7 +74,7 @@ export interface TextAnswers {
   /**
    * Answers a call. Not streamed: the whole answer.
    *
-   * @param controller aborted by the caller when the client goes away or the process stops, and by the answer's `close`
+   * @param controller aborted by the caller when the client goes away, may not ask any more or the process stops, and by the answer's `close`
    *   where it is not over.
    * @throws {InvalidTextRequest} @throws {ForbiddenError} @throws {RateLimitedError} @throws {InsufficientBalanceError}
    * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {ShareExhaustedError} @throws {TextFailure} nothing is
@@ -190,9 +190,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         return {
           kind: 'stream',
           frames: streamOf(opened, ask, call, progress, (error) => {
-            if (isGone(signal)) return false;
+            if (isGone(signal)) return accessEnded(signal);
+            progress.state = 'failed';
             logger.warn({ err: error, call: id, model: model.name }, 'an answer broke off');
-            return true;
+            return error;
           }),
           async close() {
             if (isClosed) return;
@@ -215,6 +216,14 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
 /** Whether it was the client who ended the call: what stops for another reason says so with an error of its own. */
 function isGone(signal: AbortSignal): boolean {
   return signal.aborted && !(signal.reason instanceof TextFailure);
+}
+
+/**
+ * Why a call was ended whose caller may not ask any more. It is told, and settled like the call of a client that went
+ * away: what was seen is paid.
+ */
+export function accessEnded({ reason }: AbortSignal): UnauthenticatedError | AccountSuspendedError | undefined {
+  return reason instanceof UnauthenticatedError || reason instanceof AccountSuspendedError ? reason : undefined;
 }
 
 function nothingSaid(inputTokens: number): BilledUsage {
@@ -251,13 +260,13 @@ const ENDS = { open: 'gone', over: 'answered', failed: 'failed' } as const satis
   TextCallEnd
 >;
 
-/** @param tells whether an error is to be told: not to a client that has gone. */
+/** @param tell notes what ended the answer. @returns what the client is to be told; undefined: it has gone. */
 async function* streamOf(
   opened: OpenedAnswer,
   ask: TextAsk,
   call: TextCall,
   progress: Progress,
-  tells: (error: unknown) => boolean,
+  tell: (error: unknown) => unknown,
 ): AsyncGenerator<string> {
   const encoder = ask.encoder(call.createdAt);
   try {
@@ -278,9 +287,9 @@ async function* streamOf(
     }
     progress.state = 'over';
   } catch (error) {
-    if (!tells(error)) return;
-    progress.state = 'failed';
-    const problem = ask.problemOf(error);
+    const told = tell(error);
+    if (told === undefined) return;
+    const problem = ask.problemOf(told);
     yield* opened.kind === 'frames' && opened.fail !== undefined ? opened.fail(problem) : encoder.fail(problem);
   }
   yield DONE;

@@ -102,10 +102,10 @@ const REFUSALS: WalkedListener['refusals'] = {
   'signIn 401 UNAUTHORIZED': async () => ({ headers: ofDashboard, body: { link: 'x'.repeat(43) } }),
   'signIn 429 RATE_LIMITED': async () => {
     const headers = { ...ofDashboard, 'X-Forwarded-For': '192.0.2.200' };
-    for (let tries = 0; tries < 60; tries++) {
-      const sent = JSON.stringify({ link: 'x'.repeat(43) });
-      await raw(served.url, 'POST', '/session', { ...headers, 'Content-Type': 'application/json' }, sent);
-    }
+    const sent = JSON.stringify({ link: 'x'.repeat(43) });
+    const json = { ...headers, 'Content-Type': 'application/json' };
+    // Together and more than the limit: one after the other, they would get what comes back meanwhile.
+    await Promise.all(Array.from({ length: 90 }, () => raw(served.url, 'POST', '/session', json, sent)));
     return { headers, body: { link: 'x'.repeat(43) } };
   },
   'signIn 403 FORBIDDEN': async () => ({ body: { key: account.client.key } }),

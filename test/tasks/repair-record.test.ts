@@ -120,8 +120,9 @@ describe('a repair', () => {
   });
 
   it('is not changed afterwards', async () => {
-    await room.database.transaction(async (transaction) =>
-      recordRepairs(transaction, [{ kind: 'settled', taskId: await newTask(), found: 'queued' }], silentLogger()),
+    const taskId = await newTask();
+    await room.database.transaction((transaction) =>
+      recordRepairs(transaction, [{ kind: 'settled', taskId, found: 'queued' }], silentLogger()),
     );
 
     await assert.rejects(room.rows("UPDATE repairs SET kind = 'restarted'"), /repairs is append-only/);

@@ -22,6 +22,12 @@ import type { Message } from '../../wire/json-rpc.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 
+/**
+ * How long the call of a key that may not ask any more has to tell so itself, because its requests are answered with
+ * 401 or 403 from then on.
+ */
+const LAST_WORDS_MS = 3_000;
+
 export function mcpRoutes(http: HttpContext): readonly Route[] {
   const { publicUrl } = http.urlSigner;
   const { origin } = new URL(publicUrl);
@@ -63,15 +69,21 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         202: { description: 'Nothing is to be answered: a notification.' },
       },
       errors: ['FORBIDDEN'],
-      async handle({ ctx, body }) {
+      async handle({ ctx, caller, body }) {
         // A session of the dashboard is no key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
         const server = createMcpServer({ api: clientOf(ctx), mayWait: () => http.isReady() });
         const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed(ctx, body) });
         await server.connect(transport as Transport);
+        let cut: NodeJS.Timeout | undefined;
+        const unregister = http.openAnswers.register(caller, () => {
+          cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
+        });
         const gone = new Promise<undefined>((resolve) => {
           ctx.res.once('close', () => {
+            clearTimeout(cut);
+            unregister();
             void server.close();
             resolve(undefined);
           });

@@ -54,7 +54,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
         if (seconds !== undefined) {
           ctx.set('Preference-Applied', `wait=${seconds}`);
           if (!isTerminal(task.status)) {
-            await untilStatusChanges(http.feed, taskId, task.status, seconds, ctx.res);
+            await untilStatusChanges(http, caller, taskId, task.status, seconds, ctx.res);
             if (ctx.res.destroyed) return undefined;
             // Whoever waits when the process ends asks another one next.
             if (!http.isReady()) ctx.set('Connection', 'close');

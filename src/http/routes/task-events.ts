@@ -3,6 +3,7 @@
  */
 import type { ParameterizedContext } from 'koa';
 import { Type } from 'typebox';
+import type { Caller } from '../../accounts/authenticate.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { TIMELINE_PAGE, readTimeline } from '../../tasks/timeline.ts';
@@ -67,7 +68,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
           ctx.set('Cache-Control', 'no-store');
           return undefined;
         }
-        stream(http, ctx, taskId, part);
+        stream(http, ctx, caller, taskId, part);
         return undefined;
       },
     }),
@@ -80,7 +81,13 @@ function lastEventId(header: string): number | undefined {
 }
 
 /** Sends what there is and leaves the rest to the feed. */
-function stream(http: HttpContext, ctx: ParameterizedContext<RequestState>, taskId: TaskId, part: TimelinePart): void {
+function stream(
+  http: HttpContext,
+  ctx: ParameterizedContext<RequestState>,
+  caller: Caller,
+  taskId: TaskId,
+  part: TimelinePart,
+): void {
   let unsubscribe: (() => void) | undefined;
   const events = http.eventStreams.open(ctx, () => unsubscribe?.());
   if (ctx.method === 'HEAD') {
@@ -95,17 +102,23 @@ function stream(http: HttpContext, ctx: ParameterizedContext<RequestState>, task
   }
   // A client that names an event which there is not yet gets what comes next all the same.
   const seq = part.events.at(-1)?.seq ?? part.lastSeq;
-  if (events.isOpen()) unsubscribe = follow(http, taskId, seq, events);
+  if (events.isOpen()) unsubscribe = follow(http, caller, taskId, seq, events);
 }
 
-function follow(http: HttpContext, taskId: TaskId, after: number, events: EventStream): () => void {
-  return http.feed.subscribe(taskId, after, {
+/** Ends without a word where the caller may not ask any more: clients of such streams come back, and are told why then. */
+function follow(http: HttpContext, caller: Caller, taskId: TaskId, after: number, events: EventStream): () => void {
+  const unregister = http.openAnswers.register(caller, () => events.end(true));
+  const unsubscribe = http.feed.subscribe(taskId, after, {
     onEvent(event) {
       events.send([sse(event)]);
       if (event.type === 'settled') events.end();
     },
     onEnd: () => events.end(true),
   });
+  return () => {
+    unregister();
+    unsubscribe();
+  };
 }
 
 function sse(event: TaskEvent): ServerSentEvent {

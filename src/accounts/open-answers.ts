@@ -1,0 +1,148 @@
+/**
+ * Answers that stay open for long: event streams, long polls, text calls, tool calls. A request is authenticated once,
+ * when it comes, so that without this a revoked key or a suspended account would go on reading for as long as it keeps
+ * its connection. Each process asks once a second whether those whose answers it holds may still ask, and ends the
+ * others: together with the second that a key's row is remembered (authenticate.ts) that is about two seconds after the
+ * revocation, whichever process it came to.
+ *
+ * Where the database does not answer nobody is ended: nothing is known of anybody then, and an outage of the database
+ * must not become one of every open answer. The next check that succeeds makes up for it.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { AccountSuspendedError, UnauthenticatedError } from './authenticate.ts';
+import type { Caller } from './authenticate.ts';
+
+/** Why an answer was ended: what the next request of the same caller is answered with. */
+export type AccessEnded = UnauthenticatedError | AccountSuspendedError;
+
+export interface OpenAnswers {
+  /**
+   * Has an answer ended once its caller may not ask any more.
+   *
+   * @param end called at most once, with the reason; must not throw.
+   * @returns what is to be called when the answer is over.
+   */
+  register(caller: Caller, end: (reason: AccessEnded) => void): () => void;
+  /** Checks now, and not only when the next second is over. @throws {DatabaseUnavailableError} nobody was ended. */
+  check(): Promise<void>;
+  /** How many are open. */
+  count(): number;
+}
+
+/** From the end of one check to the beginning of the next, and only while there are open answers. */
+const CHECK_EVERY_MS = 1_000;
+/** Keys and sessions of one statement; where a process holds answers of more it runs several. */
+const CHECKED_AT_ONCE = 5_000;
+
+/** Only of those who may not go on. $1 keys, $2 their sessions as hexadecimal SHA-256 or null, $3 the time. */
+const selectEnded: Statement = {
+  name: 'select_callers_without_access',
+  text: `SELECT c.key_id AS "keyId", c.session_id AS "sessionId",
+                k.revoked_at IS NULL AND coalesce(k.expires_at > $3, true) AND a.status = 'suspended'
+                  AND (c.session_id IS NULL OR s.expires_at > $3) IS TRUE AS "isSuspended"
+           FROM unnest($1::text[], $2::text[]) AS c (key_id, session_id)
+           LEFT JOIN api_keys k ON k.id = c.key_id
+           LEFT JOIN accounts a ON a.id = k.account_id
+           LEFT JOIN dashboard_sessions s ON s.secret_sha256 = decode(c.session_id, 'hex')
+          WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= $3 OR a.status = 'suspended'
+             OR (c.session_id IS NOT NULL AND (s.expires_at > $3) IS NOT TRUE)`,
+};
+
+interface EndedRow {
+  readonly keyId: string;
+  readonly sessionId: string | null;
+  readonly isSuspended: boolean;
+}
+
+/** The open answers of one key, or of one session of it. */
+interface Open {
+  readonly caller: Caller;
+  readonly ends: Set<(reason: AccessEnded) => void>;
+}
+
+/** @param now milliseconds since 1970. */
+export function createOpenAnswers(options: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+  readonly now: () => number;
+}): OpenAnswers {
+  const { database, logger, now } = options;
+  const open = new Map<string, Open>();
+  let timer: NodeJS.Timeout | undefined;
+  let isChecking = false;
+  let failures = 0;
+
+  const endThoseOf = ({ keyId, sessionId, isSuspended }: EndedRow): void => {
+    const id = idOf(keyId, sessionId ?? undefined);
+    const ended = open.get(id);
+    if (ended === undefined) return;
+    open.delete(id);
+    const { caller, ends } = ended;
+    const reason = isSuspended ? new AccountSuspendedError(caller) : new UnauthenticatedError();
+    logger.info({ keyId, accountId: caller.accountId, answers: ends.size, reason: reason.name }, 'open answers ended');
+    for (const end of ends) end(reason);
+  };
+
+  const check = async (): Promise<void> => {
+    const callers = [...open.values()].map(({ caller }) => caller);
+    for (let index = 0; index < callers.length; index += CHECKED_AT_ONCE) {
+      const some = callers.slice(index, index + CHECKED_AT_ONCE);
+      const rows = await database.query<EndedRow>(selectEnded, [
+        some.map(({ keyId }) => keyId),
+        some.map(({ sessionId }) => sessionId ?? null),
+        new Date(now()),
+      ]);
+      for (const row of rows) endThoseOf(row);
+    }
+  };
+
+  const tick = async (): Promise<void> => {
+    timer = undefined;
+    isChecking = true;
+    try {
+      await check();
+      if (failures > 0) logger.info({ failures }, 'callers of open answers are checked again');
+      failures = 0;
+    } catch (error) {
+      if (failures === 0) logger.warn({ err: error }, 'callers of open answers could not be checked');
+      failures += 1;
+    } finally {
+      isChecking = false;
+    }
+    schedule();
+  };
+
+  const schedule = (): void => {
+    if (isChecking || timer !== undefined || open.size === 0) return;
+    timer = setTimeout(() => void tick(), CHECK_EVERY_MS);
+    timer.unref();
+  };
+
+  return {
+    register(caller, end) {
+      const id = idOf(caller.keyId, caller.sessionId);
+      const others = open.get(id);
+      const entry = others ?? { caller, ends: new Set() };
+      if (others === undefined) open.set(id, entry);
+      // Of its own, so that one function may stand for several answers.
+      const own = (reason: AccessEnded): void => end(reason);
+      entry.ends.add(own);
+      schedule();
+      return () => {
+        entry.ends.delete(own);
+        if (entry.ends.size > 0 || open.get(id) !== entry) return;
+        open.delete(id);
+        if (open.size > 0) return;
+        clearTimeout(timer);
+        timer = undefined;
+      };
+    },
+    check,
+    count: () => [...open.values()].reduce((sum, { ends }) => sum + ends.size, 0),
+  };
+}
+
+function idOf(keyId: string, sessionId: string | undefined): string {
+  return `${keyId} ${sessionId ?? ''}`;
+}

@@ -1,0 +1,128 @@
+/** Who may still ask, of all whose answers are open: each reason to end one, and an outage as none. */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { setSuspended } from '../../src/accounts/accounts.ts';
+import { createAuthenticator } from '../../src/accounts/authenticate.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { createKey, revokeKey } from '../../src/accounts/keys.ts';
+import { createOpenAnswers } from '../../src/accounts/open-answers.ts';
+import { createSessions } from '../../src/accounts/sessions.ts';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { unreachableDatabase } from '../http/serve.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+
+const room = await openTaskRoom();
+const { database } = room;
+after(() => room.close());
+let clock = Date.now();
+const now = (): number => clock;
+const sessions = createSessions(database, now);
+const openAnswers = createOpenAnswers({ database, logger: silentLogger(), now });
+
+/** A caller with a key of its own account. */
+async function newCaller(expiresAt?: Date): Promise<Caller> {
+  const { accountId } = await room.newCaller();
+  const rights = { name: 'test', scopes: ['tasks:read', 'dashboard'] as const, ...(expiresAt && { expiresAt }) };
+  const key = await createKey(database, accountId, rights);
+  return createAuthenticator(database, now).authenticate(`Bearer ${key.text}`);
+}
+
+/** Opens an answer. @returns the reasons that it was ended for. */
+function open(caller: Caller): { readonly reasons: string[]; readonly close: () => void } {
+  const reasons: string[] = [];
+  return { reasons, close: openAnswers.register(caller, ({ name }) => reasons.push(name)) };
+}
+
+describe('a check of open answers', () => {
+  it('ends those of a key that was revoked or has expired, once, and no others', async () => {
+    const [revoked, expiring, good] = [await newCaller(), await newCaller(new Date(clock + 1_000)), await newCaller()];
+    const [ofRevoked, alsoOfRevoked, ofExpiring, ofGood] = [open(revoked), open(revoked), open(expiring), open(good)];
+    await openAnswers.check();
+    assert.equal(openAnswers.count(), 4);
+
+    await revokeKey(database, revoked.keyId);
+    clock += 1_000;
+    await openAnswers.check();
+    await openAnswers.check();
+
+    for (const { reasons } of [ofRevoked, alsoOfRevoked, ofExpiring])
+      assert.deepEqual(reasons, ['UnauthenticatedError']);
+    assert.deepEqual(ofGood.reasons, []);
+    assert.equal(openAnswers.count(), 1);
+    for (const { close } of [ofRevoked, alsoOfRevoked, ofExpiring, ofGood]) close();
+    assert.equal(openAnswers.count(), 0);
+  });
+
+  it('ends those of a suspended account as such, and as revoked where the key is that too', async () => {
+    const [suspended, both] = [await newCaller(), await newCaller()];
+    const answers = [open(suspended), open(both)];
+    for (const { accountId } of [suspended, both]) {
+      await database.transaction((transaction) => setSuspended(transaction, accountId, true, 'a test'));
+    }
+    await revokeKey(database, both.keyId);
+
+    await openAnswers.check();
+
+    assert.deepEqual(
+      answers.map(({ reasons }) => reasons),
+      [['AccountSuspendedError'], ['UnauthenticatedError']],
+    );
+  });
+
+  it('ends those of a session that was ended or is over, and not those of its key', async () => {
+    const key = await newCaller();
+    const authenticator = createAuthenticator(database, now, { sessions });
+    const begin = async (): Promise<{ caller: Caller; secret: string; expiresAt: Date }> => {
+      const { secret, expiresAt } = await database.transaction((transaction) => sessions.begin(transaction, key.keyId));
+      return { caller: await authenticator.authenticateSession(secret), secret, expiresAt };
+    };
+    const [ended, kept] = [await begin(), await begin()];
+    const [ofEnded, ofKept, ofKey] = [open(ended.caller), open(kept.caller), open(key)];
+
+    await sessions.end(ended.secret);
+    await openAnswers.check();
+    assert.deepEqual([ofEnded.reasons, ofKept.reasons, ofKey.reasons], [['UnauthenticatedError'], [], []]);
+
+    clock = kept.expiresAt.getTime();
+    await openAnswers.check();
+    assert.deepEqual([ofKept.reasons, ofKey.reasons], [['UnauthenticatedError'], []]);
+    ofKey.close();
+  });
+
+  it('takes two thousand callers in one statement', async () => {
+    let statements = 0;
+    const counted = createOpenAnswers({
+      database: {
+        query: (statement, values) => {
+          statements += 1;
+          return database.query(statement, values);
+        },
+      },
+      logger: silentLogger(),
+      now,
+    });
+    const good = await newCaller();
+    const closes = [
+      counted.register(good, () => assert.fail('a good key')),
+      ...Array.from({ length: 2_000 }, (_, index) => counted.register({ ...good, keyId: `none${index}` }, () => {})),
+    ];
+
+    await counted.check();
+
+    assert.deepEqual([statements, counted.count()], [1, 1]);
+    for (const close of closes) close();
+  });
+
+  it('ends nobody while the database is away', async () => {
+    const away = unreachableDatabase();
+    const answers = createOpenAnswers({ database: away, logger: silentLogger(), now });
+    const close = answers.register(await newCaller(), () => assert.fail('nothing is known of it'));
+
+    await assert.rejects(answers.check(), DatabaseUnavailableError);
+
+    assert.equal(answers.count(), 1);
+    close();
+    await away.close();
+  });
+});
