@@ -3,20 +3,21 @@
  * the file it was given, and where namespaces are forbidden the promises that are left are exactly these.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { after, before, describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { MediaChild } from '../../src/media/media-child.ts';
 import type { MediaChildOptions } from '../../src/media/media-child.ts';
-import { probeMediaSandbox } from '../../src/media/sandbox.ts';
+import { ISOLATIONS, isolationsOf, probeMediaSandbox } from '../../src/media/sandbox.ts';
 import type { MediaSandbox } from '../../src/media/sandbox.ts';
 import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
 import { until } from '../support/until.ts';
@@ -235,6 +236,123 @@ for (const sandbox of whole) {
       await until('the hostile child has ended', () => hostileProcesses().length === 0);
     });
   });
+}
+
+describe('where nothing may be mounted', { skip: !CAN_SEE_PROCESSES }, () => {
+  it('a child reads what our user reads, and still reaches neither processes nor the network', async (t) => {
+    const sandbox = await probeMediaSandbox(['namespaces']);
+    if (sandbox.confinement === 'none') return t.skip('namespaces are forbidden here');
+    assert.deepEqual(missingOf(sandbox), ['mount']);
+
+    const { port } = tcp.address() as AddressInfo;
+    const [reads = {}, signals = {}, connects = {}] = await attack(sandbox, [
+      { attack: 'read', paths: [secret] },
+      { attack: 'signal', pids: [process.pid, process.ppid].filter((pid) => pid > 20) },
+      { attack: 'connect', targets: targetsOf(port) },
+    ]);
+    assert.deepEqual(reads, { [secret]: 'done' });
+    assertNoneDone(signals);
+    assertNoneDone(connects);
+  });
+});
+
+describe('where namespaces are forbidden', { skip: !CAN_SEE_PROCESSES }, () => {
+  it('a child reads, signals and connects as our user does, and gains no right and is bounded all the same', async () => {
+    const sandbox = await probeMediaSandbox(['limits']);
+    assert.equal(sandbox.confinement, 'limits');
+    assert.deepEqual(isolationsOf(sandbox), ['no_new_privileges', 'limits']);
+
+    const { port } = tcp.address() as AddressInfo;
+    const loopback = { port, host: '127.0.0.1' };
+    const [reads, signals, connects, { capabilities, noNewPrivileges } = {}, { outcome } = {}] = await attack(sandbox, [
+      { attack: 'read', paths: [secret] },
+      { attack: 'signal', pids: [process.pid] },
+      { attack: 'connect', targets: [loopback] },
+      { attack: 'privileges' },
+      { attack: 'open' },
+    ]);
+    assert.deepEqual(reads, { [secret]: 'done' });
+    assert.deepEqual(signals, { [process.pid]: 'done' });
+    assert.deepEqual(connects, { [JSON.stringify(loopback)]: 'done' });
+    assert.match(capabilities ?? '', /^0,0,\d+,0$/);
+    assert.equal(noNewPrivileges, '1');
+    assert.equal(outcome, 'EMFILE');
+    await assert.rejects(attack(sandbox, [{ attack: 'memory' }]), UndecodableMediaError);
+    await assert.rejects(attack(sandbox, [{ attack: 'cpu' }], { maxCpuSeconds: 3 }), UndecodableMediaError);
+  });
+
+  it('that is found out, said with its reason, and refused where a sandbox is required', async (t) => {
+    // As in a container: no capability, and no user namespace to be had.
+    const forbid =
+      'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all "$@"';
+    const sandboxed = ['-r', '/bin/sh', '-c', forbid, 'sh', ...programCommand(FORBIDDEN)];
+    if (whole.length === 0) return t.skip('namespaces are forbidden here: nothing is left to forbid');
+    const { stdout } = await run('unshare', sandboxed, { cwd: PACKAGE_ROOT });
+    const { sandbox, isolated, log, error, gauge } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal((sandbox as MediaSandbox).confinement, 'limits');
+    assert.match((sandbox as MediaSandbox).reasons.join(), /user-namespace: unshare: /);
+    assert.deepEqual(isolated, ['no_new_privileges', 'limits']);
+    assert.deepEqual(log, ['media of others is read without a full sandbox']);
+    assert.match(String(error), /MEDIA_SANDBOX is required.* mount, pid, network, ipc, user, processes \(.*unshare: /);
+    assert.deepEqual(gauge, Object.fromEntries(ISOLATIONS.map((name) => [name, /limits|priv/.test(name) ? 1 : 0])));
+  });
+});
+
+describe('an ordinary user', { skip: process.getuid?.() !== 0 }, () => {
+  it('has the same sandbox: its child does not read what it reads itself', async () => {
+    const NOBODY = 65_534;
+    const own = path.join(folder, 'data/own.json');
+    await writeFile(own, 'hush', { mode: 0o600 });
+    await chown(own, NOBODY, NOBODY);
+    const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+    const { stdout } = await run('setpriv', [...user, ...programCommand(ORDINARY), given, own], { cwd: PACKAGE_ROOT });
+    const { confinement, ownRead, outcomes } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal(confinement, 'user-namespace');
+    assert.equal(ownRead, 'hush');
+    const [given1, own1, signals] = outcomes as readonly [Outcomes, Outcomes, Outcomes];
+    assert.deepEqual(given1, { [given]: 'done' });
+    assertNoneDone(own1);
+    assertNoneDone(signals);
+  });
+});
+
+const run = promisify(execFile);
+
+/** Prints what a process finds out and does where namespaces are forbidden. */
+const FORBIDDEN = `
+  const { findMediaSandbox, isolationsOf } = await import('./src/media/sandbox.ts');
+  const { prepareMediaSandbox } = await import('./src/processes/media-sandbox.ts');
+  const sandbox = await findMediaSandbox();
+  const [log, gauge] = [[], {}];
+  const logger = { warn: (fields, message) => log.push(message) };
+  const metrics = { media: { isolation: (name, isIsolated) => (gauge[name] = isIsolated ? 1 : 0) } };
+  await prepareMediaSandbox({ config: { requiresMediaSandbox: false }, logger, metrics });
+  const error = await prepareMediaSandbox({ config: { requiresMediaSandbox: true }, logger, metrics }).catch(String);
+  console.log(JSON.stringify({ sandbox, isolated: isolationsOf(sandbox), log, gauge, error }));`;
+
+/** Prints what a hostile child of another user than root does. */
+const ORDINARY = `
+  const { readFileSync } = await import('node:fs');
+  const { MediaChild } = await import('./src/media/media-child.ts');
+  const { findMediaSandbox } = await import('./src/media/sandbox.ts');
+  const [given, own] = process.argv.slice(1);
+  const { confinement } = await findMediaSandbox();
+  const attacks = [[given], [own]].map((paths) => ({ attack: 'read', paths }));
+  const child = await MediaChild.start(
+    { ...${JSON.stringify(HOSTILE)}, readable: [given] },
+    { attacks: [...attacks, { attack: 'signal', pids: [process.pid] }] },
+  );
+  const { outcomes } = await child.receiveFacts();
+  await child.end();
+  console.log(JSON.stringify({ confinement, ownRead: readFileSync(own, 'utf8'), outcomes }));`;
+
+function programCommand(program: string): readonly string[] {
+  return [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program];
+}
+
+function missingOf(sandbox: MediaSandbox): readonly string[] {
+  const isolations = isolationsOf(sandbox);
+  return ISOLATIONS.filter((isolation) => !isolations.includes(isolation));
 }
 
 /** Whether a process is Node itself, and no longer starting. */
