@@ -7,7 +7,7 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -316,6 +316,26 @@ describe('an ordinary user', { skip: process.getuid?.() !== 0 }, () => {
   });
 });
 
+describe('a Node that may be run and not read, as in our image', { skip: process.getuid?.() !== 0 }, () => {
+  it('keeps its environment from a child of the same user, where namespaces are forbidden', async () => {
+    const unreadable = path.join(folder, 'node');
+    await copyFile(process.execPath, unreadable);
+    await chmod(unreadable, 0o711);
+    const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const outcomes = [];
+    for (const node of [process.execPath, unreadable]) {
+      const [, ...program] = programCommand(INSPECTED);
+      // Not by setpriv itself, which still has the rights of root when it starts a program.
+      const { stdout } = await run('setpriv', [...user, '/usr/bin/env', node, ...program], { cwd: PACKAGE_ROOT });
+      outcomes.push(Object.values(JSON.parse(stdout) as Outcomes));
+    }
+    assert.deepEqual(outcomes, [
+      ['done', 'done'],
+      ['EACCES', 'EACCES'],
+    ]);
+  });
+});
+
 const run = promisify(execFile);
 
 /** Prints what a process finds out and does where namespaces are forbidden. */
@@ -345,6 +365,20 @@ const ORDINARY = `
   const { outcomes } = await child.receiveFacts();
   await child.end();
   console.log(JSON.stringify({ confinement, ownRead: readFileSync(own, 'utf8'), outcomes }));`;
+
+/** Prints whether a hostile child that only has limits reads the environment of its parent, and where its memory is. */
+const INSPECTED = `
+  const { MediaChild } = await import('./src/media/media-child.ts');
+  const { probeMediaSandbox } = await import('./src/media/sandbox.ts');
+  const sandbox = await probeMediaSandbox(['limits']);
+  const paths = ['environ', 'maps'].map((name) => '/proc/' + process.pid + '/' + name);
+  const child = await MediaChild.start(
+    { ...${JSON.stringify(HOSTILE)}, sandbox },
+    { attacks: [{ attack: 'read', paths }] },
+  );
+  const { outcomes } = await child.receiveFacts();
+  await child.end();
+  console.log(JSON.stringify(outcomes[0]));`;
 
 function programCommand(program: string): readonly string[] {
   return [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program];
