@@ -40,12 +40,21 @@ export interface StoreConfig {
   };
 }
 
+/** What JSON bodies of requests may take (src/http/body-allowance.ts); a megabyte is 1,000,000 bytes. */
+export interface BodyConfig {
+  /** Of one account. */
+  readonly mbPerMinute: number;
+  /** Of all accounts, in one process. */
+  readonly inFlightMb: number;
+}
+
 export interface Config {
   readonly database: DatabaseConfig;
   readonly temporal: TemporalConfig;
   /** Where Temporal's Web UI is; undefined: not for those who use the dashboard. */
   readonly temporalUiUrl: string | undefined;
   readonly http: HttpConfig;
+  readonly bodies: BodyConfig;
   /** Undefined: no admin listener. */
   readonly admin: AdminConfig | undefined;
   /** Undefined: the process is not scraped. */
@@ -109,6 +118,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     temporal: readTemporal(read),
     temporalUiUrl: readWebUrl(read, 'TEMPORAL_UI_URL'),
     http: readHttp(read),
+    bodies: { mbPerMinute: read.integer('BODY_MB_PER_MINUTE'), inFlightMb: read.integer('BODY_MB_IN_FLIGHT') },
     admin: readAdmin(read),
     metrics: readMetrics(read),
     store: {

@@ -53,6 +53,20 @@ export const VARIABLES = {
     maximum: 1_000_000,
     help: 'The same for one peer address (of IPv6 a /64). Trusted proxies are not counted. 0: no limit.',
   },
+  BODY_MB_PER_MINUTE: {
+    kind: 'integer',
+    fallback: '600',
+    minimum: 10,
+    maximum: 1_000_000,
+    help: 'Megabytes of JSON bodies an account may send per minute, counted before they are read; a value counts as 100 bytes at least. Beyond them: 429.',
+  },
+  BODY_MB_IN_FLIGHT: {
+    kind: 'integer',
+    fallback: '256',
+    minimum: 64,
+    maximum: 100_000,
+    help: 'Megabytes of JSON bodies one api process has in memory at the same moment, from all accounts; one account at most a quarter of them (429), all together these (503).',
+  },
   ADMIN_HOST: {
     kind: 'text',
     fallback: '127.0.0.1',

@@ -25,6 +25,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { TextAnswers } from '../text/answer.ts';
+import type { BodyAllowances } from './body-allowance.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
@@ -50,6 +51,8 @@ export interface HttpContext {
   readonly openAnswers: OpenAnswers;
   readonly sessionCookie: SessionCookie;
   readonly rateLimiter: RateLimiter;
+  /** What request bodies may bring, by account. */
+  readonly bodies: BodyAllowances;
   /** Lists and sums under way, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;

@@ -14,6 +14,7 @@ import { isTrusted, plain } from './client-address.ts';
 import { RequestError, problemOf } from './errors.ts';
 import type { HttpProblem } from './errors.ts';
 import { matchedRoute } from './matched-route.ts';
+import { requireSoundHead } from './request-head.ts';
 import type { Route } from './route.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { textProblemOf } from './text-problem.ts';
@@ -32,9 +33,6 @@ export interface RequestState {
 /** A client's own request id is echoed only in this form (contract §1). */
 const REQUEST_ID = /^[\w-]{1,64}$/;
 
-/** More than any client sends; each costs time wherever they are looked at. */
-const MAX_HEADERS = 100;
-
 /**
  * Gives the request its id and its answer the security headers, and maps whatever is thrown below to an answer.
  *
@@ -49,8 +47,7 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
     for (const [name, value] of SECURITY_HEADERS) ctx.res.setHeader(name, value);
     if (cameByHttps(ctx, listener)) ctx.res.setHeader(...STRICT_TRANSPORT_SECURITY);
     try {
-      requireFewHeaders(ctx);
-      requireReadableTarget(ctx);
+      requireSoundHead(ctx);
       await next();
     } catch (error) {
       const problem = problemOf(error, http.config.isEmbedded ? topUpAdvice : undefined);
@@ -68,23 +65,6 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
       answerProblem(ctx, problem ?? INTERNAL, ctx['state']['errorForm'] === 'text');
     }
   };
-}
-
-/** A request target that is no path, such as `http://[::1`, which Koa only notices when asked for the path. */
-function requireReadableTarget(ctx: Context): void {
-  try {
-    void ctx.path;
-  } catch (error) {
-    ctx.req.url = '/';
-    const message = 'invalid request: the request target is not a path';
-    throw new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message }, { cause: error });
-  }
-}
-
-function requireFewHeaders(ctx: Context): void {
-  if (ctx.req.rawHeaders.length <= 2 * MAX_HEADERS) return;
-  const message = `the request has more than ${MAX_HEADERS} headers`;
-  throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
 }
 
 /** What is told of a fault of ours. */

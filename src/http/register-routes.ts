@@ -13,6 +13,7 @@ import { listsTag } from '../files/entity-tag.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';
+import type { BodyAllowance } from './body-allowance.ts';
 import type { HttpContext } from './context.ts';
 import { invalidRequest } from './errors.ts';
 import { EXPENSIVE_WAIT_MS } from './expensive-reads.ts';
@@ -124,7 +125,23 @@ function server(http: HttpContext, route: Route): Serve {
     }
   }
 
+  /** Held until the answer is sent: that long the body is in memory. */
   async function answer(ctx: Served): Promise<void> {
+    const allowance = allowanceOf(ctx);
+    try {
+      await answerWithin(ctx, allowance);
+    } finally {
+      allowance?.release();
+    }
+  }
+
+  function allowanceOf(ctx: Served): BodyAllowance | undefined {
+    if (route.body?.kind !== 'json') return undefined;
+    if (route.access === 'operator') return http.bodies.ofOperator();
+    return route.access === 'none' ? http.bodies.ofAddress(ctx.req) : http.bodies.ofAccount(ctx.state.caller);
+  }
+
+  async function answerWithin(ctx: Served, allowance: BodyAllowance | undefined): Promise<void> {
     // The media route's query is ignored: some players add one of their own.
     const isStrict = route.answer.kind !== 'other' || route.query !== undefined;
     const { query, prefixed } = isStrict
@@ -136,7 +153,7 @@ function server(http: HttpContext, route: Route): Serve {
       params: paramsOf(ctx),
       query,
       prefixed,
-      body: await bodyOf(ctx),
+      body: await bodyOf(ctx, allowance),
     } as unknown as RouteRequest<never, never>;
     const { caller } = ctx.state;
     const result =
@@ -151,10 +168,10 @@ function server(http: HttpContext, route: Route): Serve {
     answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
   }
 
-  async function bodyOf(ctx: Served): Promise<unknown> {
-    if (route.body?.kind !== 'json') return undefined;
+  async function bodyOf(ctx: Served, allowance: BodyAllowance | undefined): Promise<unknown> {
+    if (route.body?.kind !== 'json' || allowance === undefined) return undefined;
     if (route.body.isOptional === true && hasNoBody(ctx.req)) return {};
-    const body = await readJson(ctx.req, route.body.maxBytes ?? SMALL_BODY_BYTES);
+    const body = await readJson(ctx.req, route.body.maxBytes ?? SMALL_BODY_BYTES, allowance);
     const problem = checkBody?.(body);
     if (problem !== undefined) throw invalidRequest(problem);
     if (route.body.isCheckedLater === true && (typeof body !== 'object' || body === null || Array.isArray(body))) {

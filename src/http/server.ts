@@ -97,6 +97,17 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
+/**
+ * HTTP/0.9 is a request line without a version and an answer without a head: whoever sends that is not spoken to, because
+ * a part of another request would be one too.
+ */
+function withoutOldProtocol(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    if (request.httpVersionMajor < 1) request.socket.destroy();
+    else listener(request, response);
+  };
+}
+
 export interface ListenOptions {
   readonly logger: Logger;
   /** Where the connections of each address are counted for. */
@@ -112,7 +123,7 @@ export async function listen(
   listener: RequestListener,
   { logger, limits, reading = READING_BOUNDS, shares }: ListenOptions,
 ): Promise<RunningServer> {
-  const requests = drainable(listener);
+  const requests = drainable(withoutOldProtocol(listener));
   const { server, certificate } = await createServer(config, requests.listener, { ...LIMITS, ...limits }, logger);
   const isTls = config.tls !== undefined;
   limitConnections(server, config, logger, shares);

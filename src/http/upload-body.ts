@@ -11,6 +11,7 @@ import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
 import { ObjectTooLargeError } from '../files/object-store.ts';
 import { MAX_UPLOAD_BYTES } from '../files/uploads.ts';
 import { RequestError, invalidRequest } from './errors.ts';
+import { endPolitely } from './json-body.ts';
 import { leaveToReader } from './server.ts';
 
 export interface UploadBounds {
@@ -32,8 +33,6 @@ const BOUNDS: UploadBounds = {
 const FORM_OVERHEAD_BYTES = 64 * 1024;
 /** A form that has one file needs no more than this. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
-/** How long a refused sender may go on sending before it is cut off: time to read why. */
-const LINGER_MS = 10_000;
 const MAX_QUOTED_NAME = 64;
 
 /**
@@ -98,9 +97,13 @@ function watched(
   bounds: UploadBounds,
   stop: AbortController,
 ): { readonly body: Readable; readonly stopWatching: () => void } {
+  let bytes = 0;
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       idle.refresh();
+      bytes += chunk.length;
+      // Before the first part of a form, and between its lines, there may be anything of any length.
+      if (bytes > bounds.maxBytes + FORM_OVERHEAD_BYTES) stop.abort(tooLarge(bounds.maxBytes));
       done(null, chunk);
     },
   });
@@ -165,16 +168,6 @@ async function keepFromForm<Kept>(
   }
   if (kept === undefined) throw invalidRequest('invalid request: missing property: file');
   return kept;
-}
-
-/** A refused sender may be sending still: what comes is thrown away for a moment, so that it gets to read the answer. */
-function endPolitely(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  request.resume();
-  const cut = setTimeout(() => request.destroy(), LINGER_MS);
-  cut.unref();
-  request.once('close', () => clearTimeout(cut));
-  request.once('end', () => clearTimeout(cut));
 }
 
 function quoted(name: string | undefined): string {

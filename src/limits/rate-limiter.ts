@@ -6,7 +6,7 @@
 
 /** Whose requests are counted, and how many there may be. */
 export interface Budget {
-  /** `create:<account>`, `read:<account>`, `auth:<address>`. */
+  /** `create:<account>`, `read:<account>`, `bytes:<account>`, `auth:<address>`. */
   readonly id: string;
   /** Tokens that come back per minute; as many can be used at once. */
   readonly perMinute: number;
@@ -42,9 +42,9 @@ export class RateLimitedError extends Error {
   override readonly name = 'RateLimitedError';
   readonly retryAfterSeconds: number;
   /** What there were too many of. */
-  readonly what: 'requests' | 'tokens';
+  readonly what: 'requests' | 'tokens' | 'bytes';
 
-  constructor(retryAfterSeconds: number, what: 'requests' | 'tokens' = 'requests') {
+  constructor(retryAfterSeconds: number, what: 'requests' | 'tokens' | 'bytes' = 'requests') {
     super(`too many ${what}`);
     this.retryAfterSeconds = retryAfterSeconds;
     this.what = what;

@@ -9,6 +9,7 @@ import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { HttpContext } from '../http/context.ts';
+import { createBodyAllowances } from '../http/body-allowance.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
 import { createExpensiveReads } from '../http/expensive-reads.ts';
@@ -38,13 +39,20 @@ export function createHttpContext(
   const keyUse = createKeyUse({ database, now, logger: foundation.logger });
   const sessions = createSessions(database, now);
   const rateLimiter = createLeasedRateLimiter({ database, now });
+  const clientAddress = createClientAddress(config.http.trustedProxies);
   return {
     ...foundation,
     ...hooks,
     catalogue,
     rateLimiter,
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
-    clientAddress: createClientAddress(config.http.trustedProxies),
+    bodies: createBodyAllowances({
+      limits: config.bodies,
+      rateLimiter,
+      clientAddress,
+      metrics: foundation.metrics.shares,
+    }),
+    clientAddress,
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),

@@ -7,8 +7,8 @@ import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from './conf
 import type { FunctionTool, JsonSchema, OutputFormat } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 
-/** Values in all schemas of a request, lists and objects included: twenty times what OpenAI's strict subset takes. */
-const MAX_VALUES = 100_000;
+/** Values in all schemas of a request, lists and objects included: some times what OpenAI's strict subset takes. */
+const MAX_VALUES = 50_000;
 /** Parts and members that putting all references and all `allOf` together comes to: some hundredths of a second. */
 const MAX_WORK = 200_000;
 

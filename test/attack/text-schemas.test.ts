@@ -128,8 +128,8 @@ describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: Array(values - 2).fill(1) } } },
     });
 
-    chat(withValues(100_000))();
-    rejects(chat(withValues(100_001)), 'response_format.json_schema.schema');
+    chat(withValues(50_000))();
+    rejects(chat(withValues(50_001)), 'response_format.json_schema.schema');
   });
 
   it('that stands in the prompt holds nobody else up', async () => {

@@ -157,7 +157,6 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   'piscina',
   'prom-client',
   'range-parser',
-  'raw-body',
   'sharp',
   'spessasynth_core',
   'typebox',

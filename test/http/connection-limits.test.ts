@@ -4,12 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { connect as connectTls } from 'node:tls';
 import { pino } from 'pino';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import type { ApiBody, ApiTask } from '../support/api-client.ts';
@@ -17,6 +14,8 @@ import { body } from '../tasks/task-room.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import { until } from '../support/until.ts';
 import { errorOf, raw } from './raw-request.ts';
+import { open } from './raw-socket.ts';
+import type { Client } from './raw-socket.ts';
 import { serveApp } from './serve.ts';
 import type { ServeOptions, ServedApp } from './serve.ts';
 
@@ -30,28 +29,6 @@ before(async () => {
   await writeFile(tls['TLS_KEY_FILE'] ?? '', key);
 });
 after(() => rm(folder, { recursive: true, force: true }));
-
-interface Client {
-  readonly socket: Socket;
-  heard(): string;
-  isClosed(): boolean;
-}
-
-function open(url: string, host = '127.0.0.1'): Client {
-  const { port, protocol } = new URL(url);
-  const where = { port: Number(port), host: '127.0.0.1', localAddress: host };
-  const socket = protocol === 'https:' ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
-  let heard = '';
-  let isClosed = false;
-  socket.on('data', (bytes: Buffer) => {
-    heard += bytes.toString('latin1');
-  });
-  socket.on('error', () => undefined);
-  socket.once('close', () => {
-    isClosed = true;
-  });
-  return { socket, heard: () => heard, isClosed: () => isClosed };
-}
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 

@@ -2,15 +2,14 @@
  * `POST /hooks/{upstream}/{token}`: where providers call back (contract, "Conventions"). No key, and nothing that is
  * sent is believed: it only has the provider asked a little earlier than it would have been.
  */
-import getRawBody from 'raw-body';
 import { Type } from 'typebox';
 import { createHookUrls } from '../../upstreams/hook-urls.ts';
 import { recordProviderHook } from '../../upstreams/provider-hooks.ts';
 import type { HttpContext } from '../context.ts';
-import { NOT_FOUND, RequestError, invalidRequest } from '../errors.ts';
-import { SMALL_BODY_BYTES } from '../json-body.ts';
+import { NOT_FOUND, RequestError } from '../errors.ts';
+import { SMALL_BODY_BYTES, discardBody } from '../json-body.ts';
 import { defineRoute } from '../route.ts';
-import type { Route, RouteRequest } from '../route.ts';
+import type { Route } from '../route.ts';
 
 const ReceivedSchema = Type.Object({ received: Type.Literal(true) }, { additionalProperties: false });
 
@@ -28,30 +27,15 @@ export function hookRoutes(http: HttpContext): readonly Route[] {
       access: 'none',
       params: { upstream: 'Which provider calls.', token: 'What this service gave it for one task.' },
       answer: { kind: 'json', schema: ReceivedSchema },
-      errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+      errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {
         const { upstream = '', token = '' } = params;
         const taskId = hookUrls.taskOf(upstream, token);
         if (taskId === undefined) throw new RequestError(NOT_FOUND);
-        await discardBody(ctx.req);
+        await discardBody(ctx.req, SMALL_BODY_BYTES, http.bodies.ofAddress(ctx.req));
         await recordProviderHook(http.database, taskId, upstream);
         return { received: true };
       },
     }),
   ];
-}
-
-/** @throws {RequestError} it is too long, or did not arrive whole. */
-async function discardBody(request: RouteRequest<never, never>['ctx']['req']): Promise<void> {
-  try {
-    await getRawBody(request, { limit: SMALL_BODY_BYTES });
-  } catch (error) {
-    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large';
-    if (!isTooLarge) throw invalidRequest('invalid request: the body did not arrive whole');
-    throw new RequestError({
-      status: 413,
-      errorCode: 'PAYLOAD_TOO_LARGE',
-      message: `the body is larger than ${SMALL_BODY_BYTES} bytes`,
-    });
-  }
 }

@@ -28,5 +28,10 @@ export default async function doTextJob(job: TextJob): Promise<TextJobAnswer> {
 }
 
 function placeOf({ stack = '' }: Error): string {
-  return /\n\s+at (\S+)/.exec(stack)?.[1] ?? 'at an unknown place';
+  return (
+    stack
+      .split('\n')
+      .find((line) => line.startsWith('    at '))
+      ?.trim() ?? 'at an unknown place'
+  );
 }

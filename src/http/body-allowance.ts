@@ -1,0 +1,100 @@
+/**
+ * How much of request bodies a sender may bring: bytes per minute, taken before they are read, and bytes that are in
+ * memory at the same moment, its own and everybody's (contract §1). A sender is an account, or an address where nobody
+ * has signed in. The budget of bytes is one beside that of requests, because a replay of a key is answered whatever the
+ * rate limit of creating requests says (contract §2).
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../accounts/authenticate.ts';
+import type { BodyConfig } from '../config/config.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
+import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
+import { ShareExhaustedError, createTenantShares } from '../limits/tenant-shares.ts';
+import type { Lease, TenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { addressBlock } from './client-address.ts';
+
+const MB = 1_000_000;
+/** Tokens of the budget are kilobytes. */
+const BYTES_PER_TOKEN = 1_000;
+/** Of what all accounts may have in memory, one may have a quarter. */
+const ACCOUNTS_SHARE = 4;
+/** Without an account: signing in and the calls of providers, of 256 kB at most. */
+const UNKNOWN = { perMinute: 60 * MB, inFlight: 32 * MB, inFlightPerAddress: 2 * MB };
+const RETRY_AFTER_SECONDS = 2;
+
+/** What the body of one request may still take. */
+export interface BodyAllowance {
+  /** Takes bytes from the sender's minute, before they are read. @throws {RateLimitedError} */
+  charge(bytes: number): Promise<void>;
+  /** Bytes have come in and are kept until the release. @throws {ShareExhaustedError} */
+  hold(bytes: number): void;
+  /** Nothing of the body is in memory any more; a second call does nothing. */
+  release(): void;
+}
+
+export interface BodyAllowances {
+  ofAccount(caller: Caller): BodyAllowance;
+  ofAddress(request: IncomingMessage): BodyAllowance;
+  /** Of the admin listener: not charged. */
+  ofOperator(): BodyAllowance;
+}
+
+export function createBodyAllowances(options: {
+  readonly limits: BodyConfig;
+  readonly rateLimiter: Pick<RateLimiter, 'take'>;
+  readonly clientAddress: (request: IncomingMessage) => string;
+  readonly metrics?: ShareMetrics | undefined;
+}): BodyAllowances {
+  const { limits, rateLimiter, clientAddress, metrics } = options;
+  const common = { resource: 'request_bytes', retryAfterSeconds: RETRY_AFTER_SECONDS, metrics } as const;
+  const accounts = createTenantShares({
+    ...common,
+    capacity: limits.inFlightMb * MB,
+    perTenant: (limits.inFlightMb * MB) / ACCOUNTS_SHARE,
+    leavesFree: true,
+  });
+  // Apart, so that nobody who has no account takes from those who have one.
+  const addresses = createTenantShares({
+    ...common,
+    capacity: UNKNOWN.inFlight,
+    perTenant: UNKNOWN.inFlightPerAddress,
+  });
+
+  const allowance = (shares: TenantShares, tenant: string, budget?: Budget): BodyAllowance => {
+    let lease: Lease | undefined;
+    return {
+      async charge(bytes) {
+        if (budget === undefined || bytes <= 0) return;
+        const tokens = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), budget.perMinute);
+        const waitSeconds = await rateLimiter.take(budget, tokens);
+        if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'bytes');
+      },
+      hold(bytes) {
+        if (lease === undefined) {
+          const taken = shares.tryTake(tenant, bytes);
+          if (typeof taken === 'string') throw new ShareExhaustedError('request_bytes', taken, RETRY_AFTER_SECONDS);
+          lease = taken;
+          return;
+        }
+        const by = lease.grow(bytes);
+        if (by !== undefined) throw new ShareExhaustedError('request_bytes', by, RETRY_AFTER_SECONDS);
+      },
+      release() {
+        lease?.release();
+      },
+    };
+  };
+
+  return {
+    ofAccount({ accountId }) {
+      const perMinute = (limits.mbPerMinute * MB) / BYTES_PER_TOKEN;
+      return allowance(accounts, accountId, { id: `bytes:${accountId}`, perMinute });
+    },
+    ofAddress(request) {
+      const address = addressBlock(clientAddress(request));
+      return allowance(addresses, address, { id: `bytes:${address}`, perMinute: UNKNOWN.perMinute / BYTES_PER_TOKEN });
+    },
+    ofOperator: () => allowance(accounts, 'operator'),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Looks at JSON as it arrives, before anything is parsed: how deep it is nested, and how many members, elements and
+ * values it has (contract §1). Parsing takes as long as there are values, and holds everybody up meanwhile; a body that
+ * has too many is rejected at the byte where that shows. It says nothing about whether the text is JSON.
+ */
+import { invalidRequest } from './errors.ts';
+
+export interface JsonBounds {
+  /** Contract §1: "JSON deeper than 32 levels is refused before it is parsed". */
+  readonly depth: number;
+  readonly membersPerObject: number;
+  readonly elementsPerArray: number;
+  /** Objects, arrays, texts, numbers and words, all together. */
+  readonly values: number;
+}
+
+/** Several times what the largest requests of clients have: ten thousand messages, schemas of five thousand members. */
+export const JSON_BOUNDS: JsonBounds = {
+  depth: 32,
+  membersPerObject: 10_000,
+  elementsPerArray: 50_000,
+  values: 100_000,
+};
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+export interface JsonScanner {
+  /** The next bytes. @throws {RequestError} 400: a bound is exceeded. */
+  push(bytes: Uint8Array): void;
+  /** How many there were until now. */
+  readonly values: number;
+}
+
+export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner {
+  /** Of each level that is open: whether it is an object, and how many commas it has. */
+  const isObject: boolean[] = [];
+  const commas = new Uint32Array(bounds.depth + 1);
+  let depth = 0;
+  let values = 1;
+  let isInText = false;
+  let isEscaped = false;
+
+  const count = (): void => {
+    values += 1;
+    if (values > bounds.values) throw invalidRequest(`invalid request: JSON has more than ${bounds.values} values`);
+  };
+  const open = (isOfMembers: boolean): void => {
+    if (depth >= bounds.depth) {
+      throw invalidRequest(`invalid request: JSON is nested deeper than ${bounds.depth} levels`);
+    }
+    depth += 1;
+    isObject[depth] = isOfMembers;
+    commas[depth] = 0;
+    count();
+  };
+  const separate = (): void => {
+    const inside = (commas[depth] ?? 0) + 1;
+    commas[depth] = inside;
+    count();
+    if (isObject[depth] === true && inside >= bounds.membersPerObject) {
+      throw invalidRequest(`invalid request: JSON has an object of more than ${bounds.membersPerObject} members`);
+    }
+    if (inside >= bounds.elementsPerArray) {
+      throw invalidRequest(`invalid request: JSON has an array of more than ${bounds.elementsPerArray} elements`);
+    }
+  };
+
+  return {
+    get values() {
+      return values;
+    },
+    push(bytes) {
+      // Local, because this is run for every byte that comes in.
+      let inside = isInText;
+      let escaped = isEscaped;
+      const { length } = bytes;
+      for (let at = 0; at < length; at++) {
+        const byte = bytes[at];
+        if (inside) {
+          if (escaped) escaped = false;
+          else if (byte === BACKSLASH) escaped = true;
+          else if (byte === QUOTE) inside = false;
+        } else if (byte === QUOTE) inside = true;
+        else if (byte === COMMA) separate();
+        else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open(byte === OPEN_OBJECT);
+        else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && depth > 0) depth -= 1;
+      }
+      isInText = inside;
+      isEscaped = escaped;
+    },
+  };
+}

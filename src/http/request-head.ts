@@ -1,0 +1,67 @@
+/**
+ * What has to be right in a request before its headers and its target are: those that two programs on its way could read
+ * differently, a proxy and this one, are rejected (RFC 9112 §3.2). `Host` itself means nothing here: `PUBLIC_URL` is the
+ * only source of the URLs that are handed out (contract, "Conventions").
+ */
+import type { Context } from 'koa';
+import { RequestError, invalidRequest } from './errors.ts';
+
+/** More than any client sends; each costs time wherever they are looked at. */
+const MAX_HEADERS = 100;
+
+/**
+ * Checks the head of a request, and leaves a target in absolute form as the path that it is.
+ *
+ * @throws {RequestError} 400 or 431.
+ */
+export function requireSoundHead(ctx: Context): void {
+  requireFewHeaders(ctx);
+  requireOneHost(ctx);
+  usePathOfTarget(ctx);
+  requireReadableTarget(ctx);
+}
+
+function requireFewHeaders(ctx: Context): void {
+  if (ctx.req.rawHeaders.length <= 2 * MAX_HEADERS) return;
+  const message = `the request has more than ${MAX_HEADERS} headers`;
+  throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
+}
+
+/** Node keeps the first of several and says nothing. */
+function requireOneHost({ req: { rawHeaders } }: Context): void {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) throw invalidRequest('invalid request: the request has more than one Host header');
+}
+
+/** `GET http://host/path`, as to a proxy: served where it names the host that the header names. */
+function usePathOfTarget(ctx: Context): void {
+  const { url = '' } = ctx.req;
+  if (url.startsWith('/')) return;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return;
+  const target = new URL(url);
+  const host = ctx.req.headers.host ?? '';
+  const isSame =
+    URL.canParse(`${target.protocol}//${host}`) && new URL(`${target.protocol}//${host}`).host === target.host;
+  const path = `${target.pathname}${target.search}`;
+  ctx.req.url = path;
+  ctx.originalUrl = path;
+  ctx.request.originalUrl = path;
+  if (!isSame || target.username !== '' || target.password !== '') {
+    throw invalidRequest('invalid request: the request target and the Host header name different hosts');
+  }
+}
+
+/** A request target that is no path, such as `http://[::1`, which Koa only notices when asked for the path. */
+function requireReadableTarget(ctx: Context): void {
+  try {
+    void ctx.path;
+  } catch (error) {
+    ctx.req.url = '/';
+    const message = 'invalid request: the request target is not a path';
+    throw new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message }, { cause: error });
+  }
+}

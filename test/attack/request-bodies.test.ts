@@ -1,0 +1,156 @@
+/**
+ * Bodies that are made to take memory or time: half-sent, by the dozen, of a million small values, or with no end. Each
+ * costs its sender its own share, and nobody else anything.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { body } from '../tasks/task-room.ts';
+import { errorOf, raw } from '../http/raw-request.ts';
+import { open } from '../http/raw-socket.ts';
+import type { Client } from '../http/raw-socket.ts';
+import { serveApp } from '../http/serve.ts';
+import type { ServedAccount, ServedApp } from '../http/serve.ts';
+import { until } from '../support/until.ts';
+import { longestPause } from './event-loop.ts';
+
+const MB = 1_000_000;
+/** The least that can be configured: 64 MB in flight, 16 of them of one account; and 100 MB per minute. */
+const environment = { BODY_MB_IN_FLIGHT: '64', BODY_MB_PER_MINUTE: '100', MAX_CONNECTIONS_PER_ADDRESS: '0' };
+const ACCOUNT_IN_FLIGHT = 16 * MB;
+
+let served: ServedApp;
+before(async () => {
+  served = await serveApp({ environment });
+});
+after(() => served.close());
+
+function headersOf({ client }: ServedAccount, more: Record<string, string> = {}): Record<string, string> {
+  return { authorization: `Bearer ${client.key}`, 'content-type': 'application/json', ...more };
+}
+
+/** Begins a request on a socket. @param length as announced; absent: in chunks. */
+function begin(path: string, headers: Record<string, string>, length?: number): Client {
+  const client = open(served.url);
+  const all = {
+    host: 'x',
+    ...headers,
+    ...(length === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) }),
+  };
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  client.socket.write(`POST ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`);
+  return client;
+}
+
+async function bytesHeld(): Promise<number> {
+  const metric = await served.http.metrics.registry.getSingleMetric('darkroom_share_units_in_use')?.get();
+  return metric?.values.find(({ labels }) => labels['resource'] === 'request_bytes')?.value ?? Number.NaN;
+}
+
+async function answered(client: Client, what: string): Promise<string> {
+  await until(what, () => client.heard().includes('\r\n\r\n') || client.isClosed());
+  return client.heard();
+}
+
+const estimate = (account: ServedAccount, sent: string | Buffer) =>
+  raw(served.url, 'POST', '/v1/tasks/estimate', headersOf(account), sent);
+
+describe('bodies that are not sent to their end', () => {
+  it('take no more memory than their account may, and nothing from others', async () => {
+    const [hostile, other] = [await served.newAccount(), await served.newAccount()];
+    // Without a length they are paid for as they come.
+    const clients = Array.from({ length: 60 }, () => begin('/v1/tasks', headersOf(hostile)));
+    const chunk = `${(500_000).toString(16)}\r\n${'{"a":"'.padEnd(500_000, 'A')}\r\n`;
+    for (const client of clients) client.socket.write(chunk);
+    await until('each is held or rejected', async () => {
+      const rejected = clients.filter((client) => client.heard().includes(' 429 ')).length;
+      return rejected > 0 && (await bytesHeld()) + rejected * 500_000 > 29 * MB;
+    });
+
+    assert.ok((await bytesHeld()) <= ACCOUNT_IN_FLIGHT, `${await bytesHeld()} bytes are held`);
+    const rejected = clients.find((client) => client.heard().includes(' 429 ')) ?? assert.fail();
+    assert.match(rejected.heard(), /^HTTP\/1\.1 429 [^]*Retry-After: \d+[^]*"error_code":"RATE_LIMITED"/i);
+    const large = JSON.stringify(body({ input: { prompt: 'x' } }));
+    const created = await raw(served.url, 'POST', '/v1/tasks', headersOf(other), large);
+    assert.equal(created.status, 200);
+
+    for (const client of clients) client.socket.destroy();
+    await until('everything is given back', async () => (await bytesHeld()) === 0);
+    assert.equal((await raw(served.url, 'POST', '/v1/tasks', headersOf(hostile), large)).status, 200);
+  });
+
+  it('of addresses without an account take no more than an address may', async () => {
+    const headers = { 'content-type': 'application/json', 'x-darkroom-dashboard': '1' };
+    const clients = Array.from({ length: 20 }, () => begin('/session', headers, 250_000));
+    for (const client of clients) client.socket.write('{"key":"'.padEnd(240_000, 'A'));
+    await until('some are rejected', () => clients.some((client) => client.heard() !== ''));
+
+    assert.ok((await bytesHeld()) <= 2 * MB);
+    assert.match(clients.find((client) => client.heard() !== '')?.heard() ?? '', /^HTTP\/1\.1 429 /);
+    for (const client of clients) client.socket.destroy();
+    await until('everything is given back', async () => (await bytesHeld()) === 0);
+  });
+});
+
+describe('the bytes of a minute', () => {
+  it('are taken before they are read, from estimates too, and an account that has none left is 429', async () => {
+    const account = await served.newAccount();
+    const announced = Array.from({ length: 12 }, () => begin('/v1/tasks/estimate', headersOf(account), 9 * MB));
+    await until('what is beyond them is rejected', () => announced.some((client) => client.heard() !== ''));
+
+    const heard = announced.find((client) => client.heard() !== '')?.heard() ?? '';
+    assert.match(heard, /^HTTP\/1\.1 429 [^]*Retry-After: \d+[^]*too many bytes/i);
+    assert.equal(await bytesHeld(), 0);
+    for (const client of announced) client.socket.destroy();
+    // Another account has its own.
+    assert.equal((await estimate(await served.newAccount(), JSON.stringify(body()))).status, 200);
+  });
+
+  it('are taken by values where a body has more of them than bytes would say', async () => {
+    const account = await served.newAccount();
+    const many = JSON.stringify({ ...body(), metadata: [Array(45_000).fill(1), Array(45_000).fill(1)] });
+    const statuses: number[] = [];
+    for (let count = 0; count < 14; count++) statuses.push((await estimate(account, many)).status);
+
+    assert.equal(statuses[0], 200);
+    assert.ok(statuses.includes(429), statuses.join(' '));
+  });
+});
+
+describe('JSON of too many parts', () => {
+  const rejected: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
+    levels: [`{"a":${'['.repeat(100)}`, /nested deeper than 32 levels/],
+    members: [`{${Array.from({ length: 10_001 }, (_, index) => `"a${index}":1`).join(',')}`, /more than 10000 members/],
+    elements: [`[${'1,'.repeat(50_001)}`, /more than 50000 elements/],
+    values: [`[${`[${'1,'.repeat(40_000)}1],`.repeat(3)}`, /more than 100000 values/],
+  };
+
+  for (const [what, [text, message]] of Object.entries(rejected)) {
+    it(`(${what}) is 400 where it shows, before the rest of it has come`, async () => {
+      const account = await served.newAccount();
+      const client = begin('/v1/tasks', headersOf(account), text.length + MB);
+      client.socket.write(text);
+
+      assert.match(await answered(client, 'an answer'), /^HTTP\/1\.1 400 [^]*INVALID_REQUEST/);
+      assert.match(client.heard(), message);
+      client.socket.destroy();
+    });
+  }
+
+  it('holds nobody else up, and a picture of ten megabytes is one value', async () => {
+    const account = await served.newAccount();
+    const objects = Array.from({ length: 24_000 }, (_, index) => `{"a${index % 5_000}":1,"b${index}":2}`);
+    const { pauseMs } = await longestPause(() => estimate(account, `[${objects.join(',')}]`));
+    const picture = JSON.stringify(
+      body({ input: { prompt: 'x', image: `data:image/png;base64,${'A'.repeat(9_900_000)}` } }),
+    );
+
+    assert.ok(pauseMs < 2_000, `${pauseMs} ms`);
+    // It has arrived and was looked at: what is wrong with it is what it says.
+    assert.notDeepEqual(errorOfStatus(await estimate(account, picture)), 'JSON');
+  });
+});
+
+function errorOfStatus(answer: Awaited<ReturnType<typeof estimate>>): string {
+  if (answer.status === 200) return 'none';
+  return errorOf(answer).status === 400 && answer.text.includes('JSON') ? 'JSON' : `${answer.status}`;
+}

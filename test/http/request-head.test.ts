@@ -1,0 +1,67 @@
+/** Heads of requests that two programs could read differently: on a real socket, as they are written. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { until } from '../support/until.ts';
+import { open } from './raw-socket.ts';
+import { serveApp } from './serve.ts';
+import type { ServedApp } from './serve.ts';
+
+let served: ServedApp;
+before(async () => {
+  served = await serveApp();
+});
+after(() => served.close());
+
+/** What is heard until the connection is closed. */
+async function answerTo(text: string): Promise<string> {
+  const client = open(served.url);
+  client.socket.write(text);
+  await until('the connection is closed', () => client.isClosed());
+  return client.heard();
+}
+
+const END = 'Connection: close\r\n\r\n';
+
+describe('a request', () => {
+  it('with two Host headers is 400, also where both say the same', async () => {
+    for (const [first, second] of [
+      ['Host: a.example', 'Host: b.example'],
+      ['Host: a.example', 'Host: a.example'],
+      ['Host: a.example', 'HOST:b.example'],
+    ]) {
+      const answer = await answerTo(`GET /healthz HTTP/1.1\r\n${first}\r\nX-A: 1\r\n${second}\r\n${END}`);
+      assert.match(answer, /^HTTP\/1\.1 400 [^]*"error_code":"INVALID_REQUEST"/);
+      assert.match(answer, /more than one Host header/);
+    }
+    assert.match(await answerTo(`GET /healthz HTTP/1.1\r\nHost: a.example\r\n${END}`), /^HTTP\/1\.1 200 /);
+    assert.match(await answerTo(`GET /healthz HTTP/1.1\r\n${END}`), /^HTTP\/1\.1 400 /);
+  });
+
+  it('whose target names the host is served where the header names the same, and is 400 otherwise', async () => {
+    const ask = (target: string, host: string) => answerTo(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${END}`);
+
+    assert.match(await ask('http://a.example/healthz?x=1', 'a.example'), /^HTTP\/1\.1 (?:200|400 [^]*additional)/);
+    assert.match(await ask('http://A.example:80/healthz', 'a.example'), /^HTTP\/1\.1 200 /);
+    // With a key that is not good: it goes through the routes and their queries like any other.
+    assert.match(await ask('http://a.example/v1/tasks?page=1', 'a.example'), /^HTTP\/1\.1 401 /);
+    for (const [target, host] of [
+      ['http://b.example/healthz', 'a.example'],
+      ['http://a.example:81/healthz', 'a.example'],
+      ['http://user@a.example/healthz', 'a.example'],
+    ] as const) {
+      assert.match(await ask(target, host), /^HTTP\/1\.1 400 [^]*name different hosts/);
+    }
+    assert.match(await ask('http://[::1/healthz', 'a.example'), /^HTTP\/1\.1 400 /);
+  });
+
+  it('of HTTP/0.9 is not spoken to, and 1.0 is', async () => {
+    for (const line of [
+      'GET /healthz\r\n\r\n',
+      'GET /healthz HTTP/0.9\r\n\r\n',
+      'GET /healthz HTTP/0.9\r\nHost: x\r\n\r\n',
+    ]) {
+      assert.doesNotMatch(await answerTo(line), /^HTTP\/1\.1 200 |"status"/, line);
+    }
+    assert.match(await answerTo('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /);
+  });
+});
