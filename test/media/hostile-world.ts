@@ -1,0 +1,109 @@
+/**
+ * What surrounds a media child that has been taken over in the tests of the sandbox: a secret, a file that it is given, a
+ * socket of each kind, and the way to have it try something.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { MediaChild } from '../../src/media/media-child.ts';
+import type { MediaChildOptions } from '../../src/media/media-child.ts';
+import type { MediaSandbox } from '../../src/media/sandbox.ts';
+import type { Attack, Outcomes } from './hostile-child.ts';
+
+/** Where it may connect to. */
+interface Target {
+  readonly port?: number;
+  readonly host?: string;
+  readonly path?: string;
+}
+
+export interface HostileWorld {
+  readonly folder: string;
+  /** For our user alone, as the data directory has them. */
+  readonly secret: string;
+  readonly given: string;
+  readonly loopback: Target;
+  readonly abstract: Target;
+  /** What a hostile child is started with. */
+  readonly child: MediaChildOptions & { readonly readable: readonly string[] };
+  /** Has a child try things one after the other. @returns what came of each. */
+  attack(
+    sandbox: MediaSandbox,
+    attacks: readonly Attack[],
+    options?: Partial<MediaChildOptions>,
+  ): Promise<readonly Outcomes[]>;
+  /** The hostile children of this world that run, wherever they are. */
+  processes(): readonly string[];
+  close(): Promise<void>;
+}
+
+export async function openHostileWorld(): Promise<HostileWorld> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'sandbox-'));
+  // The child may be another user.
+  await chmod(folder, 0o755);
+  await mkdir(path.join(folder, 'data'));
+  const secret = path.join(folder, 'data/secrets.json');
+  await writeFile(secret, '{"encryptionKey":"hush"}', { mode: 0o600 });
+  const given = path.join(folder, 'given file');
+  await writeFile(given, 'given');
+  // A module of its own, so that the children of this world are told from others by their command lines.
+  const program = path.join(PACKAGE_ROOT, 'test/media/hostile-child.ts');
+  const entry = path.join(folder, 'hostile.mjs');
+  await writeFile(entry, `import ${JSON.stringify(program)};`);
+  const child = {
+    module: path.relative(PACKAGE_ROOT, entry),
+    isUntrusted: true,
+    maxMemoryMb: 250,
+    readable: [program, given],
+  };
+  const abstractName = `\0darkroom-${path.basename(folder)}`;
+  const tcp = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  const abstract = createServer((socket) => socket.destroy()).listen(abstractName);
+  await Promise.all([once(tcp, 'listening'), once(abstract, 'listening')]);
+  return {
+    folder,
+    secret,
+    given,
+    child,
+    loopback: { port: (tcp.address() as AddressInfo).port, host: '127.0.0.1' },
+    abstract: { path: abstractName },
+    async attack(sandbox, attacks, options = {}) {
+      const running = await MediaChild.start({ ...child, sandbox, ...options }, { attacks });
+      try {
+        const { outcomes } = await running.receiveFacts();
+        return outcomes as Outcomes[];
+      } finally {
+        await running.end();
+      }
+    },
+    processes: () => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(entry)),
+    async close() {
+      tcp.close();
+      abstract.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Of a process that has ended there is none. */
+export function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+export function assertNoneDone(outcomes: Outcomes | undefined): void {
+  assert.ok(outcomes !== undefined && Object.keys(outcomes).length > 0);
+  assert.deepEqual(
+    Object.entries(outcomes).filter(([, outcome]) => outcome === 'done'),
+    [],
+  );
+}

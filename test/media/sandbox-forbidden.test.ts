@@ -1,0 +1,179 @@
+/**
+ * Promises about a media child that has been taken over where this machine forbids a part of the sandbox: what is left is
+ * exactly this, and it is said. And that an ordinary user has all of it.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmod, chown, copyFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { after, before, describe, it } from 'node:test';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { ISOLATIONS, isolationsOf, probeMediaSandbox } from '../../src/media/sandbox.ts';
+import type { MediaSandbox } from '../../src/media/sandbox.ts';
+import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
+import type { Outcomes } from './hostile-child.ts';
+import { assertNoneDone, openHostileWorld } from './hostile-world.ts';
+import type { HostileWorld } from './hostile-world.ts';
+import { CAN_SEE_PROCESSES } from './media-processes.ts';
+
+const run = promisify(execFile);
+
+let world: HostileWorld;
+before(async () => {
+  world = await openHostileWorld();
+});
+after(() => world.close());
+
+describe('where nothing may be mounted', { skip: !CAN_SEE_PROCESSES }, () => {
+  it('a child reads what our user reads, and still reaches neither processes nor the network', async (t) => {
+    const sandbox = await probeMediaSandbox(['namespaces']);
+    if (sandbox.confinement === 'none') return t.skip('namespaces are forbidden here');
+    assert.deepEqual(missingOf(sandbox), ['mount']);
+
+    const { secret, loopback } = world;
+    const [reads = {}, signals = {}, connects = {}] = await world.attack(sandbox, [
+      { attack: 'read', paths: [secret] },
+      { attack: 'signal', pids: [process.pid, process.ppid].filter((pid) => pid > 20) },
+      { attack: 'connect', targets: [loopback, world.abstract] },
+    ]);
+    assert.deepEqual(reads, { [secret]: 'done' });
+    assertNoneDone(signals);
+    assertNoneDone(connects);
+  });
+});
+
+describe('where namespaces are forbidden', { skip: !CAN_SEE_PROCESSES }, () => {
+  it('a child reads, signals and connects as our user does, and gains no right and is bounded all the same', async () => {
+    const sandbox = await probeMediaSandbox(['limits']);
+    assert.equal(sandbox.confinement, 'limits');
+    assert.deepEqual(isolationsOf(sandbox), ['no_new_privileges', 'limits']);
+
+    const { secret, loopback } = world;
+    const [reads, signals, connects, { capabilities, noNewPrivileges } = {}, { outcome } = {}] = await world.attack(
+      sandbox,
+      [
+        { attack: 'read', paths: [secret] },
+        { attack: 'signal', pids: [process.pid] },
+        { attack: 'connect', targets: [loopback] },
+        { attack: 'privileges' },
+        { attack: 'open' },
+      ],
+    );
+    assert.deepEqual(reads, { [secret]: 'done' });
+    assert.deepEqual(signals, { [process.pid]: 'done' });
+    assert.deepEqual(connects, { [JSON.stringify(loopback)]: 'done' });
+    assert.match(capabilities ?? '', /^0,0,\d+,0$/);
+    assert.equal(noNewPrivileges, '1');
+    assert.equal(outcome, 'EMFILE');
+    await assert.rejects(world.attack(sandbox, [{ attack: 'memory' }]), UndecodableMediaError);
+    await assert.rejects(world.attack(sandbox, [{ attack: 'cpu' }], { maxCpuSeconds: 3 }), UndecodableMediaError);
+  });
+
+  it('that is found out, said with its reason, and refused where a sandbox is required', async (t) => {
+    // As in a container: no capability, and no user namespace to be had.
+    const forbid =
+      'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all "$@"';
+    const sandboxed = ['-r', '/bin/sh', '-c', forbid, 'sh', ...programCommand(FORBIDDEN)];
+    if ((await probeMediaSandbox(['user-namespace'])).confinement === 'none')
+      return t.skip('namespaces are forbidden here: nothing is left to forbid');
+    const { stdout } = await run('unshare', sandboxed, { cwd: PACKAGE_ROOT });
+    const { sandbox, isolated, log, error, gauge } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal((sandbox as MediaSandbox).confinement, 'limits');
+    assert.match((sandbox as MediaSandbox).reasons.join(), /user-namespace: unshare: /);
+    assert.deepEqual(isolated, ['no_new_privileges', 'limits']);
+    assert.deepEqual(log, ['media of others is read without a full sandbox']);
+    assert.match(String(error), /MEDIA_SANDBOX is required.* mount, pid, network, ipc, user, processes \(.*unshare: /);
+    assert.deepEqual(gauge, Object.fromEntries(ISOLATIONS.map((name) => [name, /limits|priv/.test(name) ? 1 : 0])));
+  });
+});
+
+describe('an ordinary user', { skip: process.getuid?.() !== 0 }, () => {
+  it('has the same sandbox: its child does not read what it reads itself', async () => {
+    const NOBODY = 65_534;
+    const { given } = world;
+    const own = path.join(world.folder, 'data/own.json');
+    await writeFile(own, 'hush', { mode: 0o600 });
+    await chown(own, NOBODY, NOBODY);
+    const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+    const { stdout } = await run('setpriv', [...user, ...programCommand(ordinary(world)), own], { cwd: PACKAGE_ROOT });
+    const { confinement, ownRead, outcomes } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal(confinement, 'user-namespace');
+    assert.equal(ownRead, 'hush');
+    const [given1, own1, signals] = outcomes as readonly [Outcomes, Outcomes, Outcomes];
+    assert.deepEqual(given1, { [given]: 'done' });
+    assertNoneDone(own1);
+    assertNoneDone(signals);
+  });
+});
+
+describe('a Node that may be run and not read, as in our image', { skip: process.getuid?.() !== 0 }, () => {
+  it('keeps its environment from a child of the same user, where namespaces are forbidden', async () => {
+    const unreadable = path.join(world.folder, 'node');
+    await copyFile(process.execPath, unreadable);
+    await chmod(unreadable, 0o711);
+    const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const outcomes = [];
+    for (const node of [process.execPath, unreadable]) {
+      const [, ...program] = programCommand(inspected(world));
+      // Not by setpriv itself, which still has the rights of root when it starts a program.
+      const { stdout } = await run('setpriv', [...user, '/usr/bin/env', node, ...program], { cwd: PACKAGE_ROOT });
+      outcomes.push(Object.values(JSON.parse(stdout) as Outcomes));
+    }
+    assert.deepEqual(outcomes, [
+      ['done', 'done'],
+      ['EACCES', 'EACCES'],
+    ]);
+  });
+});
+
+/** Prints what a process finds out and does where namespaces are forbidden. */
+const FORBIDDEN = `
+  const { findMediaSandbox, isolationsOf } = await import('./src/media/sandbox.ts');
+  const { prepareMediaSandbox } = await import('./src/processes/media-sandbox.ts');
+  const sandbox = await findMediaSandbox();
+  const [log, gauge] = [[], {}];
+  const logger = { warn: (fields, message) => log.push(message) };
+  const metrics = { media: { isolation: (name, isIsolated) => (gauge[name] = isIsolated ? 1 : 0) } };
+  await prepareMediaSandbox({ config: { requiresMediaSandbox: false }, logger, metrics });
+  const error = await prepareMediaSandbox({ config: { requiresMediaSandbox: true }, logger, metrics }).catch(String);
+  console.log(JSON.stringify({ sandbox, isolated: isolationsOf(sandbox), log, gauge, error }));`;
+
+/** Prints what a hostile child of another user than root does. */
+const ordinary = ({ child, given }: HostileWorld): string => `
+  const { readFileSync } = await import('node:fs');
+  const { MediaChild } = await import('./src/media/media-child.ts');
+  const { findMediaSandbox } = await import('./src/media/sandbox.ts');
+  const [own] = process.argv.slice(1);
+  const { confinement } = await findMediaSandbox();
+  const attacks = [[${JSON.stringify(given)}], [own]].map((paths) => ({ attack: 'read', paths }));
+  const child = await MediaChild.start(
+    ${JSON.stringify(child)},
+    { attacks: [...attacks, { attack: 'signal', pids: [process.pid] }] },
+  );
+  const { outcomes } = await child.receiveFacts();
+  await child.end();
+  console.log(JSON.stringify({ confinement, ownRead: readFileSync(own, 'utf8'), outcomes }));`;
+
+/** Prints whether a hostile child that only has limits reads the environment of its parent, and where its memory is. */
+const inspected = ({ child }: HostileWorld): string => `
+  const { MediaChild } = await import('./src/media/media-child.ts');
+  const { probeMediaSandbox } = await import('./src/media/sandbox.ts');
+  const sandbox = await probeMediaSandbox(['limits']);
+  const paths = ['environ', 'maps'].map((name) => '/proc/' + process.pid + '/' + name);
+  const child = await MediaChild.start(
+    { ...${JSON.stringify(child)}, sandbox },
+    { attacks: [{ attack: 'read', paths }] },
+  );
+  const { outcomes } = await child.receiveFacts();
+  await child.end();
+  console.log(JSON.stringify(outcomes[0]));`;
+
+function programCommand(program: string): readonly string[] {
+  return [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program];
+}
+
+function missingOf(sandbox: MediaSandbox): readonly string[] {
+  const isolations = isolationsOf(sandbox);
+  return ISOLATIONS.filter((isolation) => !isolations.includes(isolation));
+}
