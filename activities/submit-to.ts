@@ -6,6 +6,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { InputFault } from '../src/domain/input-fault.ts';
+import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
 import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
 import type { Submission } from '../src/providers/provider.ts';
@@ -29,6 +30,12 @@ import type { TaskRoute } from './task-route.ts';
 
 /** Also after the signal has fired: an intent that stays says, wrongly, that something may have been sent. */
 const CLEAR_WITHIN_MS = 15_000;
+
+/**
+ * Until a long rendering without a place tries again. Others wait in the process for the next place that becomes free, so
+ * that none stays empty meanwhile.
+ */
+const NO_PLACE_RETRY_MS = 3_000;
 
 /** Why an upstream did not take a task; nothing was sent to it, or it certainly took nothing. */
 export type Obstacle =
@@ -83,6 +90,31 @@ async function exchangeWith(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { task, stopSignal } = attempt;
+  const { provider, request } = route;
+  const place = await provider
+    .enter?.(request.upstream, { accountId: task.accountId, signal: stopSignal })
+    .catch((error: unknown) => {
+      // The slot of the worker goes to somebody else meanwhile: nothing was begun.
+      if (error instanceof ShareExhaustedError) throw passing('provider_unavailable', spread(NO_PLACE_RETRY_MS));
+      throw stopSignal.aborted && isStop(stopSignal.reason) ? stopSignal.reason : error;
+    });
+  try {
+    return await submitInPlace(attempt, route);
+  } finally {
+    place?.release();
+  }
+}
+
+/** Up to twice as long, so that those who wait do not come back at the same moment. */
+function spread(milliseconds: number): number {
+  return Math.round(milliseconds * (1 + Math.random()));
+}
+
+async function submitInPlace(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
   const { context, task, stopSignal, deadlineSignal, scratch, onProgress } = attempt;
   const signal = route.provider.worksWhileSubmitting ? stopSignal : deadlineSignal;
   // Before the intent: what fails until then was not sent.
@@ -92,6 +124,7 @@ async function exchangeWith(
   let submission: Submission;
   try {
     submission = await route.provider.submit(request, {
+      accountId: task.accountId,
       signal,
       scratch,
       onProgress,

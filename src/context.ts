@@ -98,7 +98,11 @@ export function createActivityContext(
   gateway: WorkflowGateway,
 ): { readonly context: ActivityContext; close(): Promise<void> } {
   const { config, logger } = foundation;
-  const pool = createEnginePool({ threads: config.worker.engineThreads, logger });
+  const pool = createEnginePool({
+    threads: config.worker.engineThreads,
+    logger,
+    shareMetrics: foundation.metrics.shares,
+  });
   return {
     context: {
       ...foundation,

@@ -2,6 +2,11 @@
  * The pool of threads in which the embedded engines render, so that no picture ever blocks the event loop that sends a
  * worker's heartbeats (architecture, `engines/`). Threads start with the first job and stay; one job a thread.
  *
+ * Threads are shared out by account (src/limits/tenant-shares.ts): whoever waits and has least goes first. A long job of an
+ * account that has more than somebody who waits is paused in the middle (pausing.ts): it keeps its thread, which stands
+ * still, and another thread works in its place. So at most `threads` work at any time, and an account that is alone has all
+ * of them.
+ *
  * Jobs wait here and not in piscina: its own queue is only looked at when a thread finishes, so a job queued behind one
  * whose thread dies would wait for ever.
  */
@@ -10,7 +15,13 @@ import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { packageModule } from '../config/package-root.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { isEngineName } from './engine-names.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { Lease } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { isEngineName, isLongEngine } from './engine-names.ts';
+import { createLongRenderings, longRenderingsOf } from './long-renderings.ts';
+import { createPauseControl } from './pausing.ts';
+import type { PauseControl } from './pausing.ts';
 import { UnusableInputError } from '../providers/unusable-input-error.ts';
 import type { EngineJob, EnginePool, RenderOptions, RenderedFile, ThreadAnswer } from './engine.ts';
 
@@ -30,42 +41,18 @@ function abortError(signal: AbortSignal): DOMException {
   return error;
 }
 
-/** Lets a bounded number of jobs through, the others in the order in which they came. */
-class Gate {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+/** What a thread is given. */
+interface ThreadTask {
+  readonly job: EngineJob;
+  readonly progressPort: MessagePort;
+  readonly pause: Int32Array;
+}
 
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  /** Resolves when a place is free; rejects when the signal fires first. */
-  async enter(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw abortError(signal);
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const admit = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      const giveUp = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
-        reject(abortError(signal));
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.push(admit);
-    });
-  }
-
-  /** Hands the place to the job that waits longest. */
-  leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
-  }
+/** What the pool knows of a job that has a thread. */
+interface RunningJob {
+  readonly tenant: string;
+  readonly pause: PauseControl;
+  lease: Lease;
 }
 
 /**
@@ -74,12 +61,19 @@ class Gate {
  * @param options.threads how many jobs render at the same time, at least 1.
  * @param options.threadModule the file that each thread runs, where it is not the engines' own.
  */
-export function createEnginePool(options: { threads: number; logger: Logger; threadModule?: string }): EnginePool {
-  const { threads, logger, threadModule = packageModule('src/engines/thread.ts') } = options;
-  const piscina = new Piscina<{ job: EngineJob; progressPort: MessagePort }, ThreadAnswer>({
+export function createEnginePool(options: {
+  threads: number;
+  logger: Logger;
+  threadModule?: string;
+  shareMetrics?: ShareMetrics;
+}): EnginePool {
+  const { threads, logger, threadModule = packageModule('src/engines/thread.ts'), shareMetrics } = options;
+  const maxPaused = longRenderingsOf(threads).underWay;
+  const piscina = new Piscina<ThreadTask, ThreadAnswer>({
     filename: threadModule,
     minThreads: 0,
-    maxThreads: threads,
+    // More than work: those of paused jobs stand still.
+    maxThreads: threads + maxPaused,
     concurrentTasksPerWorker: 1,
     // Starting a thread costs some 300 ms (canvas, fonts): once started it stays.
     idleTimeout: Infinity,
@@ -89,26 +83,72 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },
   });
-  const gate = new Gate(threads);
-  const running = new Set<AbortController>();
+  const shares = createTenantShares({
+    resource: 'engine_threads',
+    capacity: threads,
+    waiting: { perTenant: Number.POSITIVE_INFINITY, perProcess: Number.POSITIVE_INFINITY },
+    metrics: shareMetrics,
+  });
+  const longRenderings = createLongRenderings(threads, shareMetrics);
+  const pausable = new Set<RunningJob>();
+  let paused = 0;
+  const controllers = new Set<AbortController>();
   const closing = new AbortController();
 
   // Emitted for a thread that dies without a job, above all while it starts: the job that it was started for would
   // otherwise wait for ever.
   piscina.on('error', (err: unknown) => {
     logger.error({ err }, 'an engine thread failed outside a job');
-    for (const controller of running) controller.abort(err);
+    for (const controller of controllers) controller.abort(err);
   });
+
+  const mayPause = ({ tenant }: RunningJob): boolean => paused < maxPaused && shares.isOutranked(tenant);
+  /** Asks those to pause who have more than somebody who waits; to be called whenever that may have changed. */
+  const review = (): void => {
+    for (const running of pausable) running.pause.ask(mayPause(running));
+  };
+
+  /** Waits for a thread; who takes it up again goes before the account's other jobs. */
+  async function takeThread(tenant: string, signal: AbortSignal, isFirstOfTenant = false): Promise<Lease> {
+    const taken = shares.take(tenant, { signal, isFirstOfTenant });
+    review();
+    return taken.catch(() => {
+      throw abortError(signal);
+    });
+  }
+
+  /** The job stands still: its place goes to whoever waits, until it is its turn again. */
+  async function giveWay(running: RunningJob, signal: AbortSignal): Promise<void> {
+    if (!signal.aborted && paused < maxPaused && running.lease.passOn()) {
+      paused += 1;
+      try {
+        const lease = await takeThread(running.tenant, signal, true);
+        // Over meanwhile: nobody would give it back.
+        if (signal.aborted) lease.release();
+        else running.lease = lease;
+      } catch {
+        // Aborted, or its thread died: it has no place any more, and needs none to stop.
+      } finally {
+        paused -= 1;
+      }
+    }
+    running.pause.resume();
+    review();
+  }
 
   async function renderInThread(
     job: EngineJob,
-    { signal, onProgress }: RenderOptions,
+    running: RunningJob,
+    { signal, onProgress }: Omit<RenderOptions, 'tenant'>,
   ): Promise<readonly RenderedFile[]> {
+    const ended = new AbortController();
+    const either = AbortSignal.any([signal, ended.signal]);
     const controller = new AbortController();
     const { port1, port2 } = new MessageChannel();
     const terminate = (): void => controller.abort(signal.reason);
-    port1.on('message', (message: number | 'stopped') => {
+    port1.on('message', (message: number | 'stopped' | 'paused') => {
       if (message === 'stopped') terminate();
+      else if (message === 'paused') void giveWay(running, either);
       else onProgress?.(message);
     });
     let timer: NodeJS.Timeout | undefined;
@@ -118,10 +158,12 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
       timer = setTimeout(terminate, STOP_WITHIN_MS);
     };
     signal.addEventListener('abort', stop, { once: true });
-    running.add(controller);
+    controllers.add(controller);
+    if (isLongEngine(job.engine)) pausable.add(running);
+    review();
     try {
       const answer = await piscina.run(
-        { job, progressPort: port2 },
+        { job, progressPort: port2, pause: running.pause.shared },
         { signal: controller.signal, transferList: [port2] },
       );
       if (answer.kind === 'unusable_input') throw new UnusableInputError(answer.problem, answer.fault);
@@ -135,7 +177,9 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
     } finally {
       clearTimeout(timer);
       port1.close();
-      running.delete(controller);
+      controllers.delete(controller);
+      pausable.delete(running);
+      ended.abort();
       signal.removeEventListener('abort', stop);
     }
   }
@@ -143,15 +187,20 @@ export function createEnginePool(options: { threads: number; logger: Logger; thr
   return {
     threads,
     has: isEngineName,
-    async render(job, { signal, onProgress }) {
+    async render(job, { tenant, signal, onProgress }) {
       const either = AbortSignal.any([signal, closing.signal]);
-      await gate.enter(either);
+      const running = { tenant, pause: createPauseControl(), lease: await takeThread(tenant, either) };
       try {
         if (either.aborted) throw abortError(either);
-        return await renderInThread(job, { signal: either, ...(onProgress === undefined ? {} : { onProgress }) });
+        const options = { signal: either, ...(onProgress === undefined ? {} : { onProgress }) };
+        return await renderInThread(job, running, options);
       } finally {
-        gate.leave();
+        running.lease.release();
+        review();
       }
+    },
+    async enter(engine, { tenant, signal }) {
+      return isLongEngine(engine) ? longRenderings.take(tenant, { signal }) : undefined;
     },
     async close() {
       closing.abort(new Error('the engine pool was closed'));

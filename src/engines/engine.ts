@@ -4,6 +4,7 @@
  * pictures and sounds.
  */
 import type { InputFault } from '../domain/input-fault.ts';
+import type { Lease } from '../limits/tenant-shares.ts';
 
 export { UndecodableMediaError } from '../media/undecodable-media-error.ts';
 
@@ -41,6 +42,8 @@ export interface EngineWork {
   readonly scratch: string;
   /** Tells how much is done, 0 to 1; may be called as often as one likes. */
   readonly progress: (fraction: number) => void;
+  /** Called by long engines between two parts of their work: others may go first. Absent: nobody is let go first. */
+  readonly pausePoint?: () => void;
 }
 
 /** One rendered file: its bytes, or a file in the scratch folder. */
@@ -60,6 +63,8 @@ export type ThreadAnswer =
 
 /** What else a job may be given. */
 export interface RenderOptions {
+  /** The account for which it renders: threads are shared out by account. */
+  readonly tenant: string;
   readonly signal: AbortSignal;
   /** Is told how much is done, 0 to 1, a few times a second at most. */
   readonly onProgress?: (fraction: number) => void;
@@ -77,5 +82,12 @@ export interface EnginePool {
    * @throws {DOMException} `AbortError` when the signal fires; the thread's work is discarded and the thread replaced.
    */
   render(job: EngineJob, options: RenderOptions): Promise<readonly RenderedFile[]>;
+  /**
+   * The place that a long rendering needs before anything else is done for it, because it may be paused in the middle and
+   * keeps its memory meanwhile; undefined for an engine that needs none.
+   *
+   * @throws {ShareExhaustedError} as many are under way, or wait, as there may; nothing was done.
+   */
+  enter(engine: string, options: { readonly tenant: string; readonly signal: AbortSignal }): Promise<Lease | undefined>;
   close(): Promise<void>;
 }

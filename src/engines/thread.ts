@@ -4,6 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { makeThreadGiveWay } from '../media/give-way.ts';
 import { endMediaChildren } from '../media/media-child.ts';
+import { createPausePoint } from './pausing.ts';
 import { ENGINES, UnknownEngineError } from './registry.ts';
 import { UnusableInputError } from '../providers/unusable-input-error.ts';
 import { UndecodableMediaError } from './engine.ts';
@@ -24,9 +25,11 @@ function seedOf(job: EngineJob): number {
 export default async function renderJob({
   job,
   progressPort,
+  pause,
 }: {
   readonly job: EngineJob;
   readonly progressPort: MessagePort;
+  readonly pause: Int32Array;
 }): Promise<ThreadAnswer> {
   const engine = ENGINES.get(job.engine);
   if (engine === undefined) throw new UnknownEngineError(job.engine);
@@ -43,7 +46,9 @@ export default async function renderJob({
   });
   try {
     const { input, media, scratch } = job;
-    return { kind: 'rendered', files: await engine({ input, seed: seedOf(job), media, scratch, progress }) };
+    const pausePoint = createPausePoint(pause, () => progressPort.postMessage('paused'));
+    const work = { input, seed: seedOf(job), media, scratch, progress, pausePoint };
+    return { kind: 'rendered', files: await engine(work) };
   } catch (error) {
     if (!(error instanceof UndecodableMediaError || error instanceof UnusableInputError)) throw error;
     return { kind: 'unusable_input', problem: error.message, fault: error.fault };

@@ -51,6 +51,8 @@ export interface TakeOptions {
   readonly signal?: AbortSignal | undefined;
   /** The longest wait, after which it is as if nobody could wait; absent: as long as it takes. */
   readonly waitMs?: number | undefined;
+  /** Before the tenant's own others that wait: what was begun is completed first. Nobody else is passed. */
+  readonly isFirstOfTenant?: boolean;
 }
 
 /** Units that are held until they are released. */
@@ -60,6 +62,11 @@ export interface Lease {
   grow(units: number): ExhaustedBy | undefined;
   /** Gives everything back; a second call does nothing. */
   release(): void;
+  /**
+   * Gives everything back, first of all to whoever waits and holds less than this tenant, even where the tenant's own
+   * others have waited longer. @returns false where there is nobody like that; then nothing was done.
+   */
+  passOn(): boolean;
 }
 
 export interface TenantShares {
@@ -71,6 +78,8 @@ export interface TenantShares {
   run<T>(tenant: string, work: (lease: Lease) => Promise<T>, options?: TakeOptions): Promise<T>;
   /** Units that a tenant holds. */
   heldBy(tenant: string): number;
+  /** Whether somebody waits who holds less than this tenant, and would be let in if it released something now. */
+  isOutranked(tenant: string): boolean;
   usage(): ShareUsage;
 }
 
@@ -129,6 +138,12 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     };
     add(units);
     tenant.leases += 1;
+    const end = (): void => {
+      isReleased = true;
+      add(-own);
+      tenant.leases -= 1;
+      forgetIdle(id, tenant);
+    };
     return {
       get units() {
         return own;
@@ -142,11 +157,16 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
       },
       release() {
         if (isReleased) return;
-        isReleased = true;
-        add(-own);
-        tenant.leases -= 1;
-        forgetIdle(id, tenant);
+        end();
         admitWaiters();
+      },
+      passOn() {
+        const next = nextInLine();
+        if (isReleased || next === undefined || next.tenant.held >= tenant.held) return false;
+        end();
+        if (exhaustedBy(next.tenant, next.first.units) === undefined) admit(next);
+        admitWaiters();
+        return true;
       },
     };
   }
@@ -168,12 +188,16 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
 
   function admitWaiters(): void {
     for (let next = nextInLine(); next !== undefined; next = nextInLine()) {
-      const { id, tenant, first } = next;
+      const { tenant, first } = next;
       // The one whose turn it is needs more than is free: nobody passes it by, or it would wait for ever.
       if (exhaustedBy(tenant, first.units) !== undefined) return;
-      leaveQueue(id, tenant, first);
-      first.admit(hold(id, tenant, first.units));
+      admit(next);
     }
+  }
+
+  function admit({ id, tenant, first }: { id: string; tenant: Tenant; first: Waiter }): void {
+    leaveQueue(id, tenant, first);
+    first.admit(hold(id, tenant, first.units));
   }
 
   function leaveQueue(id: string, tenant: Tenant, waiter: Waiter): void {
@@ -185,10 +209,11 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   }
 
   /** In line for whatever is free at this moment. @returns undefined where that was enough. */
-  function enqueue(id: string, units: number, admit: (lease: Lease) => void): Waiter {
+  function enqueue(id: string, units: number, admit: (lease: Lease) => void, isFirst = false): Waiter {
     const tenant = tenantOf(id);
     const waiter: Waiter = { units, turn: (turns += 1), admit };
-    tenant.waiters.push(waiter);
+    if (isFirst) tenant.waiters.unshift(waiter);
+    else tenant.waiters.push(waiter);
     queued.set(id, tenant);
     waiters += 1;
     admitWaiters();
@@ -219,7 +244,8 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     return options.refusal?.(by) ?? new ShareExhaustedError(resource, by, retryAfterSeconds);
   }
 
-  async function take(id: string, { units = 1, signal, waitMs }: TakeOptions = {}): Promise<Lease> {
+  async function take(id: string, takeOptions: TakeOptions = {}): Promise<Lease> {
+    const { units = 1, signal, waitMs, isFirstOfTenant = false } = takeOptions;
     signal?.throwIfAborted();
     requireUnits(units);
     const mayWait =
@@ -248,11 +274,12 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
       };
       const abort = (): void => giveUp(signal?.reason as Error);
       let isAdmitted = false;
-      const waiter = enqueue(id, units, (lease) => {
+      const admitted = (lease: Lease): void => {
         isAdmitted = true;
         settle();
         resolve(lease);
-      });
+      };
+      const waiter = enqueue(id, units, admitted, isFirstOfTenant);
       if (isAdmitted) return;
       signal?.addEventListener('abort', abort, { once: true });
       if (waitMs === undefined) return;
@@ -276,6 +303,11 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
       }
     },
     heldBy: (id) => tenants.get(id)?.held ?? 0,
+    isOutranked(id) {
+      const held = shares.heldBy(id);
+      const next = nextInLine();
+      return next !== undefined && next.tenant.held < held;
+    },
     usage: () => ({ inUse, capacity, tenants: tenants.size, waiting: waiters }),
   };
   metrics?.watch(resource, () => shares.usage());

@@ -9,6 +9,7 @@ import { SHORT_SLOTS } from '../../activities/archive-downloads.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
+import { longRenderingsOf } from '../engines/long-renderings.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import { NO_TRACES } from '../telemetry/tracing.ts';
@@ -17,8 +18,9 @@ import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { traceActivities } from './traced-activities.ts';
 
 /**
- * Generations beyond the engine threads: fetching the files of an input needs no thread, and whoever has fetched waits
- * for one in the pool's own queue. Few, because those who wait there have left the fair order of Temporal.
+ * Generations beyond the long renderings: there are always so many slots, and one for each engine thread, for work that is
+ * over soon, however many films are under way or wait. Fetching the files of an input needs no thread, and whoever has
+ * fetched waits for one in the pool's own fair queue. Few, because those who wait there have left the order of Temporal.
  */
 const STAGING_SLOTS = 4;
 /** Jobs waited for at once: each is a timer and a request now and then. */
@@ -76,6 +78,10 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
   return { finished, running, shutdown };
 }
 
+function generationSlots(threads: number): number {
+  return longRenderingsOf(threads).inProcess + threads + STAGING_SLOTS;
+}
+
 function optionsFor(
   queue: QueueName,
   { connection, activityContext, tracing, workflowBundle }: WorkerDependencies,
@@ -100,7 +106,7 @@ function optionsFor(
       return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS };
     case 'generation':
       // Hardly more slots than engine threads: the backlog stays in Temporal, where it is shared out fairly.
-      return { ...shared, maxConcurrentActivityTaskExecutions: config.worker.engineThreads + STAGING_SLOTS };
+      return { ...shared, maxConcurrentActivityTaskExecutions: generationSlots(config.worker.engineThreads) };
     case 'waiting':
       return { ...shared, maxConcurrentActivityTaskExecutions: WAITING_SLOTS };
     case 'callbacks':

@@ -13,6 +13,7 @@ import type { HttpBinding } from '../catalogue/http-binding.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { InputFault } from '../domain/input-fault.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import type { Lease } from '../limits/tenant-shares.ts';
 
 /** One file that a provider made: its bytes, a file in the scratch folder, or an address to fetch it from. */
 export type ProducedFile =
@@ -87,6 +88,8 @@ export interface ProviderCall {
 
 /** What submitting gets besides. */
 export interface SubmitCall extends ProviderCall {
+  /** Whose task it is: what is scarce in this process is shared out by account. */
+  readonly accountId: string;
   /** A folder of this attempt alone for files; it is removed when the attempt is over. */
   readonly scratch: string;
   /**
@@ -126,6 +129,13 @@ export interface Provider {
   readonly takesMediaAsFiles?: boolean;
   /** Whether `submit` passes the call's `hookUrl` on, so that the upstream calls back. Default: no. */
   readonly callsBack?: boolean;
+  /**
+   * Takes what the work needs in this process, before its files are fetched and `submit` is called; released when that is
+   * over. Absent, or undefined: nothing.
+   *
+   * @throws {ShareExhaustedError} there is none for this account now; nothing was done.
+   */
+  enter?(upstream: UpstreamBinding, call: Pick<SubmitCall, 'accountId' | 'signal'>): Promise<Lease | undefined>;
   submit(request: GenerationRequest, call: SubmitCall): Promise<Submission>;
   /** @throws {ProviderFailure} the job is over without a result. */
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;

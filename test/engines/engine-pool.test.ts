@@ -21,8 +21,8 @@ function job(input: Record<string, unknown>, engine = 'swatch', fallbackSeed = 7
   return { engine, input, fallbackSeed, media: new Map(), scratch: '/nowhere' };
 }
 
-function never(): { readonly signal: AbortSignal } {
-  return { signal: new AbortController().signal };
+function never(): { readonly tenant: string; readonly signal: AbortSignal } {
+  return { tenant: 'someone', signal: new AbortController().signal };
 }
 
 function bytesOf(file: RenderedFile | undefined): Uint8Array {
@@ -95,11 +95,16 @@ describe('the engine pool', () => {
   });
 
   it('rejects with AbortError when the signal has fired already, is fired while waiting, or while rendering', async () => {
-    await assert.rejects(pool.render(job({ prompt: 'x' }), { signal: AbortSignal.abort() }), { name: 'AbortError' });
+    await assert.rejects(pool.render(job({ prompt: 'x' }), { tenant: 'someone', signal: AbortSignal.abort() }), {
+      name: 'AbortError',
+    });
 
     const [running, waiting] = [new AbortController(), new AbortController()];
-    const first = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), running);
-    const second = pool.render(job({ prompt: 'x' }), waiting);
+    const first = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), {
+      ...never(),
+      signal: running.signal,
+    });
+    const second = pool.render(job({ prompt: 'x' }), { ...never(), signal: waiting.signal });
     const third = pool.render(job({ prompt: 'x' }), never());
     waiting.abort();
     await assert.rejects(second, { name: 'AbortError' });

@@ -165,6 +165,29 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(shares.usage(), { inUse: 0, capacity: 10, tenants: 0, waiting: 0 });
   });
 
+  it('passes a unit on to whoever has less, before the own others that wait longer, and takes it up again first', async () => {
+    const shares = sharesOf({ capacity: 1, waiting: { perTenant: 3, perProcess: 8 } });
+    const held = await shares.take('a');
+    assert.equal(held.passOn(), false);
+    const order: string[] = [];
+    const wait = async (tenant: string, name: string, isFirstOfTenant = false): Promise<void> => {
+      const lease = await shares.take(tenant, { isFirstOfTenant });
+      order.push(name);
+      lease.release();
+    };
+    const own = wait('a', 'the next of a');
+    assert.equal(shares.isOutranked('a'), false);
+    assert.equal(held.passOn(), false);
+    const other = wait('b', 'b');
+    assert.equal(shares.isOutranked('a'), true);
+    assert.equal(held.passOn(), true);
+    assert.equal(held.passOn(), false);
+    await Promise.all([own, other, wait('a', 'the first of a', true)]);
+
+    assert.deepEqual(order, ['b', 'the first of a', 'the next of a']);
+    assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
+  });
+
   it('never passes a bound, and leaves nothing over, whatever comes', async () => {
     const actions = fc.array(
       fc.record({

@@ -53,7 +53,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     const controller = new AbortController();
     const encoding = new Promise<void>((resolve) => {
       const work = { engine: 'any', input: {}, fallbackSeed: 1, media: new Map(), scratch: folder };
-      const job = pool.render(work, { signal: controller.signal, onProgress: () => resolve() });
+      const job = pool.render(work, { tenant: 'someone', signal: controller.signal, onProgress: () => resolve() });
       void assert.rejects(job, { name: 'AbortError' });
     });
     await encoding;

@@ -3,6 +3,7 @@ import type { SubmitCall } from '../../src/providers/provider.ts';
 
 export function submitCall(changes: Partial<SubmitCall> = {}): SubmitCall {
   return {
+    accountId: 'someone',
     signal: new AbortController().signal,
     scratch: '/nowhere',
     onProgress: () => undefined,

@@ -3,6 +3,7 @@
  * frame is painted while the one before it is encoded. Holds three frames, whatever the film's length.
  */
 import type { FilmWriter } from '../../media/encode.ts';
+import type { EngineWork } from '../engine.ts';
 import type { FilmSize } from './film-size.ts';
 import { dissolve } from './raster/blending.ts';
 import { createFrame } from './raster/drawing.ts';
@@ -22,7 +23,11 @@ export interface Film {
 const PROGRESS_FRAMES = 6;
 
 /** Paints the film's frames in their order, each into one of two buffers that take turns. */
-export async function renderFrames(film: Film, take: (frame: Frame, index: number) => Promise<void>): Promise<void> {
+export async function renderFrames(
+  film: Film,
+  take: (frame: Frame, index: number) => Promise<void>,
+  pausePoint?: () => void,
+): Promise<void> {
   const { size, fps, frames, shots, overlays } = film;
   const buffers = [createFrame(size.width, size.height), createFrame(size.width, size.height)] as const;
   let spare: Frame | undefined;
@@ -61,6 +66,8 @@ export async function renderFrames(film: Film, take: (frame: Frame, index: numbe
       }
       for (const overlay of overlays) overlay(frame, seconds);
       await taking;
+      // Nothing is asked of another process at this moment, so that none is taken to be silent.
+      pausePoint?.();
       taking = take(frame, index);
       // Awaited a frame later.
       taking.catch(() => {});
@@ -72,12 +79,17 @@ export async function renderFrames(film: Film, take: (frame: Frame, index: numbe
 }
 
 /** Renders a film into an encoder. */
-export async function encodeFilm(film: Film, writer: FilmWriter, progress: (fraction: number) => void): Promise<void> {
+export async function encodeFilm(
+  film: Film,
+  writer: FilmWriter,
+  { progress, pausePoint }: Pick<EngineWork, 'progress' | 'pausePoint'>,
+): Promise<void> {
   try {
-    await renderFrames(film, async ({ bytes }, index) => {
+    const take = async ({ bytes }: Frame, index: number): Promise<void> => {
       await writer.write(bytes);
       if (index % PROGRESS_FRAMES === 0) progress(index / film.frames);
-    });
+    };
+    await renderFrames(film, take, pausePoint);
     await writer.finish();
   } catch (error) {
     await writer.abort();

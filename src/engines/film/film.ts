@@ -47,6 +47,7 @@ export async function renderFilm(work: EngineWork): Promise<readonly RenderedFil
   const { size, fps } = plan.film;
   const sound = plan.sound === undefined ? undefined : path.join(work.scratch, 'sound.wav');
   if (plan.sound !== undefined && sound !== undefined) await writeTrack(sound, plan.sound);
+  work.pausePoint?.();
   const file = path.join(work.scratch, 'film.mp4');
   const writer = await openVideo({
     path: file,
@@ -55,6 +56,6 @@ export async function renderFilm(work: EngineWork): Promise<readonly RenderedFil
     quality: plan.isDraft ? 'draft' : 'standard',
     ...(sound === undefined ? {} : { sound: { path: sound } }),
   });
-  await encodeFilm(plan.film, writer, work.progress);
+  await encodeFilm(plan.film, writer, work);
   return [{ path: file }];
 }

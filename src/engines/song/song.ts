@@ -73,9 +73,13 @@ export const renderSong: Engine = async (work) => {
   const format = FORMATS.find((one) => one === input['format']) ?? 'mp3';
   const random = createRandom(hashText(`${seed}/${prompt}`));
   const brief = readPrompt(prompt, random.fork('prompt'));
-  const { score, vocals } = compose(input, brief, random, (read) => work.progress(read * READING_SHARE));
+  const tellPart = (done: number): void => {
+    work.progress(done);
+    work.pausePoint?.();
+  };
+  const { score, vocals } = compose(input, brief, random, (read) => tellPart(read * READING_SHARE));
   const total = Math.round(score.seconds * SAMPLE_RATE);
-  const tell = (done: number): void => work.progress(READING_SHARE + (1 - READING_SHARE) * done);
+  const tell = (done: number): void => tellPart(READING_SHARE + (1 - READING_SHARE) * done);
   const mix = await mixDown({
     band: playScore(score, BLOCK_SAMPLES),
     vocals: vocals?.(),

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { reasonOfFault } from '../../domain/input-fault.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Lease } from '../../limits/tenant-shares.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
 import { UnusableInputError } from '../unusable-input-error.ts';
@@ -20,8 +21,13 @@ export interface Renderer {
       readonly media: ReadonlyMap<string, InputFile>;
       readonly scratch: string;
     },
-    options: { readonly signal: AbortSignal; readonly onProgress: (fraction: number) => void },
+    options: {
+      readonly tenant: string;
+      readonly signal: AbortSignal;
+      readonly onProgress: (fraction: number) => void;
+    },
   ): Promise<readonly ({ readonly bytes: Uint8Array } | { readonly path: string })[]>;
+  enter(engine: string, options: { readonly tenant: string; readonly signal: AbortSignal }): Promise<Lease | undefined>;
 }
 
 function producedFrom(file: { readonly bytes: Uint8Array } | { readonly path: string }): ProducedFile {
@@ -46,7 +52,8 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
     isSubmitRepeatable: true,
     worksWhileSubmitting: true,
     takesMediaAsFiles: true,
-    async submit({ taskId, upstream, input, media }, { signal, scratch, onProgress }) {
+    enter: (upstream, { accountId, signal }) => pool.enter(upstream.model, { tenant: accountId, signal }),
+    async submit({ taskId, upstream, input, media }, { accountId, signal, scratch, onProgress }) {
       if (!pool.has(upstream.model)) {
         const note = `this release has no engine of the name ${JSON.stringify(upstream.model)}`;
         throw new ProviderRefusal('model_unavailable', { note });
@@ -58,7 +65,7 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
         media: media ?? new Map<string, InputFile>(),
         scratch,
       };
-      const files = await pool.render(job, { signal, onProgress }).catch((error: unknown) => {
+      const files = await pool.render(job, { tenant: accountId, signal, onProgress }).catch((error: unknown) => {
         if (error instanceof UnusableInputError) {
           throw new ProviderFailure(reasonOfFault(error.fault.kind), { fault: error.fault, cause: error });
         }

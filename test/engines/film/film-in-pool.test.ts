@@ -41,6 +41,7 @@ describe('the film engine in its pool', () => {
             scratch: await mkdtemp(path.join(folder, 'pool-')),
           },
           {
+            tenant: 'someone',
             signal: cancelling.signal,
             onProgress(fraction) {
               told.push(fraction);

@@ -154,7 +154,7 @@ describe('a poster of a picture', () => {
     const inThread = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
       const media = await mediaOf({ image_url: bytes });
       const job = { engine: 'poster', input: INPUT, fallbackSeed: 1, media, scratch: '' };
-      const [file] = await pool.render(job, { signal });
+      const [file] = await pool.render(job, { tenant: 'someone', signal });
       return file !== undefined && 'bytes' in file ? file.bytes : undefined;
     };
     try {
