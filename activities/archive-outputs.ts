@@ -136,7 +136,7 @@ async function openFile(
   const route = (await routesOf(context, task)).find((each) => each.place === place);
   const own = await route?.provider.download?.(route.request, url, bounds);
   if (own?.from === 'upstream') return own.body;
-  const { body } = await context.egress.download(own?.url ?? url, bounds);
+  const { body } = await context.egress.download(own?.url ?? url, { ...bounds, accountId: task.accountId });
   return body;
 }
 

@@ -129,7 +129,7 @@ async function begin(context: ActivityContext, taskId: TaskId, maxAttempts: numb
   });
 }
 
-async function send(context: ActivityContext, { task, url, secrets }: BegunAttempt): Promise<Exchange> {
+async function send(context: ActivityContext, { task, accountId, url, secrets }: BegunAttempt): Promise<Exchange> {
   const body = JSON.stringify(presentTask(task, context.urlSigner, context.now()));
   const headers = signCallback({
     taskId: task.id,
@@ -140,6 +140,7 @@ async function send(context: ActivityContext, { task, url, secrets }: BegunAttem
   });
   try {
     const reply = await context.egress.post(url, {
+      accountId,
       headers: { 'content-type': 'application/json', ...headers },
       body,
       timeoutMs: EXCHANGE_TIMEOUT_MS,

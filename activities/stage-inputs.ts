@@ -73,7 +73,7 @@ export async function stageInputs(
     const media = new Map<string, InputFile>();
     for (const [place, field] of fields.entries()) {
       const file = path.join(scratch, `input-${place}`);
-      media.set(field.path.join('.'), await load(context, field, objects, file, signal));
+      media.set(field.path.join('.'), await load(context, field, objects, { file, signal, accountId: task.accountId }));
     }
     return media;
   };
@@ -124,14 +124,12 @@ async function load(
   context: ActivityContext,
   field: MediaField,
   objects: ReadonlyMap<string, InputObject>,
-  file: string,
-  signal: AbortSignal,
+  { file, signal, accountId }: Pick<Target, 'file' | 'signal' | 'accountId'>,
 ): Promise<InputFile> {
   const object = referenced(field, objects);
   const maxBytes = largestOf(field.accepts);
-  await (object === undefined
-    ? fetchFile(context, field.value, { file, maxBytes, signal, place: field.path })
-    : readObject(context, object, { file, maxBytes, signal, place: field.path }));
+  const target = { file, maxBytes, signal, accountId, place: field.path };
+  await (object === undefined ? fetchFile(context, field.value, target) : readObject(context, object, target));
   try {
     const { mimeType } = await inspectBytes(await beginningOf(file));
     if (!isAccepted(mimeType, field.accepts)) throw unusable('wrong_type', field.path);
@@ -155,6 +153,7 @@ interface Target {
   readonly file: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  readonly accountId: string;
   /** Its path in the input. */
   readonly place: readonly string[];
 }
@@ -176,14 +175,14 @@ async function readObject(
 async function fetchFile(
   context: ActivityContext,
   url: string,
-  { file, maxBytes, signal, place }: Target,
+  { file, maxBytes, signal, accountId, place }: Target,
 ): Promise<void> {
   const base64 = DATA_URL.exec(url);
   if (base64 !== null) return writeFile(file, Buffer.from(url.slice(base64[0].length), 'base64'));
   const timeoutMs = CONNECT_MS + maxBytes / BYTES_PER_MS;
   let timeouts = 0;
   const download = async (): Promise<void> => {
-    const { body } = await context.egress.download(url, { timeoutMs, maxBytes, signal });
+    const { body } = await context.egress.download(url, { accountId, timeoutMs, maxBytes, signal });
     await pipeline(body, createWriteStream(file), { signal });
   };
   try {

@@ -42,7 +42,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
   const store = openStore(config.store);
   const egressPolicy = { allow: readAllowList(config.egress.allow), ports: config.egress.ports };
   const metrics = createMetrics();
-  const egress = observeEgress(createEgress({ ...egressPolicy, logger }), metrics.outgoing);
+  const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
   return {
     config,

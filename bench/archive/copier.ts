@@ -49,7 +49,7 @@ function createArchiver(): (place: number) => Promise<number> {
   const maxBytes = 2 * 1024 ** 3;
   return async (place) => {
     const signal = new AbortController().signal;
-    const download = await egress.download(url, { timeoutMs: 600_000, maxBytes, signal });
+    const download = await egress.download(url, { accountId: 'ac-1', timeoutMs: 600_000, maxBytes, signal });
     const put = await store.put(`outputs/file-${place}`, download.body, {
       mimeType: 'application/octet-stream',
       maxBytes,

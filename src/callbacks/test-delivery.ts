@@ -21,13 +21,18 @@ export interface TestDelivery {
   readonly isSigned: boolean;
 }
 
-/** @param url judged as a callback's by the caller; every address that it leads to is judged again here. */
-export async function sendTestDelivery(egress: Egress, url: string, callback: CallbackToSign): Promise<TestDelivery> {
+/** @param url checked as a callback's by the caller; every address that it leads to is checked again here. */
+export async function sendTestDelivery(
+  egress: Egress,
+  { url, accountId }: { readonly url: string; readonly accountId: string },
+  callback: CallbackToSign,
+): Promise<TestDelivery> {
   const isSigned = callback.secrets.length > 0;
   const startedAt = performance.now();
   const spent = () => ({ durationMs: Math.round(performance.now() - startedAt), isSigned });
   try {
     const { status } = await egress.post(url, {
+      accountId,
       headers: { 'content-type': 'application/json', ...signCallback(callback) },
       body: callback.body,
       timeoutMs: EXCHANGE_TIMEOUT_MS,

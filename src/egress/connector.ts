@@ -3,23 +3,23 @@
  * never reaches it; so the whole connecting is done here: resolve once, judge every answer, connect to one of the very
  * addresses that were judged, and look at the peer again before a byte is sent.
  */
-import { lookup } from 'node:dns/promises';
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { isSameAddress } from './address.ts';
+import { mayBeGranted } from './allow-list.ts';
 import { BlockedError, HandshakeError } from './egress-error.ts';
+import type { ResolveName } from './name-resolver.ts';
 import { mayConnect } from './policy.ts';
 import type { EgressPolicy, Target } from './policy.ts';
-
-/** Resolves a name to all its addresses, in the order in which they are to be tried. */
-export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 /** What a connection is made under. */
 export interface ConnectSettings {
   readonly policy: EgressPolicy;
   readonly resolve: ResolveName;
+  /** Whose share of the resolver is used. */
+  readonly accountId: string;
   /** Additional certificates to trust (PEM); absent: those of the system and Node. */
   readonly certificateAuthority?: string | undefined;
   /** Ends the attempt at any stage. */
@@ -31,12 +31,6 @@ const MAX_ATTEMPTS = 3;
 
 /** Of the 10 s that a callback has in all (spec §6.2); the last address gets whatever is left. */
 const ATTEMPT_TIMEOUT_MS = 2500;
-
-/** All addresses of a name from the system's resolver, IPv4 first: hosts without an IPv6 route are common. */
-export async function resolveWithSystem(name: string): Promise<readonly string[]> {
-  const answers = await lookup(name, { all: true, order: 'ipv4first' });
-  return answers.map((answer) => answer.address);
-}
 
 /**
  * Opens a connection that the policy permits, with TLS unless the target is plain HTTP.
@@ -53,14 +47,19 @@ export async function connectGuarded(target: Target, settings: ConnectSettings):
 /** One answer that is not permitted refuses the whole name: it would otherwise be a matter of chance. */
 async function judgedAddresses(target: Target, settings: ConnectSettings): Promise<readonly string[]> {
   const addresses =
-    target.host.kind === 'address'
-      ? [target.host.address]
-      : await untilAborted(settings.resolve(target.host.name), settings.signal);
+    target.host.kind === 'address' ? [target.host.address] : await resolveName(target.host.name, target, settings);
   if (addresses.length === 0) throw new Error('the name has no address');
   for (const address of addresses) {
     if (!mayConnect(target, address, settings.policy)) throw new BlockedError('the address is not permitted', address);
   }
   return addresses;
+}
+
+async function resolveName(name: string, target: Target, settings: ConnectSettings): Promise<readonly string[]> {
+  const { accountId, signal, policy } = settings;
+  const named = { name, port: target.port, isPlainHttp: target.isPlainHttp };
+  const resolving = settings.resolve(name, { accountId, signal, mayBeGranted: mayBeGranted(policy.allow, named) });
+  return untilAborted(resolving, signal);
 }
 
 async function connectToFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
@@ -123,7 +122,7 @@ function startTls(socket: Socket, target: Target, settings: ConnectSettings): Pr
   });
 }
 
-/** A resolver cannot be interrupted; whoever waits for it can. */
+/** Whoever waits is not held up by a resolver that takes its time to stop. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);

@@ -7,6 +7,10 @@
  */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import { createSharedLookup } from './shared-lookup.ts';
+
+/** One for the process, because its threads are. */
+const sharedLookup = createSharedLookup();
 
 /** Makes a socket tell its end late. @returns the same socket; it must not have been read from. */
 export function endWhenRead<S extends Socket>(socket: S): S {
@@ -46,7 +50,7 @@ export function endWhenRead<S extends Socket>(socket: S): S {
 
 /** For undici's own connections. @param timeoutMs to connect, TLS included. */
 export function connectorOf(timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs });
+  const connect = buildConnector({ timeout: timeoutMs, lookup: sharedLookup });
   return (options, callback) => {
     connect(options, (...[error, socket]) => {
       if (error === null) callback(null, endWhenRead(socket));

@@ -4,12 +4,14 @@
  */
 import type { Readable } from 'node:stream';
 import type { Logger } from '../telemetry/log.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { boundedBody, tooLarge } from './bounded-body.ts';
-import { resolveWithSystem } from './connector.ts';
-import type { ConnectSettings, ResolveName } from './connector.ts';
+import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
 import { classify, exchange, startDeadline } from './exchange.ts';
 import type { Answer, Deadline, Outgoing } from './exchange.ts';
+import { createNameResolver } from './name-resolver.ts';
+import type { ResolveName } from './name-resolver.ts';
 import { PACE, awaitAnswer } from './pace.ts';
 import type { Pace } from './pace.ts';
 import { checkUrl } from './policy.ts';
@@ -17,6 +19,8 @@ import type { EgressPolicy } from './policy.ts';
 
 /** How one message is sent. */
 export interface PostOptions {
+  /** Whose share of the resolver is used. */
+  readonly accountId: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** For the whole exchange, from resolving the name to the last byte read. */
@@ -28,6 +32,8 @@ export interface PostOptions {
 
 /** How one file is fetched. */
 export interface DownloadOptions {
+  /** Whose share of the resolver is used. */
+  readonly accountId: string;
   /** For the whole exchange, redirects and reading the body included. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
@@ -60,6 +66,7 @@ export interface Egress {
 export interface EgressOptions extends EgressPolicy {
   readonly logger: Logger;
   readonly resolve?: ResolveName | undefined;
+  readonly metrics?: ShareMetrics | undefined;
   readonly certificateAuthority?: string | undefined;
   readonly pace?: Pace | undefined;
 }
@@ -77,7 +84,7 @@ const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'coo
 
 /** Makes the client. What the operator allows beyond public addresses is logged once, here. */
 export function createEgress(options: EgressOptions): Egress {
-  const { logger, pace = PACE } = options;
+  const { logger, pace = PACE, resolve = createNameResolver({ metrics: options.metrics }) } = options;
   const running = new Set<Deadline>();
   let isClosed = false;
   if (options.allow.entries.length > 0) {
@@ -100,10 +107,11 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   /** Sends one request after judging its URL; a refusal is logged here, because outside it looks like any failure. */
-  async function send(url: string, outgoing: Omit<Outgoing, 'url'>, deadline: Deadline) {
+  async function send(url: string, outgoing: Omit<Outgoing, 'url'>, deadline: Deadline, accountId: string) {
     const settings: ConnectSettings = {
       policy: options,
-      resolve: options.resolve ?? resolveWithSystem,
+      resolve,
+      accountId,
       certificateAuthority: options.certificateAuthority,
       signal: deadline.signal,
     };
@@ -120,14 +128,15 @@ export function createEgress(options: EgressOptions): Egress {
     }
   }
 
-  async function post(url: string, { headers, body, timeoutMs, maxResponseBytes, signal }: PostOptions) {
+  async function post(url: string, options: PostOptions) {
+    const { accountId, headers, body, timeoutMs, maxResponseBytes, signal } = options;
     for (const name of Object.keys(headers)) {
       if (CREDENTIAL_HEADERS.has(name.toLowerCase())) throw new TypeError(`${name} is never sent to a stranger`);
     }
     const deadline = begin(timeoutMs, signal);
     let answer: Answer | undefined;
     try {
-      ({ answer } = await send(url, { method: 'POST', headers, body }, deadline));
+      ({ answer } = await send(url, { method: 'POST', headers, body }, deadline, accountId));
       await discard(answer, maxResponseBytes);
       return { status: answer.status, headers: answer.headers };
     } catch (error) {
@@ -138,11 +147,11 @@ export function createEgress(options: EgressOptions): Egress {
     }
   }
 
-  async function download(url: string, { timeoutMs, maxBytes, signal }: DownloadOptions) {
+  async function download(url: string, { accountId, timeoutMs, maxBytes, signal }: DownloadOptions) {
     const deadline = begin(timeoutMs, signal);
     const hasAnswered = awaitAnswer(pace, deadline);
     try {
-      const answer = await follow(url, maxBytes, deadline);
+      const answer = await follow(url, { maxBytes, accountId }, deadline);
       const body = boundedBody(answer.body, {
         maxBytes,
         pace,
@@ -161,10 +170,14 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   /** Follows redirects to an answer with a body worth reading. */
-  async function follow(first: string, maxBytes: number, deadline: Deadline): Promise<Answer> {
+  async function follow(
+    first: string,
+    { maxBytes, accountId }: Pick<DownloadOptions, 'maxBytes' | 'accountId'>,
+    deadline: Deadline,
+  ): Promise<Answer> {
     let next = first;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const { url, answer } = await send(next, { method: 'GET', headers: {} }, deadline);
+      const { url, answer } = await send(next, { method: 'GET', headers: {} }, deadline, accountId);
       const location = answer.headers['location'];
       if (!REDIRECTS.has(answer.status) || location === undefined) return acceptable(answer, maxBytes);
       await answer.end();

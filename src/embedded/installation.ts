@@ -91,6 +91,8 @@ export class Installation {
     const secrets = await readOrMakeSecrets(dataDir, existsSync(this.#postgresFolder));
     const ports = await this.#claimPorts();
     const environment: NodeJS.ProcessEnv = {
+      // Half of them resolve names that operators configured (docs/0025).
+      UV_THREADPOOL_SIZE: '16',
       URL_SIGNING_KEY: secrets.urlSigningKey,
       ENCRYPTION_KEY: secrets.encryptionKey,
       ...(settings.hasAdminToken ? {} : { ADMIN_TOKEN: secrets.adminToken }),

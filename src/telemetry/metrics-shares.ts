@@ -14,6 +14,7 @@ export const SHARED_RESOURCES = [
   'long_renderings',
   'request_bytes',
   'text_threads',
+  'resolver',
   'uploads',
 ] as const;
 export type SharedResource = (typeof SHARED_RESOURCES)[number];

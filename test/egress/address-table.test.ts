@@ -63,7 +63,10 @@ describe('the table of addresses', BOUNDED, () => {
 
     for (const { address, isPublic } of ADDRESSES) {
       location = urlOf(address);
-      const error = await failsWith('unreachable', egress.download(start, { timeoutMs: AMPLE_MS, maxBytes: 1_000 }));
+      const error = await failsWith(
+        'unreachable',
+        egress.download(start, { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1_000 }),
+      );
       assert.equal(error.message, FAILURE);
       assertTried(tried.splice(0), isPublic ? address : undefined, `a redirect to ${address}`);
     }
@@ -113,7 +116,10 @@ describe('the table of URLs', BOUNDED, () => {
 
     for (const { url } of sendable) {
       location = url;
-      await failsWith('unreachable', egress.download(start, { timeoutMs: AMPLE_MS, maxBytes: 1_000 }));
+      await failsWith(
+        'unreachable',
+        egress.download(start, { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1_000 }),
+      );
       for (const { host } of tried.splice(0)) assert.ok(isPublicAddress(host), `a redirect to ${url} went to ${host}`);
     }
     assert.ok(sendable.length > 80, String(sendable.length));

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen } from './loopback.ts';
 
 describe('download', BOUNDED, () => {
-  const bound = { timeoutMs: AMPLE_MS, maxBytes: 1_000_000 };
+  const bound = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1_000_000 };
 
   it('streams the bytes and the type without its parameters', async (t) => {
     const content = Buffer.from(Array.from({ length: 300_000 }, (_, place) => place % 251));
@@ -76,7 +76,7 @@ describe('download', BOUNDED, () => {
       response.end(Buffer.alloc(1001));
     });
     const { egress } = egressOf(t, [`http://127.0.0.1:${store.port}`]);
-    const small = { timeoutMs: AMPLE_MS, maxBytes: 1000 };
+    const small = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1000 };
 
     await failsWith('too_large', egress.download(`http://127.0.0.1:${store.port}/says`, small));
     const chunked = await listen(t, (_request, response) => {
@@ -97,9 +97,9 @@ describe('download', BOUNDED, () => {
     const { egress } = egressOf(t, [`http://127.0.0.1:${store.port}`]);
     const url = `http://127.0.0.1:${store.port}/`;
 
-    const read = await egress.download(url, { timeoutMs: 300, maxBytes: 1000 });
+    const read = await egress.download(url, { accountId: 'ac-1', timeoutMs: 300, maxBytes: 1000 });
     await failsWith('timeout', buffer(read.body));
-    const unread = await egress.download(url, { timeoutMs: 300, maxBytes: 1000 });
+    const unread = await egress.download(url, { accountId: 'ac-1', timeoutMs: 300, maxBytes: 1000 });
     await Promise.all(closed);
     await failsWith('timeout', buffer(unread.body));
   });

@@ -20,7 +20,7 @@ import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
 
 /** In one piece it is read whole before the reader's own buffer is seen to be full; larger ones are not. */
 const LENGTHS = [16_384, 65_536, 300_000, 3_000_000];
-const CALL = { timeoutMs: AMPLE_MS, maxBytes: 10_000_000, signal: new AbortController().signal };
+const CALL = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 10_000_000, signal: new AbortController().signal };
 
 /** How the end of a body is told. Each server ends the connection behind it, announced or not. */
 const FRAMINGS: Readonly<Record<string, (content: Buffer) => readonly [string, Buffer]>> = {

@@ -69,7 +69,7 @@ export function egressOf(
 
 /** A small message with ample time. */
 export function message(options: Partial<PostOptions> = {}): PostOptions {
-  return { headers: {}, body: '{"a":1}', timeoutMs: AMPLE_MS, maxResponseBytes: 65_536, ...options };
+  return { accountId: 'ac-1', headers: {}, body: '{"a":1}', timeoutMs: AMPLE_MS, maxResponseBytes: 65_536, ...options };
 }
 
 /** Waits for work that must fail with an `EgressError` of that kind. */

@@ -4,26 +4,28 @@
  */
 import { createSocket } from 'node:dgram';
 import type { Socket as UdpSocket } from 'node:dgram';
-import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import * as dnsPacket from 'dns-packet';
 import type { Answer, Packet } from 'dns-packet';
-import type { ResolveName } from '../../src/egress/connector.ts';
+import { createNameResolver } from '../../src/egress/name-resolver.ts';
+import type { ResolveName } from '../../src/egress/name-resolver.ts';
 
-/** What is said to one query; `silence`: nothing at all. */
+/** What is said to one query; `silence`: nothing at all; bytes: as they are, whatever they mean. */
 export type Reply =
   | 'silence'
+  | Uint8Array
   | { readonly answers: readonly Answer[]; readonly code?: number; readonly isCut?: boolean };
 
-/** @param way how the query came. */
-export type Decide = (name: string, type: 'A' | 'AAAA', way: 'udp' | 'tcp') => Reply;
+/** A promise is a server that takes its time. @param way how the query came. */
+export type Decide = (name: string, type: 'A' | 'AAAA', way: 'udp' | 'tcp') => Reply | Promise<Reply>;
 
 export interface NameServer {
-  /** Asks this server and no other, as a resolver of the system would: both kinds of address. */
+  /** Asks this server and no other. */
   readonly resolve: ResolveName;
+  readonly port: number;
   /** Every query that came, as `A example.test udp`. */
   readonly queries: readonly string[];
 }
@@ -38,13 +40,15 @@ export function address(name: string, data: string): Answer {
 
 export async function startNameServer(test: TestContext, decide: Decide): Promise<NameServer> {
   const queries: string[] = [];
+  let isOver = false;
 
-  function replyTo(query: Packet, way: 'udp' | 'tcp'): Packet | undefined {
+  async function replyTo(query: Packet, way: 'udp' | 'tcp'): Promise<Packet | Uint8Array | undefined> {
     const [question] = query.questions ?? [];
     if (question === undefined) return undefined;
     queries.push(`${question.type} ${question.name} ${way}`);
-    const reply = decide(question.name, question.type === 'AAAA' ? 'AAAA' : 'A', way);
+    const reply = await decide(question.name, question.type === 'AAAA' ? 'AAAA' : 'A', way);
     if (reply === 'silence') return undefined;
+    if (reply instanceof Uint8Array) return reply;
     const cut = reply.isCut === true ? dnsPacket.TRUNCATED_RESPONSE : 0;
     return {
       type: 'response',
@@ -55,26 +59,28 @@ export async function startNameServer(test: TestContext, decide: Decide): Promis
     };
   }
 
-  const answerDatagram = (socket: UdpSocket, message: Buffer, peer: { port: number; address: string }): void => {
-    const reply = replyTo(dnsPacket.decode(message), 'udp');
-    if (reply !== undefined) socket.send(dnsPacket.encode(reply), peer.port, peer.address);
+  const answerDatagram = async (socket: UdpSocket, message: Buffer, peer: { port: number; address: string }) => {
+    const reply = await replyTo(dnsPacket.decode(message), 'udp');
+    if (reply === undefined || isOver) return;
+    socket.send(reply instanceof Uint8Array ? reply : dnsPacket.encode(reply), peer.port, peer.address);
   };
   const answerStream = (socket: Socket): void => {
     socket.on('error', () => undefined);
-    socket.once('data', (message: Buffer) => {
-      const reply = replyTo(dnsPacket.streamDecode(message), 'tcp');
-      if (reply !== undefined) socket.end(dnsPacket.streamEncode(reply));
+    socket.once('data', async (message: Buffer) => {
+      const reply = await replyTo(dnsPacket.streamDecode(message), 'tcp');
+      if (reply !== undefined) socket.end(reply instanceof Uint8Array ? reply : dnsPacket.streamEncode(reply));
     });
   };
   const { udp, tcp, port } = await bindBoth();
-  udp.on('message', (message, peer) => answerDatagram(udp, message, peer));
+  udp.on('message', (message, peer) => void answerDatagram(udp, message, peer));
   tcp.on('connection', answerStream);
   test.after(() => {
+    isOver = true;
     udp.close();
     tcp.close();
   });
 
-  return { resolve: resolverOf(port), queries };
+  return { resolve: createNameResolver({ servers: [`127.0.0.1:${port}`] }), queries, port };
 }
 
 /** One port for both ways: what is free for one may be taken for the other. */
@@ -92,16 +98,4 @@ async function bindBoth(): Promise<{ readonly udp: UdpSocket; readonly tcp: Serv
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }
   }
-}
-
-function resolverOf(port: number): ResolveName {
-  return async (name) => {
-    const resolver = new Resolver({ timeout: 2_000, tries: 2 });
-    resolver.setServers([`127.0.0.1:${port}`]);
-    const kinds = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    const found = kinds.flatMap((kind) => (kind.status === 'fulfilled' ? kind.value : []));
-    const [failed] = kinds.flatMap((kind) => (kind.status === 'rejected' ? [kind.reason as Error] : []));
-    if (found.length === 0 && failed !== undefined) throw failed;
-    return found;
-  };
 }

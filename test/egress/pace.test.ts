@@ -20,7 +20,7 @@ function drip(response: ServerResponse): void {
 }
 
 describe('a file must come at a pace', BOUNDED, () => {
-  const bound = { timeoutMs: AMPLE_MS, maxBytes: 100_000_000 };
+  const bound = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 100_000_000 };
 
   it('ends a body that drips, and closes its connection', async (t) => {
     const closed: Promise<void>[] = [];

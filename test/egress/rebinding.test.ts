@@ -82,7 +82,7 @@ describe('a name server', BOUNDED, () => {
     const { egress, logged } = egressOf(t, [`http://127.0.0.1:${store.port}`], { resolve: server.resolve });
 
     const url = `http://rebinding.test:${store.port}/`;
-    await failsAlike(egress.download(url, { timeoutMs: AMPLE_MS, maxBytes: 1_000 }));
+    await failsAlike(egress.download(url, { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1_000 }));
 
     assert.equal(store.requests.length, 1);
     assert.deepEqual(tried, []);

@@ -17,8 +17,16 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     reason: 'only where nobody gives it another: the api gives it one that stays in its own process',
   },
   'src/egress/connector.ts': {
-    ways: ['dns/promises.lookup', 'net.connect', 'tls.connect'],
-    reason: 'the one place that goes to addresses of others: resolves, judges, connects to what was judged',
+    ways: ['net.connect', 'tls.connect'],
+    reason: 'the one place that goes to addresses of others: has them resolved, judges, connects to what was judged',
+  },
+  'src/egress/name-resolver.ts': {
+    ways: ['dns/promises.Resolver'],
+    reason: "asks the system's name servers for names of others, on the event loop",
+  },
+  'src/egress/shared-lookup.ts': {
+    ways: ['dns.lookup'],
+    reason: "resolves the names of upstreams, from the operator's model files",
   },
   'src/embedded/launch.ts': {
     ways: ['child_process.spawn'],

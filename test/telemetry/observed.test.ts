@@ -69,7 +69,7 @@ describe('the guarded way out', () => {
     const { egress, count } = observed(test, port);
     const url = (path: string): string => `http://127.0.0.1:${port}${path}`;
     const fetched = async (path: string, maxBytes: number, reads: 'all' | 'none') => {
-      const { body } = await egress.download(url(path), { timeoutMs: AMPLE_MS, maxBytes });
+      const { body } = await egress.download(url(path), { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes });
       const closed = once(body, 'close').catch(() => undefined);
       body.on('error', () => undefined);
       if (reads === 'all') body.resume();
@@ -77,7 +77,7 @@ describe('the guarded way out', () => {
       await closed;
     };
 
-    const { body } = await egress.download(url('/file'), { timeoutMs: AMPLE_MS, maxBytes: 5_000 });
+    const { body } = await egress.download(url('/file'), { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 5_000 });
     assert.equal(await count('download', 'ok'), 0);
     body.resume();
     await once(body, 'close');

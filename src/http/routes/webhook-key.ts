@@ -109,13 +109,17 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
         if (!checked.ok) throw invalidRequest(`invalid request: url: ${checked.problem}`);
         const now = http.now();
         const taskId = newTaskId();
-        const delivery = await sendTestDelivery(http.egress, url, {
-          taskId,
-          timestampSeconds: Math.floor(now / 1000),
-          body: JSON.stringify(presentTask(exampleTask(taskId, caller, now), http.urlSigner, now)),
-          secrets: await webhookKeys.activeSecrets(database, caller.accountId, now),
-          headerPrefix: http.config.callbacks.headerPrefix,
-        });
+        const delivery = await sendTestDelivery(
+          http.egress,
+          { url, accountId: caller.accountId },
+          {
+            taskId,
+            timestampSeconds: Math.floor(now / 1000),
+            body: JSON.stringify(presentTask(exampleTask(taskId, caller, now), http.urlSigner, now)),
+            secrets: await webhookKeys.activeSecrets(database, caller.accountId, now),
+            headerPrefix: http.config.callbacks.headerPrefix,
+          },
+        );
         // Whatever failed before: the receiver works now, and is to get the whole schedule again.
         if (delivery.isDelivered) await receiverAnswered(database, caller.accountId, checked.url.origin);
         return presentTestDelivery(delivery);

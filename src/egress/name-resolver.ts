@@ -1,0 +1,122 @@
+/**
+ * Resolves names that clients and providers chose. `dns.lookup` would do it on two threads of the process, which the
+ * database, the store and the upstreams need as well: a few names whose server never answers would hold both for ten
+ * seconds each. This asks the system's name servers through c-ares, on the event loop, with an end and with a share per
+ * account. docs/0025.
+ *
+ * Such names are absolute: no search domain is appended. Nothing is remembered between two lookups, so that the egress
+ * policy classifies what a name leads to at each connection.
+ */
+import { Resolver } from 'node:dns/promises';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { EgressError } from './egress-error.ts';
+import { createHostsFile } from './hosts-file.ts';
+
+/** For whom and for how long a name is resolved. */
+export interface ResolveOptions {
+  readonly accountId: string;
+  /** Ends the lookup with its reason. */
+  readonly signal: AbortSignal;
+  /** Whether an entry of `EGRESS_ALLOW` may grant the name: only then its entry in the hosts file counts. */
+  readonly mayBeGranted: boolean;
+}
+
+/**
+ * Resolves a name to all its addresses, in the order in which they are to be tried.
+ *
+ * @throws {EgressError} `timeout`: no answer in time.
+ * @throws {ShareExhaustedError} too many lookups of the account, or of all, and none was free within 4 s.
+ */
+export type ResolveName = (name: string, options: ResolveOptions) => Promise<readonly string[]>;
+
+/** `servers` (as `dns.setServers` takes them) and `hostsFile` are for tests; default: those of the system. */
+export interface NameResolverOptions {
+  readonly metrics?: ShareMetrics | undefined;
+  readonly servers?: readonly string[] | undefined;
+  readonly hostsFile?: string | undefined;
+}
+
+/** Each has two queries under way on sockets of its own: 64 stay far below the 1,024 files of a default `ulimit`. */
+export const LOOKUPS_AT_ONCE = 64;
+
+/** With `MAX_LOOKUP_MS`: an account whose names never answer still starts two lookups a second. */
+export const LOOKUPS_PER_ACCOUNT = 8;
+
+/** Behind those: a burst of callbacks of one account, and of a few accounts together. */
+export const WAITING_LOOKUPS = { perTenant: 64, perProcess: 512 } as const;
+
+/** Longer than a lookup takes, so that one ends meanwhile; with `MAX_LOOKUP_MS` it leaves a callback 2.5 s of its 10 (spec §6.2). */
+const MAX_WAIT_MS = 4_000;
+
+/** For all servers and repetitions; a public name takes some 100 ms where nothing is cached. */
+const MAX_LOOKUP_MS = 3_500;
+
+/** For the first query of a server; c-ares doubles it at each repetition. */
+const QUERY_TIMEOUT_MS = 1_000;
+const TRIES = 2;
+
+/** How long IPv6 addresses are waited for after IPv4 ones are there: some name servers never answer for AAAA. */
+const IPV6_GRACE_MS = 500;
+
+/** A message of DNS has room for some 4,000; no honest name has as many as this. */
+export const MAX_ADDRESSES = 128;
+
+/** Makes a resolver with bounds of its own. */
+export function createNameResolver({ metrics, servers, hostsFile }: NameResolverOptions = {}): ResolveName {
+  const hosts = createHostsFile(hostsFile);
+  const shares = createTenantShares({
+    resource: 'resolver',
+    capacity: LOOKUPS_AT_ONCE,
+    perTenant: LOOKUPS_PER_ACCOUNT,
+    leavesFree: true,
+    waiting: WAITING_LOOKUPS,
+    metrics,
+  });
+  return async (name, { accountId, signal, mayBeGranted }) => {
+    const listed = mayBeGranted ? hosts.find(name) : [];
+    if (listed.length > 0) return listed;
+    return shares.run(accountId, () => lookUp(name, servers, signal), { signal, waitMs: MAX_WAIT_MS });
+  };
+}
+
+async function lookUp(
+  name: string,
+  servers: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  // One for each lookup: to cancel a resolver ends all that it was asked, and c-ares caches answers in it.
+  const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: TRIES });
+  if (servers !== undefined) resolver.setServers(servers);
+  const cancel = (): void => resolver.cancel();
+  let grace: NodeJS.Timeout | undefined;
+  const timer = setTimeout(cancel, MAX_LOOKUP_MS);
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const ipv4 = resolver.resolve4(name).then((found) => {
+      grace = setTimeout(cancel, IPV6_GRACE_MS);
+      return found;
+    });
+    const answers = await Promise.allSettled([ipv4, resolver.resolve6(name)]);
+    signal.throwIfAborted();
+    return addressesOf(answers);
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(grace);
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** IPv4 first: hosts without an IPv6 route are common. */
+function addressesOf(answers: readonly PromiseSettledResult<readonly string[]>[]): readonly string[] {
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (addresses.length > MAX_ADDRESSES) throw new Error(`the name has more than ${MAX_ADDRESSES} addresses`);
+  if (addresses.length > 0) return addresses;
+  const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
+  const isLate = failures.some((failure) => LATE_CODES.has((failure as NodeJS.ErrnoException).code ?? ''));
+  if (isLate) throw new EgressError('timeout', 'no name server answered in time', { cause: failures[0] });
+  throw failures[0] ?? new Error('the name has no address');
+}
+
+/** What c-ares says where its own time is over, and where ours was. */
+const LATE_CODES = new Set(['ETIMEOUT', 'ECANCELLED']);

@@ -1,0 +1,32 @@
+/**
+ * Resolves the names that operators configured, for connections to upstreams: by the system, with its hosts file and its
+ * search domains. That takes one of the few threads that `dns.lookup` has in a process, for ten seconds and more where a
+ * name server keeps silent. So one name has one lookup under way, whatever number of requests waits for it: an upstream
+ * whose name is dead holds one thread and not all of them. docs/0025.
+ */
+import { lookup } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
+
+/** What `net.connect` takes as `lookup`. */
+export type Lookup = (name: string, options: LookupOptions, callback: LookupCallback) => void;
+
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
+
+/** Makes a lookup that asks once for all who want the same at the same time. @param ask for tests. */
+export function createSharedLookup(ask: Lookup = lookup): Lookup {
+  const underWay = new Map<string, LookupCallback[]>();
+  return (name, options, callback) => {
+    const key = JSON.stringify([name, options.family, options.hints, options.all, options.order, options.verbatim]);
+    const waiting = underWay.get(key);
+    if (waiting !== undefined) {
+      waiting.push(callback);
+      return;
+    }
+    const callbacks = [callback];
+    underWay.set(key, callbacks);
+    ask(name, options, (...answer) => {
+      underWay.delete(key);
+      for (const each of callbacks) each(...answer);
+    });
+  };
+}
