@@ -27,6 +27,7 @@ import {
 } from './postgres.ts';
 import type { Cluster } from './postgres.ts';
 import { ProcessRecord } from './process-record.ts';
+import { exceptLoopback } from './proxy-variables.ts';
 import { roleLaunch, runRole, waitForRole } from './role.ts';
 import type { RoleAddresses, ServingRole } from './role.ts';
 import { readOrMakeSecrets } from './secrets.ts';
@@ -98,6 +99,7 @@ export class Installation {
       ...(settings.hasAdminToken ? {} : { ADMIN_TOKEN: secrets.adminToken }),
       STORE_URL: pathToFileURL(path.join(dataDir, 'objects')).href,
       ...withoutEmpty(this.#options.environment),
+      ...exceptLoopback(this.#options.environment),
       PORT: String(ports.api),
       ADMIN_PORT: String(ports.admin),
       METRICS_PORT: String(ports.metrics),

@@ -78,7 +78,12 @@ export async function waitForTemporal(address: string, signal: AbortSignal): Pro
   for (;;) {
     signal.throwIfAborted();
     try {
-      const connection = await Connection.connect({ address, connectTimeout: CALL_TIMEOUT_MS });
+      const connection = await Connection.connect({
+        address,
+        connectTimeout: CALL_TIMEOUT_MS,
+        // It runs on this machine: gRPC would ask a proxy of the environment for it, and wait for ever.
+        channelArgs: { 'grpc.enable_http_proxy': 0 },
+      });
       try {
         await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           connection.workflowService.describeNamespace({ namespace: NAMESPACE }),
