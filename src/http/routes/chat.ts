@@ -8,6 +8,7 @@ import { checkChatBody, decodeChatRequest } from '../../text/chat/decode-request
 import { createChatEncoder } from '../../text/chat/encode-answer.ts';
 import { ChatRequestSchema } from '../../text/chat/request-schema.ts';
 import { CHAT_PARAMETERS } from '../../text/features.ts';
+import { checkImageAddresses, imagesOfMessages } from '../../text/image-addresses.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
 import { CREATE_BODY_BYTES } from '../json-body.ts';
@@ -71,6 +72,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         const model = http.catalogue.resolveText(body.model);
         tellDeprecation(request.ctx, model);
         const decoded = decodeChatRequest(body, model);
+        await checkImageAddresses(imagesOfMessages(decoded.messages), http, request.caller);
         const id = newTextCallId('chat');
         return answerTextCall(http, request, {
           id,

@@ -9,6 +9,8 @@ import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { RESPONSES_PARAMETERS } from '../../text/features.ts';
 import { referencedIds } from '../../text/responses/decode-input.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
+import { checkImageAddresses } from '../../text/image-addresses.ts';
+import { imagesOfInput } from '../../text/responses/input-images.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../text/responses/decode-request.ts';
 import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
 import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
@@ -192,6 +194,7 @@ async function decode(
     now: http.now(),
   });
   const decoded = decodeResponsesRequest(body, model, earlier);
+  await checkImageAddresses(imagesOfInput(decoded.input), http, { accountId });
   const { conversation } = earlier;
   if (decoded.truncation !== 'auto') return { decoded, conversation };
   const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);

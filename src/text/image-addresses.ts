@@ -1,0 +1,66 @@
+/**
+ * The addresses of images that a text request has an upstream fetch: the egress policy decides on them as on those that
+ * we go to ourselves, or a client could have an upstream in the operator's network look at what only that network sees.
+ * A name is resolved too, where it can be; the upstream resolves it again, so an owner who changes its answer in between,
+ * or gives us another one, is stopped only by the upstream's own network.
+ */
+import type { Egress } from '../egress/guarded-client.ts';
+import { checkUrl } from '../egress/policy.ts';
+import type { EgressPolicy } from '../egress/policy.ts';
+import type { ContentPart, Message } from './request.ts';
+import { InvalidTextRequest } from './text-failure.ts';
+
+export interface ImageAddress {
+  /** `messages.0.content.1.image_url.url` */
+  readonly field: string;
+  readonly url: string;
+}
+
+export interface ImageJudge {
+  readonly egressPolicy: EgressPolicy;
+  readonly egress: Pick<Egress, 'findBlocked'>;
+}
+
+/** Hosts of images in one request: each is a name to resolve. */
+export const MAX_IMAGE_HOSTS = 16;
+
+/** Of a request that is waiting for an answer meanwhile; a name that takes longer is handed on. */
+const RESOLVE_MS = 2_000;
+
+/** Images of a chat request. */
+export function imagesOfMessages(messages: readonly Message[]): readonly ImageAddress[] {
+  return messages.flatMap(({ content }, index) =>
+    content.flatMap((part: ContentPart, place) =>
+      part.type === 'image' ? [{ field: `messages.${index}.content.${place}.image_url.url`, url: part.url }] : [],
+    ),
+  );
+}
+
+/** @throws {InvalidTextRequest} naming the first field whose address is not permitted. */
+export async function checkImageAddresses(
+  images: readonly ImageAddress[],
+  { egressPolicy, egress }: ImageJudge,
+  { accountId, signal }: { readonly accountId: string; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const byOrigin = new Map<string, ImageAddress>();
+  for (const image of images) {
+    if (/^data:/i.test(image.url)) continue;
+    const checked = checkUrl(image.url, egressPolicy);
+    if (!checked.ok) throw refused(image.field, checked.problem);
+    const { origin } = checked.url;
+    if (!byOrigin.has(origin)) byOrigin.set(origin, image);
+    if (byOrigin.size > MAX_IMAGE_HOSTS) throw refused(image.field, `at most ${MAX_IMAGE_HOSTS} hosts of images`);
+  }
+  const found = await Promise.all(
+    [...byOrigin.values()].map(async ({ field, url }) => {
+      const problem = await egress.findBlocked(url, { accountId, timeoutMs: RESOLVE_MS, signal });
+      return problem === undefined ? [] : [refused(field, problem)];
+    }),
+  );
+  const [first] = found.flat();
+  if (first !== undefined) throw first;
+}
+
+function refused(field: string, problem: string): InvalidTextRequest {
+  return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
+}

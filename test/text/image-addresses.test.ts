@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { parseAllowList } from '../../src/egress/allow-list.ts';
+import type { ResolveName } from '../../src/egress/name-resolver.ts';
+import { MAX_IMAGE_HOSTS, checkImageAddresses, imagesOfMessages } from '../../src/text/image-addresses.ts';
+import { imagesOfInput } from '../../src/text/responses/input-images.ts';
+import { InvalidTextRequest } from '../../src/text/text-failure.ts';
+import { egressOf } from '../egress/loopback.ts';
+
+const ACCOUNT = { accountId: 'ac-1' };
+const publicly: ResolveName = async () => ['8.8.8.8'];
+
+function judgeOf(t: TestContext, resolve: ResolveName = publicly, allow: readonly string[] = []) {
+  return {
+    egressPolicy: { allow: parseAllowList(allow), ports: [443] },
+    egress: egressOf(t, allow, { resolve }).egress,
+  };
+}
+
+const refusal = (field: string, problem: RegExp) => (error: unknown) =>
+  error instanceof InvalidTextRequest &&
+  error.param === field &&
+  error.message.startsWith(`${field}: `) &&
+  problem.test(error.message);
+
+describe('the addresses of images that an upstream is to fetch', () => {
+  const REFUSED: readonly (readonly [string, RegExp])[] = [
+    ['https://10.0.0.5/a.png', /10\.0\.0\.5 is not a public address; the operator can allow it with EGRESS_ALLOW$/],
+    ['https://[::1]/a.png', /::1 is not a public address/],
+    ['https://2130706433/a.png', /127\.0\.0\.1 is not a public address/],
+    ['https://169.254.169.254/latest', /169\.254\.169\.254 is not a public address/],
+    ['https://localhost/a.png', /localhost is not a public address/],
+    ['https://user:secret@example.com/a.png', /must not contain user information/],
+    ['https://example.com:8080/a.png', /port 8080 is not allowed; want 443/],
+    ['http://example.com/a.png', /must be https/],
+  ];
+  for (const [url, problem] of REFUSED) {
+    it(`do not include ${url}`, async (t) => {
+      const messages = [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'image', url },
+          ],
+        },
+      ] as const;
+      const item = { type: 'message', role: 'user', status: 'completed' } as const;
+      const input = [{ ...item, content: [{ type: 'input_image', image_url: url, detail: 'auto' }] }] as const;
+
+      await assert.rejects(
+        checkImageAddresses(imagesOfMessages(messages), judgeOf(t), ACCOUNT),
+        refusal('messages.0.content.1.image_url.url', problem),
+      );
+      await assert.rejects(
+        checkImageAddresses(imagesOfInput(input), judgeOf(t), ACCOUNT),
+        refusal('input.0.content.0.image_url', problem),
+      );
+    });
+  }
+
+  it('do not include one that a function brought', () => {
+    const output = [{ type: 'input_image', image_url: 'https://10.0.0.5/', detail: 'auto' }] as const;
+
+    assert.deepEqual(imagesOfInput([{ type: 'function_call_output', status: 'completed', call_id: 'c', output }]), [
+      { field: 'input.0.output.0.image_url', url: 'https://10.0.0.5/' },
+    ]);
+  });
+
+  const image = (url: string) => ({ field: 'messages.0.content.0.image_url.url', url });
+
+  it('are resolved, and refused where one of a name is not public', async (t) => {
+    const judge = judgeOf(t, async () => ['8.8.8.8', '10.0.0.5']);
+
+    await assert.rejects(
+      checkImageAddresses([image('https://harmless.test/a.png')], judge, ACCOUNT),
+      refusal('messages.0.content.0.image_url.url', /the host does not have a public address/),
+    );
+  });
+
+  it('are handed on where they are public, allowed, data, or of a name that is not resolved in time', async (t) => {
+    const allowed = 'http://10.0.0.5:8080';
+    const silent: ResolveName = (_name, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+
+    await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t), ACCOUNT);
+    await checkImageAddresses([image(`${allowed}/a.png`)], judgeOf(t, publicly, [allowed]), ACCOUNT);
+    await checkImageAddresses([image('data:image/png;base64,AAAA')], judgeOf(t), ACCOUNT);
+    await checkImageAddresses([image('https://silent.test/a.png')], judgeOf(t, silent), ACCOUNT);
+  });
+
+  it('are of so many hosts at most, and each is resolved once', async (t) => {
+    const asked: string[] = [];
+    const judge = judgeOf(t, async (name) => {
+      asked.push(name);
+      return ['8.8.8.8'];
+    });
+    const imagesOf = (hosts: number) =>
+      Array.from({ length: 3 * hosts }, (_, index) => image(`https://${index % hosts}.test/${index}.png`));
+
+    await checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS), judge, ACCOUNT);
+    assert.equal(asked.length, MAX_IMAGE_HOSTS);
+    await assert.rejects(
+      checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS + 1), judge, ACCOUNT),
+      refusal('messages.0.content.0.image_url.url', /at most 16 hosts of images/),
+    );
+    assert.equal(asked.length, MAX_IMAGE_HOSTS);
+  });
+});
