@@ -13,7 +13,8 @@ import { publicUrlOf } from './config/listeners.ts';
 import { openDatabase } from './database/database.ts';
 import { ConfigurationError } from './config/environment.ts';
 import { parseAllowList } from './egress/allow-list.ts';
-import type { AllowList } from './egress/allow-list.ts';
+import { parseDenyList } from './egress/deny-list.ts';
+import type { EgressPolicy } from './egress/policy.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './engines/engine-pool.ts';
 import type { EnginePool } from './engines/engine.ts';
@@ -40,7 +41,7 @@ import { createUpstreams } from './upstreams/upstreams.ts';
 export function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Foundation {
   const database = openDatabase(config.database, logger);
   const store = openStore(config.store);
-  const egressPolicy = { allow: readAllowList(config.egress.allow), ports: config.egress.ports };
+  const egressPolicy = readEgressPolicy(config.egress);
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
@@ -71,9 +72,9 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
 }
 
 /** @throws {ConfigurationError} */
-function readAllowList(entries: readonly string[]): AllowList {
+function readEgressPolicy({ allow, deny, ports }: Config['egress']): EgressPolicy {
   try {
-    return parseAllowList(entries);
+    return { allow: parseAllowList(allow), deny: parseDenyList(deny), ports };
   } catch (error) {
     throw new ConfigurationError([error instanceof Error ? error.message : String(error)]);
   }

@@ -79,7 +79,11 @@ export interface Config {
     /** 0: a receiver gets the whole schedule however long it fails. */
     readonly oneAttemptAfterDays: number;
   };
-  readonly egress: { readonly allow: readonly string[]; readonly ports: readonly number[] };
+  readonly egress: {
+    readonly allow: readonly string[];
+    readonly deny: readonly string[];
+    readonly ports: readonly number[];
+  };
   readonly worker: {
     readonly queues: readonly QueueName[];
     readonly engineThreads: number;
@@ -146,7 +150,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       headerPrefix: readHeaderPrefix(read),
       oneAttemptAfterDays: read.integer('CALLBACK_DISABLE_AFTER_DAYS'),
     },
-    egress: { allow: read.list('EGRESS_ALLOW'), ports: read.integers('EGRESS_PORTS') },
+    egress: { allow: read.list('EGRESS_ALLOW'), deny: read.list('EGRESS_DENY'), ports: read.integers('EGRESS_PORTS') },
     worker: {
       queues: readQueues(read),
       engineThreads: read.integer('ENGINE_THREADS'),

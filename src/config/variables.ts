@@ -190,6 +190,11 @@ export const VARIABLES = {
     fallback: '',
     help: 'host-or-CIDR:port entries that callbacks and downloads may reach although they are not public; http:// in front allows plain HTTP. For tests and private networks.',
   },
+  EGRESS_DENY: {
+    kind: 'list',
+    fallback: '',
+    help: 'Addresses, CIDRs and names (with all names below them) that callbacks, downloads and images never reach although they are public: your own ranges. Wins over EGRESS_ALLOW.',
+  },
   EGRESS_PORTS: { kind: 'list', fallback: '443', help: 'Ports that callbacks may name.' },
   WORKER_QUEUES: {
     kind: 'list',

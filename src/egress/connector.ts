@@ -44,8 +44,12 @@ export async function connectGuarded(target: Target, settings: ConnectSettings):
   return target.isPlainHttp ? socket : startTls(socket, target, settings);
 }
 
-/** One answer that is not permitted refuses the whole name: it would otherwise be a matter of chance. */
-async function judgedAddresses(target: Target, settings: ConnectSettings): Promise<readonly string[]> {
+/**
+ * All addresses of a target. One that is not permitted refuses the whole name: it would otherwise be a matter of chance.
+ *
+ * @throws {BlockedError} the policy does not permit one of the addresses.
+ */
+export async function judgedAddresses(target: Target, settings: ConnectSettings): Promise<readonly string[]> {
   const addresses =
     target.host.kind === 'address' ? [target.host.address] : await resolveName(target.host.name, target, settings);
   if (addresses.length === 0) throw new Error('the name has no address');

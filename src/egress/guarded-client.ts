@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { boundedBody, tooLarge } from './bounded-body.ts';
+import { judgedAddresses } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
 import { classify, exchange, startDeadline } from './exchange.ts';
@@ -14,7 +15,7 @@ import { createNameResolver } from './name-resolver.ts';
 import type { ResolveName } from './name-resolver.ts';
 import { PACE, awaitAnswer } from './pace.ts';
 import type { Pace } from './pace.ts';
-import { checkUrl } from './policy.ts';
+import { checkUrl, targetOf } from './policy.ts';
 import type { EgressPolicy } from './policy.ts';
 
 /** How one message is sent. */
@@ -55,6 +56,13 @@ export interface Egress {
    * @returns `mimeType` as the server claims it, without parameters.
    */
   download(url: string, options: DownloadOptions): Promise<{ readonly body: Readable; readonly mimeType?: string }>;
+  /**
+   * Whether somebody else may be asked to fetch a URL, as far as can be said: its name is resolved and every address
+   * classified. Nothing is sent.
+   *
+   * @returns a problem for whoever sent the URL; undefined where there is none, and where the name was not resolved in time.
+   */
+  findBlocked(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<string | undefined>;
   /** Ends whatever is under way; later calls fail. */
   close(): Promise<void>;
 }
@@ -87,6 +95,11 @@ export function createEgress(options: EgressOptions): Egress {
   const { logger, pace = PACE, resolve = createNameResolver({ metrics: options.metrics }) } = options;
   const running = new Set<Deadline>();
   let isClosed = false;
+  const policy: EgressPolicy = options;
+  if (options.deny !== undefined && options.deny.entries.length > 0) {
+    const entries = options.deny.entries.map((entry) => entry.text);
+    logger.info({ entries }, 'outgoing requests never reach the addresses of EGRESS_DENY');
+  }
   if (options.allow.entries.length > 0) {
     const entries = options.allow.entries.map((entry) => entry.text);
     logger.info({ entries }, 'outgoing requests may also reach the addresses of EGRESS_ALLOW');
@@ -186,12 +199,35 @@ export function createEgress(options: EgressOptions): Egress {
     throw new EgressError('unreachable', `more than ${MAX_REDIRECTS} redirects`);
   }
 
+  async function findBlocked(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<string | undefined> {
+    const check = checkUrl(url, policy, MAX_URL_LENGTH);
+    if (!check.ok) return check.problem;
+    const target = targetOf(check.url);
+    if (target === undefined) return 'the host is neither a name nor an address';
+    const { accountId, timeoutMs, signal } = options;
+    const deadline = begin(timeoutMs, signal);
+    try {
+      await judgedAddresses(target, { policy, resolve, accountId, signal: deadline.signal });
+      return undefined;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof BlockedError)) return undefined;
+      logger.warn(
+        { host: check.url.host, address: error.address, problem: error.message },
+        'an address was not handed on',
+      );
+      return 'the host does not have a public address; the operator can allow it with EGRESS_ALLOW';
+    } finally {
+      deadline.clear();
+    }
+  }
+
   async function close(): Promise<void> {
     isClosed = true;
     for (const deadline of running) deadline.abort(new EgressError('unreachable', 'the client was closed'));
   }
 
-  return { post, download, close };
+  return { post, download, findBlocked, close };
 }
 
 /** Lets an answer pass whose head promises a file within the bound, in the encoding that was asked for. */

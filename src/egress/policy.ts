@@ -8,10 +8,14 @@
 import { isPublicAddress, readHost } from './address.ts';
 import { isGranted, mayBeGranted } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
+import { isDenied } from './deny-list.ts';
+import type { DenyList } from './deny-list.ts';
 
-/** The operator's settings: `EGRESS_ALLOW` and `EGRESS_PORTS`. */
+/** The operator's settings: `EGRESS_ALLOW`, `EGRESS_DENY` and `EGRESS_PORTS`. */
 export interface EgressPolicy {
   readonly allow: AllowList;
+  /** Wins over `allow`. */
+  readonly deny?: DenyList | undefined;
   /** Ports that a URL may name without an entry of the allow list. */
   readonly ports: readonly number[];
 }
@@ -59,6 +63,7 @@ export function checkUrl(url: string, policy: EgressPolicy, maxLength: number = 
  */
 export function mayConnect(target: Target, address: string, policy: EgressPolicy): boolean {
   const name = target.host.kind === 'name' ? target.host.name : undefined;
+  if (isDenied(policy.deny, name, address)) return false;
   if (isGranted(policy.allow, { name, port: target.port, isPlainHttp: target.isPlainHttp }, address)) return true;
   return !target.isPlainHttp && policy.ports.includes(target.port) && isPublicAddress(address);
 }
@@ -73,6 +78,9 @@ export function targetOf(url: URL): Target | undefined {
 
 function targetProblem(target: Target, policy: EgressPolicy): string | undefined {
   const { host, port, isPlainHttp } = target;
+  const name = host.kind === 'name' ? host.name : undefined;
+  const address = host.kind === 'address' ? host.address : undefined;
+  if (isDenied(policy.deny, name, address)) return 'the operator denies this address with EGRESS_DENY';
   if (host.kind === 'address') {
     if (mayConnect(target, host.address, policy)) return undefined;
     if (!isPublicAddress(host.address)) return notPublic(host.address);

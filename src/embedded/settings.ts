@@ -6,6 +6,7 @@ import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import type { Variable, VariableName } from '../config/variables.ts';
 import { parseAllowList } from '../egress/allow-list.ts';
+import { parseDenyList } from '../egress/deny-list.ts';
 
 export interface EmbeddedSettings {
   readonly host: string;
@@ -58,7 +59,8 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
   if (settings.metricsPort === 65_535) read.report('METRICS_PORT: the worker has the next port, and there is none');
   checkPortsDiffer(settings, read);
   checkEveryVariable(environment, read);
-  checkAllowList(read);
+  checkEntries(read, 'EGRESS_ALLOW', parseAllowList);
+  checkEntries(read, 'EGRESS_DENY', parseDenyList);
   read.throwIfBroken();
   return settings;
 }
@@ -95,9 +97,13 @@ function checkEveryVariable(environment: NodeJS.ProcessEnv, read: EnvironmentRea
 }
 
 /** Its form is known to those who use it, which are started last. */
-function checkAllowList(read: EnvironmentReader): void {
+function checkEntries(
+  read: EnvironmentReader,
+  name: 'EGRESS_ALLOW' | 'EGRESS_DENY',
+  parse: (entries: readonly string[]) => unknown,
+): void {
   try {
-    parseAllowList(read.list('EGRESS_ALLOW'));
+    parse(read.list(name));
   } catch (error) {
     read.report(error instanceof Error ? error.message : String(error));
   }

@@ -44,7 +44,7 @@ describe('the configuration', () => {
       headerPrefix: 'X-Darkroom',
       oneAttemptAfterDays: 5,
     });
-    assert.deepEqual(config.egress, { allow: [], ports: [443] });
+    assert.deepEqual(config.egress, { allow: [], deny: [], ports: [443] });
     assert.deepEqual(config.worker.queues, ['media', 'generation', 'waiting', 'callbacks']);
     assert.equal(config.modelsDir, undefined);
     assert.equal(config.isEmbedded, false);
@@ -131,7 +131,7 @@ describe('the configuration', () => {
     assert.equal(config.outputRetentionDays, 30);
     assert.equal(config.modelsDir, '/models');
     assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme', oneAttemptAfterDays: 5 });
-    assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], ports: [443, 8443] });
+    assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], deny: [], ports: [443, 8443] });
     assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4, scratchDir: '/scratch' });
     assert.equal(config.requiresMediaSandbox, true);
     assert.equal(config.shutdownGraceMs, 9_000);

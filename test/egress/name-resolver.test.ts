@@ -146,7 +146,10 @@ describe('a name server', BOUNDED, () => {
     const { resolve } = await startNameServer(t, decide);
     const tried = watchConnects(t);
     const { egress } = egressOf(t, [], { resolve });
-    const error = await egress.post('https://name.test/', message()).catch((failure: unknown) => failure as Error);
+    const error = await egress.post('https://name.test/', message()).then(
+      () => assert.fail('it went through'),
+      (failure: unknown) => failure as Error,
+    );
     return { error, tried };
   };
 
@@ -189,7 +192,7 @@ describe('a name server', BOUNDED, () => {
       const { tried, error } = await outcomeOf(t, addresses(count));
 
       assert.deepEqual(tried, []);
-      assert.match(String(error), /the address could not be reached/);
+      assert.equal(error.message, 'the address could not be reached');
     });
   }
 
@@ -202,7 +205,7 @@ describe('a name server', BOUNDED, () => {
     }));
 
     assert.deepEqual(tried, []);
-    assert.match(String(error), /the address could not be reached/);
+    assert.equal(error.message, 'the address could not be reached');
   });
 
   const NO_MESSAGES: readonly (readonly [string, Buffer])[] = [
@@ -215,7 +218,7 @@ describe('a name server', BOUNDED, () => {
       const { tried, error } = await outcomeOf(t, () => bytes);
 
       assert.deepEqual(tried, []);
-      assert.equal((error as Error).name, 'EgressError');
+      assert.equal(error.name, 'EgressError');
     });
   }
 

@@ -64,12 +64,13 @@ export async function startNameServer(test: TestContext, decide: Decide): Promis
     if (reply === undefined || isOver) return;
     socket.send(reply instanceof Uint8Array ? reply : dnsPacket.encode(reply), peer.port, peer.address);
   };
+  const answerQuery = async (socket: Socket, message: Buffer) => {
+    const reply = await replyTo(dnsPacket.streamDecode(message), 'tcp');
+    if (reply !== undefined) socket.end(reply instanceof Uint8Array ? reply : dnsPacket.streamEncode(reply));
+  };
   const answerStream = (socket: Socket): void => {
     socket.on('error', () => undefined);
-    socket.once('data', async (message: Buffer) => {
-      const reply = await replyTo(dnsPacket.streamDecode(message), 'tcp');
-      if (reply !== undefined) socket.end(reply instanceof Uint8Array ? reply : dnsPacket.streamEncode(reply));
-    });
+    socket.once('data', (message: Buffer) => void answerQuery(socket, message));
   };
   const { udp, tcp, port } = await bindBoth();
   udp.on('message', (message, peer) => void answerDatagram(udp, message, peer));
