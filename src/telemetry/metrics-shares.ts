@@ -13,8 +13,8 @@ export const SHARED_RESOURCES = [
   'input_fetches',
   'long_renderings',
   'request_bytes',
-  'text_threads',
   'resolver',
+  'text_threads',
   'uploads',
 ] as const;
 export type SharedResource = (typeof SHARED_RESOURCES)[number];
