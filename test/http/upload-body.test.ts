@@ -15,6 +15,7 @@ import { receiveUpload } from '../../src/http/upload-body.ts';
 import type { UploadBounds } from '../../src/http/upload-body.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { until } from '../support/until.ts';
+import { open } from './raw-socket.ts';
 
 const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, wholeMs: 60_000 };
 const SERVER_LIMITS = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 };
@@ -153,5 +154,21 @@ describe('the time of an upload', () => {
     sender.socket.write(Buffer.alloc(length));
     setTimeout(release, 1_000);
     assert.match(await sender.heard('\r\n\r\n'), /kept 1000000$/);
+  });
+});
+
+describe('a form', () => {
+  it('that never comes to its first part is too large at some point, however little of it is a file', async () => {
+    const port = await serve({ maxBytes: 100_000 });
+    const client = open(`http://127.0.0.1:${port}`);
+    client.socket.write(
+      'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n',
+    );
+    const chunk = `${(100_000).toString(16)}\r\n${'x'.repeat(100_000)}\r\n`;
+    client.socket.write(chunk + chunk);
+
+    await until('it is refused', () => client.heard().includes('\r\n\r\n'));
+    assert.match(client.heard(), /^HTTP\/1\.1 413 /);
+    client.socket.destroy();
   });
 });

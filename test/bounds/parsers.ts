@@ -1,0 +1,108 @@
+/**
+ * The reviewed list of everything in the program that reads a text as a whole at once: parsers, decoders, regular
+ * expressions that are put together while it runs, expressions of a language. What clients and upstreams send is read on
+ * the event loop only up to the bound that stands here, or in a thread. Counted by parsers.test.ts.
+ */
+
+/** What a file may use and how often, whose text that is, and what bounds it. */
+export interface ReviewedParser {
+  readonly uses: Readonly<Record<string, number>>;
+  readonly of: 'clients' | 'upstreams' | 'operators' | 'our own';
+  readonly bound: string;
+}
+
+/** Pieces of patterns that stand in the program; nothing of anybody's text is among them. */
+const FIXED = 'put together once, of texts that stand in the program';
+const IN_TEXT_THREAD = 'runs in a text thread, which is ended after 10 s';
+const IN_ENGINE_THREAD =
+  'runs in an engine thread; the pattern is of words of ours, the text a prompt of bounded length';
+
+export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
+  'src/accounts/api-key.ts': { uses: { RegExp: 2 }, of: 'clients', bound: FIXED },
+  'src/accounts/sessions.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
+  'src/catalogue/http-binding.ts': {
+    uses: { jsonata: 2 },
+    of: 'operators',
+    bound: 'compiles expressions of model files; evaluates nothing',
+  },
+  'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
+  'src/domain/input-fault.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
+  'src/embedded/file-lock.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
+  'src/embedded/first-run-answer.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a line of our own child' },
+  'src/embedded/instance.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
+  'src/embedded/log-lines.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line of our own children' },
+  'src/embedded/process-record.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
+  'src/embedded/secrets.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
+  'src/embedded/temporal-cli-download.ts': {
+    uses: { '.json': 1 },
+    of: 'operators',
+    bound: "the Temporal CLI's maker, at the first start on the operator's machine",
+  },
+  'src/engines/image/edit/plan-rules.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
+  'src/engines/image/edit/plan.ts': { uses: { RegExp: 3 }, of: 'clients', bound: IN_ENGINE_THREAD },
+  'src/engines/image/portrait-reading.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
+  'src/engines/image/prompt-reading.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
+  'src/engines/song/prompt-reading.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_ENGINE_THREAD },
+  'src/engines/speech/speakable-text.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
+  'src/http/in-process-fetch.ts': {
+    uses: { '.arrayBuffer': 1 },
+    of: 'clients',
+    bound: 'a part of the body of POST /mcp, which was read within the bounds of json-body.ts',
+  },
+  'src/http/json-body.ts': {
+    uses: { 'JSON.parse': 1, TextDecoder: 1 },
+    of: 'clients',
+    bound: '10 MB, 100,000 values, 32 levels, counted while it arrives (json-scanner.ts); decoded piece by piece',
+  },
+  'src/http/routes/mcp.ts': { uses: { '.json': 2 }, of: 'our own', bound: "the answer of this process's own routes" },
+  'src/http/upload-body.ts': {
+    uses: { Busboy: 1 },
+    of: 'clients',
+    bound: 'reads piece by piece: 2 parts, 50 headers of 16 kB together, fields of 1 kB, 100 MB and 64 kB in all',
+  },
+  'src/media/messages.ts': { uses: { 'JSON.parse': 1 }, of: 'upstreams', bound: 'facts of a media child, 64 kB' },
+  'src/providers/http-exchange.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'bytes that the caller allows, 64 MB at most, in a worker; not bounded in values',
+  },
+  'src/providers/http/expression-thread.ts': {
+    uses: { jsonata: 1 },
+    of: 'upstreams',
+    bound: 'runs in a thread, which is ended after 5 s',
+  },
+  'src/providers/http/expressions.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'what expressions took of an answer that was parsed within the bounds of http-exchange.ts',
+  },
+  'src/text/conformance/answers/arithmetic.ts': { uses: { RegExp: 3 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/conformance/answers/echo.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/conformance/answers/recall.ts': { uses: { 'JSON.parse': 1 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/conformance/json/asked-json.ts': { uses: { 'JSON.parse': 1 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/conformance/json/formats.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/conformance/reading/found-values.ts': { uses: { RegExp: 7 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/conformance/reading/wanted-form.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/tokens.ts': { uses: { RegExp: 1 }, of: 'clients', bound: `${FIXED}; more than 8 kB are read in a thread` },
+  'src/text/upstream/chat-stream.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'one event of a stream, 4 MB (event-splitter.ts), or an answer that is not streamed, 32 MB (attempt.ts)',
+  },
+  'src/text/upstream/chunk-template.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'one text of one event, 4 MB (event-splitter.ts)',
+  },
+  'src/text/upstream/json-member.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'the name of one member of one event, 4 MB (event-splitter.ts)',
+  },
+  'src/text/upstream/refusal.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'the body of an error, 64 kB (attempt.ts)',
+  },
+  'src/wire/storage.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
+};
