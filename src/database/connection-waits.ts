@@ -29,7 +29,11 @@ interface Held {
 
 let isChecking = false;
 
-/** Switches the check on for every pool that this process opens from now on. For tests only. */
+/**
+ * Switches the check on for every pool that this process opens from now on. For tests only.
+ *
+ * @public loaded by test/support/check-connection-waits.mjs, by a path that is computed.
+ */
 export function checkConnectionWaits(): void {
   isChecking = true;
 }

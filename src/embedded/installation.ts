@@ -8,6 +8,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { VARIABLES } from '../config/variables.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
+import { findBlockedPorts } from './blocked-ports.ts';
 import { EmbeddedError } from './embedded-error.ts';
 import { parseFirstRun } from './first-run-answer.ts';
 import type { FirstRunAnswer } from './first-run-answer.ts';
@@ -34,6 +35,8 @@ import { readOrMakeSecrets } from './secrets.ts';
 import type { EmbeddedSettings } from './settings.ts';
 import { obtainTemporalCli } from './temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
+import { guardTemporalUi } from './temporal-ui-guard.ts';
+import type { TemporalUiGuard } from './temporal-ui-guard.ts';
 
 /** What a started installation is like, for whoever prints it. */
 export interface InstallationFacts {
@@ -75,6 +78,7 @@ export class Installation {
   /** In the order in which they stop: each group at once, one group after the other. */
   readonly #roles: Part[] = [];
   readonly #servers: { temporal?: Part; postgres?: Part } = {};
+  #temporalUi: TemporalUiGuard | undefined;
 
   constructor(options: InstallationOptions) {
     this.#options = options;
@@ -167,6 +171,7 @@ export class Installation {
   async stop(): Promise<void> {
     await removeInstance(this.#options.dataDir);
     await Promise.all(this.#roles.map((part) => part.stop()));
+    await this.#temporalUi?.close();
     await this.#servers.temporal?.stop();
     await this.#servers.postgres?.stop();
     await Promise.all([...this.#logs.values()].map((log) => log.close()));
@@ -241,7 +246,7 @@ export class Installation {
     return clusterUrl(cluster, DATABASE);
   }
 
-  async #startTemporal(port: number, uiPort: number): Promise<string> {
+  async #startTemporal(port: number, guardPort: number): Promise<string> {
     const { dataDir, settings, environment, report, signal } = this.#options;
     const cliPath = await obtainTemporalCli({ cliPath: settings.temporalCliPath, environment, report, signal });
     const address = `127.0.0.1:${port}`;
@@ -253,17 +258,23 @@ export class Installation {
     if (!isInitialised) {
       for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(`${databaseFile}${suffix}`, { force: true });
     }
+    let uiPort = 0;
     const part = this.#part({
       name: 'temporal',
       title: 'Temporal',
-      launch: async () =>
-        temporalServerLaunch({ cliPath, port, uiPort, databaseFile, searchAttributes: SEARCH_ATTRIBUTES }, environment),
+      launch: async () => {
+        const [ui = 0, metricsPort = 0] = await findBlockedPorts(2);
+        uiPort = ui;
+        const server = { cliPath, port, uiPort, metricsPort, databaseFile, searchAttributes: SEARCH_ATTRIBUTES };
+        return temporalServerLaunch(server, environment);
+      },
       waitUntilReady: (_announced, untilReady) => waitForTemporal(address, untilReady),
       stopSignal: 'SIGTERM',
       stopTimeoutMs: TEMPORAL_STOP_MS,
     });
     this.#servers.temporal = part;
     await part.start();
+    this.#temporalUi = await guardTemporalUi(guardPort, () => uiPort);
     if (!isInitialised) await writeFile(marker, '');
     return address;
   }

@@ -59,7 +59,8 @@ export async function claimPort(wanted: number, purpose: string, variable: strin
   }
 }
 
-async function tryPort(port: number, host: string): Promise<number> {
+/** Whether a port can be listened on; 0: any. @returns the port. */
+export async function tryPort(port: number, host: string): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -2,6 +2,7 @@
  * The embedded Temporal server: the official CLI's dev server, with our settings. How it is launched, and when it
  * answers.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Launch } from './launch.ts';
@@ -10,8 +11,10 @@ import type { Launch } from './launch.ts';
 export interface TemporalServer {
   readonly cliPath: string;
   readonly port: number;
-  /** Absent: no Web UI. */
+  /** Absent: no Web UI. It checks no `Host`: on a port that browsers connect to it is every page's to use. */
   readonly uiPort?: number;
+  /** Of the server's own metrics, which check none either. Absent: a port that the server picks. */
+  readonly metricsPort?: number;
   /** Absent: in memory. */
   readonly databaseFile?: string;
   readonly searchAttributes: Readonly<Record<string, string>>;
@@ -50,12 +53,17 @@ export function temporalServerLaunch(server: TemporalServer, environment: NodeJS
     'matching.numTaskqueueReadPartitions=1',
     '--dynamic-config-value',
     'matching.numTaskqueueWritePartitions=1',
+    // The server's HTTP API cannot be closed, and by itself it takes a form's POST of any page. We do not use it: it
+    // answers only for a name that nobody knows and no name server ever resolves (RFC 6761).
+    '--dynamic-config-value',
+    `frontend.httpAllowedHosts=["${randomUUID()}.invalid"]`,
   ];
   for (const [key, value] of Object.entries(server.dynamicConfig ?? {})) {
     args.push('--dynamic-config-value', `${key}=${value}`);
   }
   if (server.uiPort === undefined) args.push('--headless');
   else args.push('--ui-port', String(server.uiPort));
+  if (server.metricsPort !== undefined) args.push('--metrics-port', String(server.metricsPort));
   if (server.databaseFile !== undefined) {
     // SQLite's defaults halve the rate of starts; with a write-ahead log a killed process still loses nothing.
     args.push('--db-filename', server.databaseFile);

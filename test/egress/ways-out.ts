@@ -60,6 +60,10 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['child_process.execFile'],
     reason: 'asks a found Temporal CLI for its version',
   },
+  'src/embedded/temporal-ui-guard.ts': {
+    ways: ['http.request'],
+    reason: "passes on to Temporal's Web UI on the loopback, on a port of our own",
+  },
   'src/engines/image/fonts.ts': { ways: ['createRequire'], reason: 'finds the files of a font in its package' },
   'src/engines/song/band.ts': { ways: ['createRequire'], reason: 'finds the file of a sound bank in its package' },
   'src/engines/speech/flite-program.ts': {

@@ -1,0 +1,37 @@
+/**
+ * Ports that no browser connects to, whatever page asks: the "bad ports" of the Fetch standard (fetch.spec.whatwg.org,
+ * "Port blocking"), of those the ones that a program may open without privileges. What must listen on the loopback and
+ * checks no `Host` goes there: no other setting keeps a page from reaching it by DNS rebinding.
+ */
+import { EmbeddedError } from './embedded-error.ts';
+import { tryPort } from './ports.ts';
+
+/** Without those that a machine may well use itself: NFS, SIP. */
+export const BLOCKED_PORTS: readonly number[] = [
+  6665, 6666, 6667, 6668, 6669, 6697, 6566, 6000, 4045, 3659, 1719, 1720, 1723, 10_080,
+];
+
+/** Where the next look begins, so that two who look at one moment rarely find the same. */
+let next = process.pid;
+
+/**
+ * Ports of that kind that are free now. Nothing keeps them free: use them soon.
+ *
+ * @throws {EmbeddedError} there are not as many.
+ */
+export async function findBlockedPorts(count: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (let tries = 0; tries < BLOCKED_PORTS.length && found.length < count; tries++) {
+    next = (next + 1) % BLOCKED_PORTS.length;
+    const port = BLOCKED_PORTS[next] ?? 0;
+    const isFree = await tryPort(port, '127.0.0.1').then(
+      () => true,
+      () => false,
+    );
+    if (isFree) found.push(port);
+  }
+  if (found.length === count) return found;
+  throw new EmbeddedError(
+    `Temporal's Web UI needs ${count} ports of those that browsers never connect to, and ${found.length} are free: ${BLOCKED_PORTS.join(', ')}. Free some of them.`,
+  );
+}
