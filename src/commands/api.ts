@@ -4,6 +4,7 @@ import { createFoundation } from '../context.ts';
 import { readCertificate } from '../http/tls-certificates.ts';
 import { startApi } from '../processes/api.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
+import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
@@ -13,6 +14,7 @@ import { untilDatabaseAnswers } from './until-database-answers.ts';
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });
   const config = loadConfig(environment);
+  watchForHang('api', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
   const foundation = createFoundation(config, logger, 'api');

@@ -8,6 +8,7 @@ import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
+import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { connectTemporal, temporalClient } from '../temporal/connection.ts';
@@ -24,6 +25,7 @@ const RECONNECT_MS = 1_000;
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'worker' });
   const config = loadConfig(environment);
+  watchForHang('worker', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
   const foundation = createFoundation(config, logger, 'worker');

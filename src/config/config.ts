@@ -96,6 +96,8 @@ export interface Config {
   readonly traces: TraceConfig | undefined;
   /** How long requests are still taken when the process is to end. */
   readonly drainMs: number;
+  /** How long the event loop may stand still; 0: for ever. */
+  readonly hangMs: number;
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
   readonly isEmbedded: boolean;
@@ -160,6 +162,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     upstreamSecrets: read.upstreamSecrets(),
     traces: readTraces(read),
     drainMs: read.integer('DRAIN_SECONDS') * 1000,
+    hangMs: read.integer('HANG_SECONDS') * 1000,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_SECONDS') * 1000,
     isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
   };

@@ -226,6 +226,13 @@ export const VARIABLES = {
     maximum: 600,
     help: 'How long the api goes on taking requests after SIGTERM while /readyz says 503: longer than a load balancer takes to see that, e.g. 5 to 10. Comes before SHUTDOWN_GRACE_SECONDS.',
   },
+  HANG_SECONDS: {
+    kind: 'integer',
+    fallback: '20',
+    minimum: 0,
+    maximum: 3600,
+    help: 'How long the event loop of an api or a worker may stand still before the process logs where and ends with exit code 86, to be started again; 0: for ever.',
+  },
   SHUTDOWN_GRACE_SECONDS: {
     kind: 'integer',
     fallback: '8',

@@ -64,6 +64,11 @@ interface RunningChild {
 /** What our own programs end with where starting them again is of no use (EX_CONFIG of sysexits.h; see main.ts). */
 const UNUSABLE_CONFIGURATION = 'exit code 78';
 
+/** What an exit code of our own programs means (processes/hang-watch.ts). */
+const REASONS: Readonly<Record<string, string>> = {
+  'exit code 86': 'its event loop stood still; its log says where',
+};
+
 export class Part {
   readonly #definition: PartDefinition;
   readonly #surroundings: PartSurroundings;
@@ -138,7 +143,7 @@ export class Part {
       if (this.#stopping.signal.aborted) break;
       if (end === UNUSABLE_CONFIGURATION) throw this.#failure('cannot run with this configuration');
       const attempt = this.#countDeath(end);
-      report(`${title} ended unexpectedly (${end}); starting it again.`);
+      report(`${title} ended unexpectedly (${REASONS[end] ?? end}); starting it again.`);
       const backoffMs = Math.min(LEAST_BACKOFF_MS * 2 ** (attempt - 1), MOST_BACKOFF_MS);
       await delay(backoffMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }

@@ -64,6 +64,10 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['http.request'],
     reason: "passes on to Temporal's Web UI on the loopback, on a port of our own",
   },
+  'src/processes/hang-watch-thread.ts': {
+    ways: ['inspector.Session'],
+    reason: 'asks the main thread of its own process where it stands; no port is opened',
+  },
   'src/engines/image/fonts.ts': { ways: ['createRequire'], reason: 'finds the files of a font in its package' },
   'src/engines/song/band.ts': { ways: ['createRequire'], reason: 'finds the file of a sound bank in its package' },
   'src/engines/speech/flite-program.ts': {

@@ -1,0 +1,44 @@
+/**
+ * Notices that this process's event loop stands still, and ends the process so that whoever supervises it starts it
+ * again: a loop that never comes round answers no request, no probe and no signal, and would stay like that for ever. The
+ * main thread counts; a thread of its own (hang-watch-thread.ts) looks whether it still does.
+ */
+import { Worker } from 'node:worker_threads';
+import { RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
+
+/** What a process ends with whose event loop stood still; embedded/part.ts says it in words. */
+export const HUNG_EXIT_CODE = 86;
+
+/** How often the main thread counts and the thread looks. */
+const TICK_MS = 500;
+
+/** What the thread is given. */
+export interface HangWatchData {
+  /** One 32-bit integer, which the main thread counts up. */
+  readonly heartbeat: SharedArrayBuffer;
+  readonly tickMs: number;
+  readonly hangMs: number;
+  readonly role: string;
+  readonly exitCode: number;
+}
+
+/**
+ * Watches until the process ends, where it runs as it is built. Neither part keeps the process alive.
+ *
+ * @param role who the log line is of.
+ * @param hangMs how long the loop may stand still; 0: nothing is watched.
+ */
+export function watchForHang(role: string, hangMs: number): void {
+  // From source a thread's own file would need a loader, which Node 20 does not give it.
+  if (hangMs === 0 || !RUNS_FROM_DIST) return;
+  const heartbeat = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const count = new Int32Array(heartbeat);
+  setInterval(() => void Atomics.add(count, 0, 1), TICK_MS).unref();
+  const workerData: HangWatchData = { heartbeat, tickMs: TICK_MS, hangMs, role, exitCode: HUNG_EXIT_CODE };
+  const module = packageModule('src/processes/hang-watch-thread.ts');
+  // Without what the process itself was told to load first.
+  const thread = new Worker(module, { workerData, name: 'hang-watch', execArgv: [] });
+  // Without it the process is what it would be with HANG_SECONDS=0.
+  thread.on('error', () => undefined);
+  thread.unref();
+}
