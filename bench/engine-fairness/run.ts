@@ -1,0 +1,112 @@
+/**
+ * `npm run bench -- engine-fairness`: how long another account's image waits while one account's long films are on every
+ * engine thread, beside the same image on an idle pool just before, with each number of threads. Also the cost of taking
+ * turns: the time of a film while small images of another account come one after the other, theirs included, over its time
+ * alone.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { createEnginePool } from '../../src/engines/engine-pool.ts';
+import type { EngineJob, EnginePool } from '../../src/engines/engine.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+
+const FILMS = 4;
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run bench -- engine-fairness')
+  .usage('$0 [options]\n\nMeasures how long an image waits for films of another account.')
+  .option('threads', { type: 'number', array: true, default: [1, 2, 4], describe: 'numbers of engine threads' })
+  .option('resolution', { type: 'string', default: '4k', describe: 'of the films' })
+  .option('seconds', { type: 'number', default: 30, describe: 'length of the films' })
+  .option('turns', { type: 'number', default: 2, describe: 'length of the film for the cost of taking turns, at 480p' })
+  .strict()
+  .version(false)
+  .parseAsync();
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fairness-'));
+const never = new AbortController().signal;
+
+async function film(duration: number, resolution: string): Promise<EngineJob> {
+  const scratch = await mkdtemp(path.join(folder, 'film-'));
+  const input = { prompt: 'a sailing boat on the sea at sunset, birds', duration, resolution };
+  return { engine: 'film', input, fallbackSeed: 1, media: new Map(), scratch };
+}
+
+/** @returns milliseconds. */
+async function imageTime(pool: EnginePool): Promise<number> {
+  const input = { prompt: 'a city at night, oil painting' };
+  const start = performance.now();
+  await pool.render(
+    { engine: 'scene', input, fallbackSeed: 1, media: new Map(), scratch: '' },
+    { tenant: 'small', signal: never },
+  );
+  return performance.now() - start;
+}
+
+async function measureWait(threads: number): Promise<void> {
+  const pool = createEnginePool({ threads, logger: silentLogger() });
+  const stop = new AbortController();
+  await imageTime(pool);
+  const idle = await imageTime(pool);
+  const jobs = await Promise.all(Array.from({ length: FILMS }, () => film(options.seconds, options.resolution)));
+  let begun = 0;
+  let over = 0;
+  const films = await new Promise<Promise<unknown>[]>((resolve) => {
+    const running: Promise<unknown>[] = jobs.map(async (job) => {
+      let isBegun = false;
+      const onProgress = (): void => {
+        if (isBegun) return;
+        isBegun = true;
+        begun += 1;
+        if (begun === Math.min(threads, FILMS)) resolve(running);
+      };
+      await pool.render(job, { tenant: 'large', signal: stop.signal, onProgress }).then(
+        () => (over += 1),
+        () => {},
+      );
+    });
+  });
+  const first = await imageTime(pool);
+  const second = await imageTime(pool);
+  const ms = (value: number): string => `${value.toFixed(0)} ms`;
+  say(`${threads} threads: idle ${ms(idle)}, behind films ${ms(first)}, then ${ms(second)}; films over: ${over}`);
+  stop.abort();
+  await Promise.all(films);
+  await pool.close();
+}
+
+async function measureTurns(): Promise<void> {
+  const pool = createEnginePool({ threads: 1, logger: silentLogger() });
+  const timed = async (): Promise<number> => {
+    const start = performance.now();
+    await pool.render(await film(options.turns, '480p'), { tenant: 'large', signal: never });
+    return performance.now() - start;
+  };
+  await timed();
+  const alone = await timed();
+  let isOver = false;
+  let pauses = 0;
+  const shared = timed().finally(() => (isOver = true));
+  const work = { engine: 'swatch', input: { prompt: 'teal' }, fallbackSeed: 1, media: new Map(), scratch: '' };
+  while (!isOver) {
+    await pool.render(work, { tenant: 'small', signal: never });
+    pauses += 1;
+  }
+  const ratio = ((await shared) / alone).toFixed(2);
+  say(
+    `film of ${options.turns} s at 480p: ${alone.toFixed(0)} ms alone; with ${pauses} small images: ${ratio} of that`,
+  );
+  await pool.close();
+}
+
+try {
+  for (const threads of options.threads) await measureWait(threads);
+  await measureTurns();
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,43 @@
+/**
+ * An attack on a worker's slots and threads: more films of one account than the worker has slots for generation do not hold
+ * up another account's image, which neither waits in Temporal nor in the pool until a film is over.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+
+const FILMS = 10;
+
+describe('an account with more films than a worker has slots', () => {
+  let darkroom: Darkroom;
+  before(async () => {
+    darkroom = await startDarkroom({ environment: { ENGINE_THREADS: '1' } });
+  });
+  after(() => darkroom.stop());
+
+  it("does not hold up another account's image", async () => {
+    const large = await darkroom.createAccount({ runningCap: 100, queueCap: 100 });
+    const small = await darkroom.createAccount();
+    const film = { model: 'darkroom/motion-long', input: { prompt: 'the sea', duration: 30 } };
+    const films: string[] = [];
+    for (let place = 0; place < FILMS; place++) {
+      const { status, body } = await large.client.create(film);
+      assert.equal(status, 200);
+      films.push(body.data.taskId);
+    }
+
+    const created = await small.client.create({ model: 'darkroom/scene', input: { prompt: 'a red fox' } });
+    const task = await small.client.untilTerminal(created.body.data.taskId);
+
+    assert.equal(task.status, 'success');
+    const [row] = await darkroom.testDatabase.database.query<{ done: number }>(
+      {
+        name: 'test_films_done',
+        text: 'SELECT count(*)::integer AS done FROM tasks WHERE account_id = $1 AND completed_at IS NOT NULL',
+      },
+      [large.id],
+    );
+    assert.equal(row?.done, 0, 'a film was over before an image of half a second');
+  });
+});
