@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { ApplicationFailure } from '@temporalio/common';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { ObjectTooLargeError } from '../src/files/object-store.ts';
-import { UnsupportedMediaError, inspectMedia } from '../src/media/inspect.ts';
+import { UnsupportedMediaError } from '../src/media/inspect.ts';
 import type { ArchivedOutput } from '../src/outputs/outputs.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
 import { beginArchiving, readGeneration } from '../src/tasks/work.ts';
@@ -86,7 +86,12 @@ async function archive(context: ActivityContext, source: Source, signal: AbortSi
   const { file } = source;
   const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
   try {
-    const facts = await inspectMedia(context.store, stored.key, stored.sizeBytes);
+    const facts = await context.inspector.inspectStored(
+      source.task.accountId,
+      context.store,
+      stored.key,
+      stored.sizeBytes,
+    );
     if (facts.isEmpty === true) throw permanent('no_output');
     return {
       type: facts.kind,

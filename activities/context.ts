@@ -11,6 +11,7 @@ import type { Egress } from '../src/egress/guarded-client.ts';
 import type { ObjectStore } from '../src/files/object-store.ts';
 import type { UrlSigner } from '../src/files/signed-url.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
+import type { MediaInspector } from '../src/media/inspect.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
@@ -36,6 +37,8 @@ export interface ActivityContext {
   readonly archiveDownloads: TenantShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
+  /** Finds out what files are, in children. */
+  readonly inspector: MediaInspector;
   readonly webhookKeys: WebhookKeys;
   /** Milliseconds since 1970: what is kept until when is judged by it. */
   now(): number;

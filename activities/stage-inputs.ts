@@ -14,7 +14,7 @@ import type { EgressFailureKind } from '../src/egress/egress-error.ts';
 import { extensionFor, mediaTypeOf } from '../src/files/media-types.ts';
 import { ObjectNotFoundError } from '../src/files/object-store.ts';
 import { referencedId, signedInputId } from '../src/files/own-url.ts';
-import { UnsupportedMediaError, inspectBytes } from '../src/media/inspect.ts';
+import { UnsupportedMediaError } from '../src/media/inspect.ts';
 import type { GenerationRequest, InputFile } from '../src/providers/provider.ts';
 import { isAccepted, mediaOf, withTexts } from '../src/tasks/input-media.ts';
 import type { MediaField } from '../src/tasks/input-media.ts';
@@ -131,14 +131,15 @@ async function load(
   const target = { file, maxBytes, signal, accountId, place: field.path };
   await (object === undefined ? fetchFile(context, field.value, target) : readObject(context, object, target));
   try {
-    const { mimeType } = await inspectBytes(await beginningOf(file));
+    const { mimeType } = await context.inspector.inspectBytes(accountId, await beginningOf(file));
     if (!isAccepted(mimeType, field.accepts)) throw unusable('wrong_type', field.path);
     return { mimeType, path: file };
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
     // Half a header of a picture that the field takes, or something else altogether.
-    const { mimeType = '' } = error;
-    const isBroken = mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts);
+    const { mimeType = '', problem } = error;
+    const isBroken =
+      problem !== undefined || (mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts));
     throw unusable(isBroken ? 'undecodable' : 'wrong_type', field.path);
   }
 }

@@ -20,6 +20,7 @@ import { createEnginePool } from './engines/engine-pool.ts';
 import type { EnginePool } from './engines/engine.ts';
 import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
+import { createMediaInspector } from './media/inspect.ts';
 import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
 import { createHttpProvider } from './providers/http/http-provider.ts';
@@ -44,6 +45,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
   const egressPolicy = readEgressPolicy(config.egress);
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
+  const inspector = createMediaInspector({ metrics: metrics.shares });
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
   return {
     config,
@@ -60,10 +62,12 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     webhookKeys: createWebhookKeys(config.encryptionKey),
     egressPolicy,
     egress,
+    inspector,
     tracing,
     now: Date.now,
     async close() {
       await tracing.close();
+      await inspector.close();
       await egress.close();
       await store.close();
       await database.close();

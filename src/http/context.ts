@@ -20,6 +20,7 @@ import type { TenantShares } from '../limits/tenant-shares.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskCreator } from '../tasks/create.ts';
 import type { EventFeed } from '../tasks/feed.ts';
+import type { MediaInspector } from '../media/inspect.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -41,6 +42,8 @@ export interface HttpContext {
   readonly urlSigner: UrlSigner;
   readonly definitions: PinnedDefinitions;
   readonly webhookKeys: WebhookKeys;
+  /** Finds out what files are, in children. */
+  readonly inspector: MediaInspector;
   readonly egress: Egress;
   /** Judges URLs that clients give. */
   readonly egressPolicy: EgressPolicy;

@@ -220,6 +220,10 @@ export function problemOf(
     };
   }
   if (error instanceof UnsupportedMediaError) {
+    if (error.problem !== undefined) {
+      const message = `the file is not taken: it ${error.problem}`;
+      return { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message };
+    }
     const got = error.mimeType === undefined ? '' : ` (it is ${error.mimeType})`;
     const message = `the file is no image, video or audio of a type that is taken${got}`;
     return { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message };

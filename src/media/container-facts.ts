@@ -3,7 +3,7 @@
  * never more than a bound, because every output passes here. Nothing is decoded.
  */
 import type { Input } from 'mediabunny';
-import type { ObjectStore } from '../files/object-store.ts';
+import type { ByteSource } from './inspection.ts';
 import { mp3PaddingSeconds } from './mp3-padding.ts';
 
 /** What a container tells of itself. */
@@ -29,33 +29,28 @@ const CACHE_BYTES = 2 * 1024 * 1024;
  * Reads what a container says, as far as the bounds allow: a broken or boundless one brings no facts.
  *
  * @param beginning the file's first bytes, which are not read again.
- * @throws {ObjectNotFoundError} or another error of the store.
+ * @throws the error of the source where it cannot be read.
  */
-export async function containerFacts(
-  store: ObjectStore,
-  { key, sizeBytes, beginning }: { readonly key: string; readonly sizeBytes: number; readonly beginning: Buffer },
-): Promise<ContainerFacts> {
+export async function containerFacts(source: ByteSource, beginning: Buffer): Promise<ContainerFacts> {
   let [reads, bytes] = [0, 0];
-  let storeError: unknown;
+  let sourceError: unknown;
   const read = async (start: number, end: number): Promise<Buffer> => {
     if (end <= beginning.length) return beginning.subarray(start, end);
     reads += 1;
     bytes += end - start;
     if (reads > MAX_READS || bytes > MAX_BYTES) throw new RangeError('this container takes too much reading');
-    const chunks: Buffer[] = [];
     try {
-      for await (const chunk of await store.read(key, { start, end: end - 1 })) chunks.push(chunk as Buffer);
+      return await source.read(start, end);
     } catch (error) {
-      storeError ??= error;
+      sourceError ??= error;
       throw error;
     }
-    return Buffer.concat(chunks);
   };
-  const input = await openInput(read, sizeBytes);
+  const input = await openInput(read, source.sizeBytes);
   try {
     return await factsOf(input, beginning);
   } catch {
-    if (storeError !== undefined) throw storeError;
+    if (sourceError !== undefined) throw sourceError;
     return { isSoundOnly: false, isEmpty: false };
   } finally {
     input.dispose();

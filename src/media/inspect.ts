@@ -1,111 +1,248 @@
 /**
- * What a stored file really is, from its own bytes: a provider's word for it counts for nothing. On the way of every
- * task, so it reads 16 kB of a picture, what is needed of a container's tables, and decodes nothing.
+ * What a file really is, read in a child process: the tables of a container can be made to take minutes and gigabytes,
+ * and whoever reads them is killed then, which must be neither an api nor a worker. Children are kept and used again,
+ * because one takes a while to start and every upload and output passes here; accounts share them.
+ *
+ * A child that is killed was reading one file only. Where it had read others before, that file is tried once more in a
+ * new child, so that nobody's file is refused for what somebody else's did.
  */
-import { fileTypeFromBuffer } from 'file-type/core';
-import { mediaTypeOf } from '../files/media-types.ts';
-import type { MediaKind } from '../files/media-types.ts';
+import os from 'node:os';
 import type { ObjectStore } from '../files/object-store.ts';
-import { containerFacts } from './container-facts.ts';
-import { imageSize } from './image-size.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { MediaChild } from './media-child.ts';
+import type { MediaFacts } from './media-facts.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+import { UnsupportedMediaError } from './unsupported-media-error.ts';
 
-/** What is known of a media file. Images always have a size; films and sounds what their containers tell. */
-export interface MediaFacts {
-  /** Lower case, without parameters. */
-  readonly mimeType: string;
-  readonly kind: MediaKind;
-  /** Without a dot. */
-  readonly extension: string;
-  readonly width?: number;
-  readonly height?: number;
-  readonly durationSeconds?: number;
-  /** Nothing of it can be played: what is left of an MP4 whose index was cut off. */
-  readonly isEmpty?: true;
+export type { MediaFacts } from './media-facts.ts';
+export { UnsupportedMediaError } from './unsupported-media-error.ts';
+
+/** Resident memory of a child: Node takes some 80, the tables of the longest film some 50. */
+const MAX_MEMORY_MB = 512;
+/** Processor time of a child for all its files together; it is replaced long before by their number. */
+const MAX_CPU_SECONDS = 120;
+/** What one file may take of its child's time, waiting for the store not counted: an honest one takes milliseconds. */
+const FILE_MS = 15_000;
+/** A loader on a machine that is very busy. */
+const START_MS = 60_000;
+/** After so many files a child is replaced: what a library leaks goes with it. */
+const FILES_PER_CHILD = 500;
+/** What is idle for so long ends, but for one. */
+const IDLE_MS = 60_000;
+/** What a child may ask for of one file, as container-facts.ts bounds it: looked at here too, because it may be lost. */
+const MAX_READS = 80;
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+/** An upload or an archive waits for its turn; more of them are not under way. */
+const WAITING = { perTenant: 64, perProcess: 2_000 };
+
+/** Inspects files in children that accounts share. */
+export interface MediaInspector {
+  /**
+   * Reads what a stored object is.
+   *
+   * @param tenant the account whose share is used.
+   * @throws {UnsupportedMediaError} it is nothing that is served, or cannot be read within the bounds.
+   * @throws {ObjectNotFoundError} there is no such object; and other errors of the store.
+   * @throws {ShareExhaustedError} too many wait already.
+   */
+  inspectStored(tenant: string, store: ObjectStore, key: string, sizeBytes: number): Promise<MediaFacts>;
+  /** The same for a whole file in memory, or its beginning, without durations and the sizes of videos. */
+  inspectBytes(tenant: string, bytes: Uint8Array): Promise<MediaFacts>;
+  /** Ends all children; inspections that are under way fail. */
+  close(): Promise<void>;
 }
 
-/** The bytes are no image, video or audio of a type that is served: a page, JSON, text, nothing, or half a header. */
-export class UnsupportedMediaError extends Error {
-  override readonly name = 'UnsupportedMediaError';
-  /** What the bytes are instead, where that is known. */
-  readonly mimeType: string | undefined;
+export interface InspectorOptions {
+  readonly metrics?: ShareMetrics | undefined;
+  /** Children at once; default one more than cores, so that one account can use as many as there are. */
+  readonly children?: number;
+  /** For tests. */
+  readonly fileMs?: number;
+}
 
-  constructor(mimeType?: string) {
-    super(`not a supported image, video or audio file: ${mimeType ?? 'unknown type'}`);
-    this.mimeType = mimeType;
+type Read = (start: number, end: number) => Promise<Buffer>;
+
+interface Inspection {
+  readonly sizeBytes: number;
+  readonly isBeginning: boolean;
+  readonly read: Read;
+}
+
+type Outcome = { readonly facts: MediaFacts } | { readonly error: unknown } | { readonly ended: unknown };
+
+interface Kept {
+  readonly child: MediaChild;
+  files: number;
+  idleTimer?: NodeJS.Timeout;
+}
+
+export function createMediaInspector({
+  metrics,
+  children = os.availableParallelism() + 1,
+  fileMs = FILE_MS,
+}: InspectorOptions = {}): MediaInspector {
+  const shares = createTenantShares({
+    resource: 'media_inspections',
+    capacity: children,
+    leavesFree: true,
+    waiting: WAITING,
+    retryAfterSeconds: 5,
+    metrics,
+  });
+  const idle: Kept[] = [];
+  const all = new Set<Kept>();
+  let isClosed = false;
+
+  async function startChild(): Promise<Kept> {
+    const child = await MediaChild.start(
+      {
+        module: 'src/media/inspect-child.ts',
+        isUntrusted: true,
+        maxMemoryMb: MAX_MEMORY_MB,
+        maxCpuSeconds: MAX_CPU_SECONDS,
+      },
+      {},
+    );
+    const kept = { child, files: 0 };
+    all.add(kept);
+    try {
+      await child.receiveFacts(START_MS);
+    } catch (error) {
+      await endChild(kept);
+      // Nothing of a file has been read yet.
+      throw error instanceof UndecodableMediaError
+        ? new Error('a child that inspects media did not start', { cause: error })
+        : error;
+    }
+    return kept;
   }
-}
 
-// Enough for nearly every file; pictures with large colour profiles or previews before the size take the second look.
-const FIRST_LOOK_BYTES = 16 * 1024;
-const SECOND_LOOK_BYTES = 1024 * 1024;
-
-/** The detector's names where ours differ, and an animated PNG is a PNG. */
-const OUR_NAMES: Readonly<Record<string, string>> = {
-  'image/apng': 'image/png',
-  'audio/x-m4a': 'audio/mp4',
-  'audio/ogg; codecs=opus': 'audio/ogg',
-  'video/matroska': 'video/x-matroska',
-  'video/x-m4v': 'video/mp4',
-};
-
-const MP4_SOUND = { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' } as const;
-
-/** MPEG layers I and II: nobody delivers them, and the byte order mark of a UTF-16 text looks like one. */
-const NOT_TRUSTED = new Set(['mp1', 'mp2']);
-
-/**
- * Reads what a stored object is.
- *
- * @throws {UnsupportedMediaError} it is nothing that is served.
- * @throws {ObjectNotFoundError} there is no such object.
- */
-export async function inspectMedia(store: ObjectStore, key: string, sizeBytes: number): Promise<MediaFacts> {
-  if (sizeBytes === 0) throw new UnsupportedMediaError();
-  const beginning = await readBeginning(store, key, FIRST_LOOK_BYTES);
-  const facts = await lookAt(beginning);
-  if (!(facts instanceof UnsupportedMediaError)) {
-    return facts.kind === 'image' ? facts : withContainerFacts(facts, store, { key, sizeBytes, beginning });
+  async function endChild(kept: Kept): Promise<void> {
+    clearTimeout(kept.idleTimer);
+    all.delete(kept);
+    const index = idle.indexOf(kept);
+    if (index >= 0) idle.splice(index, 1);
+    await kept.child.end();
   }
-  if (sizeBytes <= FIRST_LOOK_BYTES) throw facts;
-  return await inspectBytes(await readBeginning(store, key, SECOND_LOOK_BYTES));
+
+  async function keep(kept: Kept): Promise<void> {
+    if (isClosed || kept.files >= FILES_PER_CHILD) return endChild(kept);
+    idle.push(kept);
+    kept.idleTimer = setTimeout(() => {
+      // The one that was used last stays: the next file is not to wait for a start.
+      if (idle.length > 1) void endChild(kept);
+    }, IDLE_MS).unref();
+    return undefined;
+  }
+
+  function takeIdle(): Kept | undefined {
+    const kept = idle.pop();
+    clearTimeout(kept?.idleTimer);
+    return kept;
+  }
+
+  async function inspect(inspection: Inspection): Promise<MediaFacts> {
+    if (isClosed) throw new Error('the inspector is closed');
+    const kept = takeIdle();
+    if (kept !== undefined) {
+      const outcome = await tryIn(kept, inspection);
+      if (!('ended' in outcome)) return settle(outcome);
+    }
+    const outcome = await tryIn(await startChild(), inspection);
+    return 'ended' in outcome ? Promise.reject(unusable(outcome.ended)) : settle(outcome);
+  }
+
+  /** @returns what came of it; `ended`: the child did not survive it. */
+  async function tryIn(kept: Kept, inspection: Inspection): Promise<Outcome> {
+    try {
+      const facts = await inspectIn(kept, inspection, fileMs);
+      await keep(kept);
+      return { facts };
+    } catch (error) {
+      if (error instanceof UnsupportedMediaError || error instanceof SourceError) {
+        await keep(kept);
+        return { error: error instanceof SourceError ? error.cause : error };
+      }
+      await endChild(kept);
+      return { ended: error };
+    }
+  }
+
+  return {
+    inspectStored(tenant, store, key, sizeBytes) {
+      const read: Read = async (start, end) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of await store.read(key, { start, end: end - 1 })) chunks.push(chunk as Buffer);
+        return Buffer.concat(chunks);
+      };
+      return shares.run(tenant, () => inspect({ sizeBytes, isBeginning: false, read }));
+    },
+    inspectBytes(tenant, bytes) {
+      const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const read: Read = (start, end) => Promise.resolve(buffer.subarray(start, end));
+      return shares.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, isBeginning: true, read }));
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all(Array.from(all, endChild));
+    },
+  };
 }
 
-async function withContainerFacts(
-  facts: MediaFacts,
-  store: ObjectStore,
-  file: { readonly key: string; readonly sizeBytes: number; readonly beginning: Buffer },
+/** An error of the store, carried past what is an error of the child. */
+class SourceError extends Error {}
+
+async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): Promise<MediaFacts> {
+  if ('facts' in outcome) return outcome.facts;
+  throw outcome.error;
+}
+
+function unusable(error: unknown): unknown {
+  return error instanceof UndecodableMediaError ? new UnsupportedMediaError(undefined, error.message) : error;
+}
+
+/** One file in one child. @throws {UnsupportedMediaError} @throws {SourceError} or what ended the child. */
+async function inspectIn(
+  kept: Kept,
+  { sizeBytes, isBeginning, read }: Inspection,
+  fileMs: number,
 ): Promise<MediaFacts> {
-  const { isSoundOnly, isEmpty, ...told } = await containerFacts(store, file);
-  // Many write the general brand on an MP4 of sound alone.
-  const isMp4Sound = isSoundOnly && facts.mimeType === 'video/mp4';
-  return { ...facts, ...(isMp4Sound ? MP4_SOUND : {}), ...told, ...(isEmpty ? { isEmpty } : {}) };
+  const { child } = kept;
+  kept.files += 1;
+  let [leftMs, reads, readBytes] = [fileMs, 0, 0];
+  let sourceError: SourceError | undefined;
+  await child.tell({ sizeBytes, isBeginning });
+  for (;;) {
+    const askedAt = performance.now();
+    const answer = await child.receiveFacts(Math.max(1, leftMs));
+    leftMs -= performance.now() - askedAt;
+    if (answer['isLost'] === true && sourceError !== undefined) throw sourceError;
+    if (typeof answer['unsupported'] === 'string') throw new UnsupportedMediaError(answer['unsupported'] || undefined);
+    // What a child says is checked where it is used: numbers and texts for a record of our own.
+    if (answer['facts'] !== undefined) return answer['facts'] as MediaFacts;
+    const [start, end] = rangeOf(answer['read'], sizeBytes, isBeginning);
+    reads += 1;
+    readBytes += end - start;
+    if (reads > MAX_READS || readBytes > MAX_READ_BYTES + (isBeginning ? sizeBytes : 0)) {
+      throw new UndecodableMediaError('takes too much reading');
+    }
+    try {
+      await child.give(await read(start, end));
+    } catch (cause) {
+      sourceError = new SourceError('the file cannot be read', { cause });
+      await child.tell({ isLost: true });
+    }
+  }
 }
 
-/**
- * The same for bytes in memory: a whole file, or its beginning. Durations, and the sizes of films, are not looked for: a
- * beginning does not hold them.
- *
- * @throws {UnsupportedMediaError}
- */
-export async function inspectBytes(bytes: Uint8Array): Promise<MediaFacts> {
-  const facts = await lookAt(bytes);
-  if (facts instanceof UnsupportedMediaError) throw facts;
-  return facts;
-}
-
-async function lookAt(bytes: Uint8Array): Promise<MediaFacts | UnsupportedMediaError> {
-  const detected = await fileTypeFromBuffer(bytes);
-  if (!detected || NOT_TRUSTED.has(detected.ext)) return new UnsupportedMediaError();
-  const mimeType = OUR_NAMES[detected.mime] ?? detected.mime;
-  const type = mediaTypeOf(mimeType);
-  if (!type) return new UnsupportedMediaError(mimeType);
-  if (type.kind !== 'image') return { mimeType, ...type };
-  const size = imageSize(mimeType, bytes);
-  return size ? { mimeType, ...type, ...size } : new UnsupportedMediaError(mimeType);
-}
-
-async function readBeginning(store: ObjectStore, key: string, lengthBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of await store.read(key, { start: 0, end: lengthBytes - 1 })) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+/** A range inside the file. @throws {TypeError} the child asks for something else: it is not itself any more. */
+function rangeOf(asked: unknown, sizeBytes: number, isBeginning: boolean): readonly [start: number, end: number] {
+  const [start, end] = (Array.isArray(asked) ? asked : []) as readonly unknown[];
+  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new TypeError('an inspection asks for no range');
+  const [first, beyond] = [Number(start), Math.min(Number(end), sizeBytes)];
+  if (first < 0 || first > beyond || (!isBeginning && beyond - first > MAX_READ_BYTES)) {
+    throw new TypeError('an inspection asks for a range outside the file');
+  }
+  return [first, beyond];
 }

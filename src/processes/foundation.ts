@@ -17,6 +17,7 @@ type Shared = Pick<
   | 'definitions'
   | 'webhookKeys'
   | 'egress'
+  | 'inspector'
   | 'now'
 >;
 

@@ -12,6 +12,7 @@ export const SHARED_RESOURCES = [
   'frame_decoders',
   'input_fetches',
   'long_renderings',
+  'media_inspections',
   'request_bytes',
   'resolver',
   'text_threads',

@@ -24,6 +24,7 @@ import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
 import { openStore } from '../../src/files/open-store.ts';
 import type { ObjectStore } from '../../src/files/object-store.ts';
+import { createMediaInspector } from '../../src/media/inspect.ts';
 import { createUrlSigner } from '../../src/files/signed-url.ts';
 import type { HttpContext } from '../../src/http/context.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -125,6 +126,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const appDatabase = options.appDatabase ?? database;
   const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
   const egress = createEgress({ ...egressPolicy, logger: silentLogger() });
+  const inspector = createMediaInspector();
   const clock = { now: options.now ?? Date.now };
   const foundation: Foundation = {
     config,
@@ -142,9 +144,13 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     webhookKeys: createWebhookKeys(SIGNING_KEY),
     egressPolicy,
     egress,
+    inspector,
     tracing: NO_TRACES,
     now: () => clock.now(),
-    close: () => egress.close(),
+    async close() {
+      await inspector.close();
+      await egress.close();
+    },
   };
   await createPinnedDefinitions(database).pin(room.catalogue.models);
   // The books stay there where the app's own database is away.

@@ -9,7 +9,7 @@ import sharp from 'sharp';
 import { createDiskStore } from '../../src/files/disk-store.ts';
 import type { ByteRange, ObjectStore } from '../../src/files/object-store.ts';
 import { writeSound } from '../../src/media/encode.ts';
-import { UnsupportedMediaError, inspectBytes, inspectMedia } from '../../src/media/inspect.ts';
+import { UnsupportedMediaError, createMediaInspector } from '../../src/media/inspect.ts';
 import { tone, writeFilm } from './samples.ts';
 
 const FORMATS = [
@@ -24,6 +24,10 @@ function picture(width: number, height: number) {
   return sharp({ create: { width, height, channels: 3, background: '#336699' } });
 }
 
+/** As in a process: one for all. */
+const inspector = createMediaInspector();
+after(() => inspector.close());
+
 describe('inspecting media', () => {
   let folder: string;
   let store: ObjectStore;
@@ -35,7 +39,7 @@ describe('inspecting media', () => {
 
   async function inspectStored(bytes: Uint8Array) {
     await store.put('file', bytes, { mimeType: 'application/octet-stream' });
-    return await inspectMedia(store, 'file', bytes.byteLength);
+    return await inspector.inspectStored('acc_test', store, 'file', bytes.byteLength);
   }
 
   for (const { format, extension } of FORMATS) {
@@ -48,7 +52,7 @@ describe('inspecting media', () => {
       ] as const) {
         const bytes = await picture(width, height).toFormat(format).toBuffer();
 
-        assert.deepEqual(await inspectBytes(bytes), { ...facts, width, height });
+        assert.deepEqual(await inspector.inspectBytes('acc_test', bytes), { ...facts, width, height });
         assert.deepEqual(await inspectStored(bytes), { ...facts, width, height });
       }
     });
@@ -66,7 +70,7 @@ describe('inspecting media', () => {
       image.clone().grayscale().jpeg(),
     ];
     for (const kind of kinds) {
-      const { width, height } = await inspectBytes(await kind.toBuffer());
+      const { width, height } = await inspector.inspectBytes('acc_test', await kind.toBuffer());
       assert.deepEqual({ width, height }, { width: 300, height: 200 });
     }
   });
@@ -85,7 +89,10 @@ describe('inspecting media', () => {
     const plain = await picture(300, 200).jpeg().toBuffer();
     for (const marker of [0xc4, 0xcc]) {
       const table = Buffer.from([0xff, marker, 0, 9, 8, 0, 1, 0, 1, 3, 3]);
-      const { width, height } = await inspectBytes(Buffer.concat([plain.subarray(0, 2), table, plain.subarray(2)]));
+      const { width, height } = await inspector.inspectBytes(
+        'acc_test',
+        Buffer.concat([plain.subarray(0, 2), table, plain.subarray(2)]),
+      );
       assert.deepEqual({ width, height }, { width: 300, height: 200 });
     }
   });
@@ -103,7 +110,7 @@ describe('inspecting media', () => {
       },
     });
 
-    const { width } = await inspectMedia(watched, 'large', bytes.length);
+    const { width } = await inspector.inspectStored('acc_test', watched, 'large', bytes.length);
 
     assert.equal(width, 1500);
     assert.equal(ranges.length, 1);
@@ -128,7 +135,11 @@ describe('inspecting media', () => {
       [Buffer.concat([Buffer.from('fffb9064', 'hex'), Buffer.alloc(600)]), 'audio/mpeg', 'audio', 'mp3'],
     ];
     for (const [bytes, mimeType, kind, extension] of samples) {
-      assert.deepEqual(await inspectBytes(Buffer.concat([bytes, Buffer.alloc(64)])), { mimeType, kind, extension });
+      assert.deepEqual(await inspector.inspectBytes('acc_test', Buffer.concat([bytes, Buffer.alloc(64)])), {
+        mimeType,
+        kind,
+        extension,
+      });
     }
   });
 
@@ -179,7 +190,7 @@ describe('inspecting media', () => {
       const tablesLast = Buffer.concat([bytes.subarray(0, moov), padding, bytes.subarray(moov, mdat)]);
       await store.put('late', tablesLast, { mimeType: 'video/mp4' });
       const ranges: ByteRange[] = [];
-      const turned = await inspectMedia(watched(ranges), 'late', tablesLast.length);
+      const turned = await inspector.inspectStored('acc_test', watched(ranges), 'late', tablesLast.length);
       assert.deepEqual(turned, { ...facts, width: 64, height: 96 });
       const read = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0);
       assert.ok(ranges.length <= 6 && read < 500_000, `${ranges.length} reads of ${read} bytes`);
@@ -228,7 +239,7 @@ describe('inspecting media', () => {
       const bytes = Buffer.concat(Array.from({ length: 30_000 }, () => frame));
       await store.put('repeated', bytes, { mimeType });
       const ranges: ByteRange[] = [];
-      const facts = await inspectMedia(watched(ranges), 'repeated', bytes.length);
+      const facts = await inspector.inspectStored('acc_test', watched(ranges), 'repeated', bytes.length);
       const bytesRead = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0);
       return { facts, reads: ranges.length, bytesRead };
     }
@@ -260,7 +271,7 @@ describe('inspecting media', () => {
     const control = Buffer.concat([Buffer.from('\0\0\0\x08acTL\0\0\0\x01\0\0\0\0', 'latin1'), Buffer.alloc(4)]);
     const animated = Buffer.concat([plain.subarray(0, 33), control, plain.subarray(33)]);
 
-    assert.deepEqual(await inspectBytes(animated), {
+    assert.deepEqual(await inspector.inspectBytes('acc_test', animated), {
       mimeType: 'image/png',
       kind: 'image',
       extension: 'png',
@@ -287,7 +298,7 @@ describe('inspecting media', () => {
   ];
   for (const [what, bytes] of unsupported) {
     it(`refuses ${what}`, async () => {
-      await assert.rejects(inspectBytes(bytes), UnsupportedMediaError);
+      await assert.rejects(inspector.inspectBytes('acc_test', bytes), UnsupportedMediaError);
       await assert.rejects(inspectStored(bytes), UnsupportedMediaError);
     });
   }
@@ -296,7 +307,7 @@ describe('inspecting media', () => {
     const bytes = await picture(30, 20).png().toBuffer();
     bytes.writeUInt32BE(0, 16);
 
-    await assert.rejects(inspectBytes(bytes), UnsupportedMediaError);
+    await assert.rejects(inspector.inspectBytes('acc_test', bytes), UnsupportedMediaError);
   });
 
   it('answers or refuses, and never fails otherwise, whatever bytes follow a known beginning', async () => {
@@ -309,9 +320,11 @@ describe('inspecting media', () => {
         fc.nat(400),
         fc.uint8Array({ maxLength: 300 }),
         async (beginning, length, rest) => {
-          await inspectBytes(Buffer.concat([beginning.subarray(0, length), rest])).catch((error: unknown) => {
-            assert.ok(error instanceof UnsupportedMediaError, String(error));
-          });
+          await inspector
+            .inspectBytes('acc_test', Buffer.concat([beginning.subarray(0, length), rest]))
+            .catch((error: unknown) => {
+              assert.ok(error instanceof UnsupportedMediaError, String(error));
+            });
         },
       ),
       { numRuns: 500 },

@@ -16,7 +16,6 @@ import {
   uploadKey,
 } from '../../files/uploads.ts';
 import type { Upload } from '../../files/uploads.ts';
-import { inspectMedia } from '../../media/inspect.ts';
 import { DeletedFileSchema, FileSchema, presentFile } from '../../wire/file.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
@@ -98,7 +97,7 @@ async function keepUpload(http: HttpContext, request: IncomingMessage, accountId
       store.put(objectKey, file, { mimeType: 'application/octet-stream', maxBytes: MAX_UPLOAD_BYTES, signal }),
     );
     if (stored.sizeBytes === 0) throw invalidRequest('invalid request: the file is empty');
-    const { mimeType } = await inspectMedia(store, objectKey, stored.sizeBytes);
+    const { mimeType } = await http.inspector.inspectStored(accountId, store, objectKey, stored.sizeBytes);
     return await recordUpload(database, { id, accountId, objectKey, mimeType, ...stored }, http.now());
   } catch (error) {
     // Whether the row was written is not known where the database went away: the sweep decides by the row.

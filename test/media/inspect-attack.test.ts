@@ -1,0 +1,98 @@
+/**
+ * Files whose tables are made to be hard to read: they cost a child a bounded time and memory, and neither the process
+ * that asked nor another account's file is affected.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { after, before, describe, it } from 'node:test';
+import sharp from 'sharp';
+import { createDiskStore } from '../../src/files/disk-store.ts';
+import type { ObjectStore } from '../../src/files/object-store.ts';
+import { UnsupportedMediaError, createMediaInspector } from '../../src/media/inspect.ts';
+import type { MediaFacts, MediaInspector } from '../../src/media/inspect.ts';
+import { HOSTILE_CONTAINERS, mp4 } from './hostile-containers.ts';
+
+/** Of the child's time for one file; the program allows 15 s. */
+const FILE_MS = 4_000;
+/** Two tries, two starts, on a machine under load. */
+const WITHIN_MS = 90_000;
+/** The attack blocked this thread for minutes; the machine itself may hold it up for a moment. */
+const LONGEST_BLOCK_MS = 1_500;
+const LARGEST_GROWTH_MB = 300;
+
+describe('inspecting a hostile file', () => {
+  let folder: string;
+  let store: ObjectStore;
+  let inspector: MediaInspector;
+  let image: Buffer;
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'inspect-attack-'));
+    store = createDiskStore(folder);
+    inspector = createMediaInspector({ children: 3, fileMs: FILE_MS });
+    image = await sharp({ create: { width: 40, height: 30, channels: 3, background: '#369' } })
+      .png()
+      .toBuffer();
+    await store.put('image', image, { mimeType: 'image/png' });
+  });
+  after(async () => {
+    await inspector.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const inspectImage = () => inspector.inspectStored('acc_other', store, 'image', image.length);
+
+  for (const [name, make] of Object.entries(HOSTILE_CONTAINERS)) {
+    it(`like ${name} ends within its bounds, and another account's file is read meanwhile`, async () => {
+      const bytes = make();
+      await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
+      const delay = monitorEventLoopDelay({ resolution: 10 });
+      const rssBefore = process.memoryUsage.rss();
+      const startedAt = performance.now();
+      delay.enable();
+
+      const [outcome, other] = await Promise.all([
+        inspector
+          .inspectStored('acc_hostile', store, 'hostile', bytes.length)
+          .catch((error: unknown): MediaFacts | UnsupportedMediaError => {
+            if (error instanceof UnsupportedMediaError) return error;
+            throw error;
+          }),
+        inspectImage(),
+      ]);
+      delay.disable();
+
+      assert.deepEqual([other.width, other.height], [40, 30]);
+      assert.ok(outcome instanceof UnsupportedMediaError || outcome.mimeType.length > 0);
+      assert.ok(performance.now() - startedAt < WITHIN_MS);
+      assert.ok(delay.max / 1e6 < LONGEST_BLOCK_MS, `this thread stood still for ${delay.max / 1e6} ms`);
+      assert.ok((process.memoryUsage.rss() - rssBefore) / 2 ** 20 < LARGEST_GROWTH_MB);
+    });
+  }
+
+  it('leaves the ordinary ones what they were', async () => {
+    const facts = await inspectStoredVideo();
+
+    assert.equal(facts.mimeType, 'video/mp4');
+    assert.deepEqual([facts.width, facts.height], [320, 240]);
+
+    async function inspectStoredVideo(): Promise<MediaFacts> {
+      const bytes = mp4([{ kind: 'video', tables: {} }]);
+      await store.put('video', bytes, { mimeType: 'video/mp4' });
+      return inspector.inspectStored('acc_other', store, 'video', bytes.length);
+    }
+  });
+
+  it('many times at once holds a share of the children, and another account is served', async () => {
+    const bytes = HOSTILE_CONTAINERS['an MP4 whose stts claims 4,294,967,295 entries']?.() ?? assert.fail();
+    await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
+    const inspections = Array.from({ length: 6 }, () =>
+      inspector.inspectStored('acc_hostile', store, 'hostile', bytes.length).catch(() => undefined),
+    );
+
+    for (let count = 0; count < 5; count++) assert.equal((await inspectImage()).mimeType, 'image/png');
+    await Promise.all(inspections);
+  });
+});
