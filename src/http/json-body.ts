@@ -3,9 +3,9 @@
  * it while the bytes arrive, so that nothing takes long at once but the parsing of what is within the bounds.
  */
 import type { IncomingMessage } from 'node:http';
+import { JsonBoundsError, createJsonScanner } from '../domain/json-scanner.ts';
 import type { BodyAllowance } from './body-allowance.ts';
 import { RequestError, invalidRequest } from './errors.ts';
-import { createJsonScanner } from './json-scanner.ts';
 
 /** Contract §1: 10 MB on create, estimate and the text endpoints. */
 export const CREATE_BODY_BYTES = 10_000_000;
@@ -37,10 +37,17 @@ export async function readJson(request: IncomingMessage, maxBytes: number, allow
       throw invalidRequest('invalid request: the body is not UTF-8');
     }
   };
+  const scan = (chunk: Uint8Array): void => {
+    try {
+      scanner.push(chunk);
+    } catch (error) {
+      throw error instanceof JsonBoundsError ? invalidRequest(`invalid request: ${error.message}`) : error;
+    }
+  };
   let text = '';
   const bytes = await readBody(request, maxBytes, allowance, (chunk) => {
     allowance.hold(chunk.length);
-    scanner.push(chunk);
+    scan(chunk);
     text += decode(chunk);
   });
   text += decode();

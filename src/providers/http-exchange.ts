@@ -10,6 +10,8 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { JsonScanner } from '../domain/json-scanner.ts';
+import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
 import { connectorOf } from '../egress/end-when-read.ts';
 
@@ -90,6 +92,7 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
     let isFile = false;
     const chunks: Buffer[] = [];
     let receivedBytes = 0;
+    const scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
 
     const finish = (fault?: string): void => {
       if (isOver) return;
@@ -138,8 +141,10 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       },
       onResponseData(_controller, chunk) {
         receivedBytes += chunk.length;
-        if (receivedBytes > request.maxBytes) finish('BODY_TOO_LARGE');
-        else chunks.push(chunk);
+        if (receivedBytes > request.maxBytes) return finish('BODY_TOO_LARGE');
+        chunks.push(chunk);
+        // As it comes: what is parsed at the end takes as long as there are values, and holds up everything else.
+        if (!isFile && !isWithinBounds(scanner, chunk)) finish('JSON_TOO_LARGE');
       },
       onResponseEnd: () => finish(),
       onResponseError: (_controller, error) => finish(codeOf(error)),
@@ -155,6 +160,16 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
 /** Where success is a file, a text or JSON is something else that a gateway or an error handler says. */
 function isText(contentType: string | readonly string[] | undefined): boolean {
   return /^\s*(text\/|application\/(problem\+)?json)/i.test(String(contentType ?? ''));
+}
+
+function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {
+  try {
+    scanner.push(chunk);
+    return true;
+  } catch (error) {
+    if (error instanceof JsonBoundsError) return false;
+    throw error;
+  }
 }
 
 function parse(chunks: readonly Buffer[]): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {

@@ -64,7 +64,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/providers/http-exchange.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
-    bound: 'bytes that the caller allows, 64 MB at most, in a worker; not bounded in values',
+    bound: 'bytes that the caller allows, 64 MB at most; 400,000 values, 64 levels, counted while they arrive',
   },
   'src/providers/http/expression-thread.ts': {
     uses: { jsonata: 1 },
@@ -87,7 +87,8 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/text/upstream/chat-stream.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
-    bound: 'one event of a stream, 4 MB (event-splitter.ts), or an answer that is not streamed, 32 MB (attempt.ts)',
+    bound:
+      'one event of a stream, 4 MB (event-splitter.ts), or an answer that is not streamed, 32 MB and 400,000 values (attempt.ts)',
   },
   'src/text/upstream/chunk-template.ts': {
     uses: { 'JSON.parse': 1 },

@@ -63,6 +63,28 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     await cut;
   });
 
+  it('stops reading JSON of too many parts, before any of it is parsed', async () => {
+    for (const [body, isRead] of [
+      [`[${'1,'.repeat(150_000)}1]`, true],
+      [`[${'1,'.repeat(250_000)}1]`, false],
+      ['['.repeat(500_000), false],
+      [`[${'{"a":1},'.repeat(250_000)}{}]`, false],
+    ] as const) {
+      let isWhole = false;
+      const answer = await ask(
+        (_request, response) => {
+          response.on('finish', () => (isWhole = true));
+          response.end(body);
+        },
+        { maxBytes: 64 * 1024 * 1024 },
+      );
+
+      assert.equal(answer.bodyFault, isRead ? undefined : 'JSON_TOO_LARGE');
+      assert.equal(Array.isArray(answer.json), isRead);
+      assert.ok(isWhole || !isRead);
+    }
+  });
+
   it('keeps the status and Retry-After of a refusal whose body is cut off', async () => {
     const answer = await ask((_request, response) => {
       response.writeHead(429, { 'retry-after': '9', 'content-length': 500 });

@@ -3,6 +3,7 @@
  * there; until then whatever goes wrong is an error of `begun`, after that an error in the middle of the pieces.
  */
 import type { TextLimits } from '../../catalogue/text-definition.ts';
+import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { OpenedAnswer, TextCall } from '../source.ts';
 import { TextFailure } from '../text-failure.ts';
 import { CallClock } from './call-clock.ts';
@@ -61,6 +62,7 @@ class Attempt implements Receiver {
   #exchange: RunningExchange | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
+  readonly #scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
   #refusedWith: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   #shortTimer: NodeJS.Timeout | undefined;
   #stream: RunningStream | undefined;
@@ -120,7 +122,8 @@ class Attempt implements Receiver {
       case 'whole':
         this.#clock.wait();
         this.#keep(chunk);
-        if (this.#bytes > MAX_BODY_BYTES) this.#fail(tooLarge());
+        if (this.#bytes > MAX_BODY_BYTES) return this.#fail(tooLarge());
+        this.#scan(chunk);
         return;
       case 'streaming':
         return this.#take((stream) => stream.splitter.push(chunk));
@@ -234,6 +237,16 @@ class Attempt implements Receiver {
     const text = Buffer.concat(this.#chunks).toString('utf8');
     const { call, plan } = this.#options;
     this.#fail(refusalOf({ ...refused, text }, call, plan.interfaceUsed));
+  }
+
+  /** An answer that is parsed whole: many values hold everybody up for as long as that takes. */
+  #scan(chunk: Buffer): void {
+    try {
+      this.#scanner.push(chunk);
+    } catch (error) {
+      if (!(error instanceof JsonBoundsError)) throw error;
+      this.#fail(invalidAnswer(error.message));
+    }
   }
 
   #keep(chunk: Buffer): void {

@@ -1,10 +1,9 @@
 /**
  * Looks at JSON as it arrives, before anything is parsed: how deep it is nested, and how many members, elements and
  * values it has (contract §1). Parsing takes as long as there are values, and holds everybody up meanwhile; a body that
- * has too many is rejected at the byte where that shows. It says nothing about whether the text is JSON.
+ * has too many is rejected at the byte where that shows. It says nothing about whether the text is JSON. Used for what
+ * clients send and for what upstreams answer.
  */
-import { invalidRequest } from './errors.ts';
-
 export interface JsonBounds {
   /** Contract §1: "JSON deeper than 32 levels is refused before it is parsed". */
   readonly depth: number;
@@ -22,6 +21,19 @@ export const JSON_BOUNDS: JsonBounds = {
   values: 100_000,
 };
 
+/** The answers of upstreams: lists of models and of chunks are longer than what clients send. */
+export const UPSTREAM_JSON_BOUNDS: JsonBounds = {
+  depth: 64,
+  membersPerObject: 50_000,
+  elementsPerArray: 200_000,
+  values: 400_000,
+};
+
+/** JSON is deeper or has more parts than is parsed; the message says which bound. */
+export class JsonBoundsError extends Error {
+  override readonly name = 'JsonBoundsError';
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -31,7 +43,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
 export interface JsonScanner {
-  /** The next bytes. @throws {RequestError} 400: a bound is exceeded. */
+  /** The next bytes. @throws {JsonBoundsError} a bound is exceeded. */
   push(bytes: Uint8Array): void;
   /** How many there were until now. */
   readonly values: number;
@@ -48,11 +60,11 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
 
   const count = (): void => {
     values += 1;
-    if (values > bounds.values) throw invalidRequest(`invalid request: JSON has more than ${bounds.values} values`);
+    if (values > bounds.values) throw new JsonBoundsError(`JSON has more than ${bounds.values} values`);
   };
   const open = (isOfMembers: boolean): void => {
     if (depth >= bounds.depth) {
-      throw invalidRequest(`invalid request: JSON is nested deeper than ${bounds.depth} levels`);
+      throw new JsonBoundsError(`JSON is nested deeper than ${bounds.depth} levels`);
     }
     depth += 1;
     isObject[depth] = isOfMembers;
@@ -64,10 +76,10 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
     commas[depth] = inside;
     count();
     if (isObject[depth] === true && inside >= bounds.membersPerObject) {
-      throw invalidRequest(`invalid request: JSON has an object of more than ${bounds.membersPerObject} members`);
+      throw new JsonBoundsError(`JSON has an object of more than ${bounds.membersPerObject} members`);
     }
     if (inside >= bounds.elementsPerArray) {
-      throw invalidRequest(`invalid request: JSON has an array of more than ${bounds.elementsPerArray} elements`);
+      throw new JsonBoundsError(`JSON has an array of more than ${bounds.elementsPerArray} elements`);
     }
   };
 
