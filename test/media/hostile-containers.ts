@@ -120,7 +120,7 @@ function adtsFrames(count: number): Buffer {
 }
 
 /** As many pages of Ogg with one byte of Opus each. */
-function oggPages(count: number): Buffer {
+export function oggPages(count: number): Buffer {
   const page = (flags: number, serial: number, body: Buffer): Buffer => {
     const head = Buffer.alloc(28);
     head.write('OggS', 0, 'latin1');
@@ -141,7 +141,7 @@ function oggPages(count: number): Buffer {
 }
 
 /** A Matroska file with one cluster of as many blocks of one byte. */
-function matroskaBlocks(count: number): Buffer {
+export function matroskaBlocks(count: number): Buffer {
   const element = (id: string, body: Buffer): Buffer => {
     const size = Buffer.alloc(8);
     size.writeBigUInt64BE(BigInt(body.length) | (1n << 56n));
