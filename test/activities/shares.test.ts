@@ -1,0 +1,40 @@
+/** What an account may hold of a worker's slots for downloads of outputs, and of its decoders of videos. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ApplicationFailure } from '@temporalio/common';
+import { SHORT_SLOTS, createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { createFrameDecoders } from '../../activities/frame-decoders.ts';
+
+const never = () => new Promise<void>(() => undefined);
+
+describe('downloads of outputs', () => {
+  it('take half of the slots of one account, and the next one comes back within two seconds', async () => {
+    const downloads = createArchiveDownloads();
+    for (let count = 0; count < SHORT_SLOTS / 2; count++) void downloads.run('acc_one', never);
+
+    await assert.rejects(
+      downloads.run('acc_one', never),
+      (error: unknown) =>
+        error instanceof ApplicationFailure && error.nonRetryable !== true && Number(error.nextRetryDelay) <= 2_000,
+    );
+    assert.equal(await downloads.run('acc_two', () => Promise.resolve('downloaded')), 'downloaded');
+  });
+});
+
+describe('decoders of videos', () => {
+  it('leave one to another account, however many videos wait, and none waits beyond the slots', async () => {
+    const decoders = createFrameDecoders(undefined, 3);
+    const stop = new AbortController();
+    const waiting = Array.from({ length: SHORT_SLOTS + 2 }, () =>
+      decoders.run('acc_one', never, { signal: stop.signal }).catch((error: unknown) => error),
+    );
+
+    assert.equal(decoders.heldBy('acc_one'), 2);
+    assert.equal(await decoders.run('acc_two', () => Promise.resolve('decoded')), 'decoded');
+    await assert.rejects(decoders.run('acc_one', never), { name: 'ShareExhaustedError' });
+
+    stop.abort(new Error('enough'));
+    const ended = await Promise.all(waiting.slice(2));
+    assert.ok(ended.every((error) => error instanceof Error && error.message === 'enough'));
+  });
+});
