@@ -56,6 +56,8 @@ export interface HttpContext {
   readonly rateLimiter: RateLimiter;
   /** What request bodies may bring, by account. */
   readonly bodies: BodyAllowances;
+  /** Answers that wait for something to happen, by account. */
+  readonly waitingAnswers: TenantShares;
   /** Lists and sums under way, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;

@@ -62,13 +62,18 @@ export function signalInside(code: number | null): NodeJS.Signals | undefined {
   return found?.[0] as NodeJS.Signals | undefined;
 }
 
-/** From source our children need the loader that this process runs under; nothing else of its options is theirs. */
+/**
+ * From source our children need the loader that this process runs under, which is a package; nothing else of its options
+ * is theirs, and a file that it was started with lies outside of what they see.
+ */
 function loaderOptions(): string[] {
   if (RUNS_FROM_DIST) return [];
   const options: string[] = [];
   for (const [index, option] of process.execArgv.entries()) {
-    if (/^--(import|require|loader)=/.test(option)) options.push(option);
-    else if (/^(--import|--require|-r|--loader)$/.test(option)) options.push(option, process.execArgv[index + 1] ?? '');
+    const [name = '', joined] = option.split('=', 2);
+    if (!/^(--import|--require|-r|--loader)$/.test(name)) continue;
+    const value = joined ?? process.execArgv[index + 1] ?? '';
+    if (!/^(\.|\/|file:)/.test(value)) options.push(name, value);
   }
   return options;
 }

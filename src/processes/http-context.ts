@@ -14,6 +14,7 @@ import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
 import { createExpensiveReads } from '../http/expensive-reads.ts';
 import { createSessionCookie } from '../http/session-cookie.ts';
+import { createWaitingAnswers } from '../http/waiting-answers.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTaskCreator } from '../tasks/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
@@ -45,6 +46,7 @@ export function createHttpContext(
     ...hooks,
     catalogue,
     rateLimiter,
+    waitingAnswers: createWaitingAnswers(config.http.maxConnections, foundation.metrics.shares),
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
     bodies: createBodyAllowances({
       limits: config.bodies,

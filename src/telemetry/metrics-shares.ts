@@ -17,6 +17,7 @@ export const SHARED_RESOURCES = [
   'resolver',
   'text_threads',
   'uploads',
+  'waiting_answers',
 ] as const;
 export type SharedResource = (typeof SHARED_RESOURCES)[number];
 

@@ -20,6 +20,7 @@ import type { RequestState } from '../middleware.ts';
 import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import { defineRoute } from '../route.ts';
+import { holdUntilClosed } from '../waiting-answers.ts';
 import type { Route } from '../route.ts';
 
 /**
@@ -73,6 +74,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         // A session of the dashboard is no key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
+        await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
         const server = createMcpServer({ api: clientOf(ctx), mayWait: () => http.isReady() });
         const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed(ctx, body) });
         await server.connect(transport as Transport);

@@ -14,6 +14,7 @@ import { wantsEventStream } from '../event-stream.ts';
 import type { EventStream, ServerSentEvent } from '../event-stream.ts';
 import type { RequestState } from '../middleware.ts';
 import { defineRoute } from '../route.ts';
+import { holdUntilClosed } from '../waiting-answers.ts';
 import type { Route } from '../route.ts';
 import { taskIdOf } from '../task-answer.ts';
 
@@ -68,6 +69,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
           ctx.set('Cache-Control', 'no-store');
           return undefined;
         }
+        await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
         stream(http, ctx, caller, taskId, part);
         return undefined;
       },
