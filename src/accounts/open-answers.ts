@@ -66,8 +66,10 @@ export function createOpenAnswers(options: {
   readonly database: Queryable;
   readonly logger: Logger;
   readonly now: () => number;
+  /** Told of each key whose answers have ended: what is remembered of it is not true any more. */
+  readonly forget: (keyId: string) => void;
 }): OpenAnswers {
-  const { database, logger, now } = options;
+  const { database, logger, now, forget } = options;
   const open = new Map<string, Open>();
   let timer: NodeJS.Timeout | undefined;
   let isChecking = false;
@@ -78,6 +80,7 @@ export function createOpenAnswers(options: {
     const ended = open.get(id);
     if (ended === undefined) return;
     open.delete(id);
+    forget(keyId);
     const { caller, ends } = ended;
     const reason = isSuspended ? new AccountSuspendedError(caller) : new UnauthenticatedError();
     logger.info({ keyId, accountId: caller.accountId, answers: ends.size, reason: reason.name }, 'open answers ended');

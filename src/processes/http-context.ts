@@ -39,6 +39,7 @@ export function createHttpContext(
   const { config, database, now } = foundation;
   const keyUse = createKeyUse({ database, now, logger: foundation.logger });
   const sessions = createSessions(database, now);
+  const authenticator = createAuthenticator(database, now, { keyUse, sessions });
   const rateLimiter = createLeasedRateLimiter({ database, now });
   const clientAddress = createClientAddress(config.http.trustedProxies);
   return {
@@ -59,9 +60,14 @@ export function createHttpContext(
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     sessions,
-    openAnswers: createOpenAnswers({ database, logger: foundation.logger, now }),
+    openAnswers: createOpenAnswers({
+      database,
+      logger: foundation.logger,
+      now,
+      forget: (keyId) => authenticator.forget(keyId),
+    }),
     sessionCookie: createSessionCookie(foundation.urlSigner.publicUrl),
-    authenticator: createAuthenticator(database, now, { keyUse, sessions }),
+    authenticator,
     textAnswers: createTextAnswers({
       ...text,
       rateLimiter,

@@ -18,7 +18,10 @@ after(() => room.close());
 let clock = Date.now();
 const now = (): number => clock;
 const sessions = createSessions(database, now);
-const openAnswers = createOpenAnswers({ database, logger: silentLogger(), now });
+/** Keys that are not to be remembered any more. */
+const forgotten: string[] = [];
+const forget = (keyId: string): void => void forgotten.push(keyId);
+const openAnswers = createOpenAnswers({ database, logger: silentLogger(), now, forget });
 
 /** A caller with a key of its own account. */
 async function newCaller(expiresAt?: Date): Promise<Caller> {
@@ -49,6 +52,7 @@ describe('a check of open answers', () => {
     for (const { reasons } of [ofRevoked, alsoOfRevoked, ofExpiring])
       assert.deepEqual(reasons, ['UnauthenticatedError']);
     assert.deepEqual(ofGood.reasons, []);
+    assert.deepEqual(forgotten.toSorted(), [revoked.keyId, expiring.keyId].toSorted());
     assert.equal(openAnswers.count(), 1);
     for (const { close } of [ofRevoked, alsoOfRevoked, ofExpiring, ofGood]) close();
     assert.equal(openAnswers.count(), 0);
@@ -93,6 +97,7 @@ describe('a check of open answers', () => {
   it('takes two thousand callers in one statement', async () => {
     let statements = 0;
     const counted = createOpenAnswers({
+      forget,
       database: {
         query: (statement, values) => {
           statements += 1;
@@ -116,7 +121,7 @@ describe('a check of open answers', () => {
 
   it('ends nobody while the database is away', async () => {
     const away = unreachableDatabase();
-    const answers = createOpenAnswers({ database: away, logger: silentLogger(), now });
+    const answers = createOpenAnswers({ database: away, logger: silentLogger(), now, forget });
     const close = answers.register(await newCaller(), () => assert.fail('nothing is known of it'));
 
     await assert.rejects(answers.check(), DatabaseUnavailableError);

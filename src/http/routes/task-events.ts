@@ -109,7 +109,7 @@ function stream(
 
 /** Ends without a word where the caller may not ask any more: clients of such streams come back, and are told why then. */
 function follow(http: HttpContext, caller: Caller, taskId: TaskId, after: number, events: EventStream): () => void {
-  const unregister = http.openAnswers.register(caller, () => events.end(true));
+  const unregister = http.openAnswers.register(caller, () => events.end());
   const unsubscribe = http.feed.subscribe(taskId, after, {
     onEvent(event) {
       events.send([sse(event)]);
