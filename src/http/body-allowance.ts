@@ -5,6 +5,7 @@
  * rate limit of creating requests says (contract §2).
  */
 import type { IncomingMessage } from 'node:http';
+import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { BodyConfig } from '../config/config.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
@@ -42,7 +43,7 @@ export interface BodyAllowances {
 
 export function createBodyAllowances(options: {
   readonly limits: BodyConfig;
-  readonly rateLimiter: Pick<RateLimiter, 'take'>;
+  readonly rateLimiter: Pick<RateLimiter, 'take' | 'spend'>;
   readonly clientAddress: (request: IncomingMessage) => string;
   readonly metrics?: ShareMetrics | undefined;
 }): BodyAllowances {
@@ -67,7 +68,12 @@ export function createBodyAllowances(options: {
       async charge(bytes) {
         if (budget === undefined || bytes <= 0) return;
         const tokens = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), budget.perMinute);
-        const waitSeconds = await rateLimiter.take(budget, tokens);
+        const waitSeconds = await rateLimiter.take(budget, tokens).catch((error: unknown) => {
+          // What is wrong with a request can be said without a database: it is counted in this process meanwhile.
+          if (!(error instanceof DatabaseUnavailableError)) throw error;
+          rateLimiter.spend(budget, tokens);
+          return 0;
+        });
         if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'bytes');
       },
       hold(bytes) {

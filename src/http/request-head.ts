@@ -37,21 +37,21 @@ function requireOneHost({ req: { rawHeaders } }: Context): void {
   if (hosts > 1) throw invalidRequest('invalid request: the request has more than one Host header');
 }
 
-/** `GET http://host/path`, as to a proxy: served where it names the host that the header names. */
+/**
+ * `GET http://host/path`, as to a proxy: served as its path, whatever `Host` says, which counts for nothing beside it
+ * (RFC 9112 §3.2.2) and for nothing here at all.
+ */
 function usePathOfTarget(ctx: Context): void {
   const { url = '' } = ctx.req;
   if (url.startsWith('/')) return;
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return;
   const target = new URL(url);
-  const host = ctx.req.headers.host ?? '';
-  const isSame =
-    URL.canParse(`${target.protocol}//${host}`) && new URL(`${target.protocol}//${host}`).host === target.host;
   const path = `${target.pathname}${target.search}`;
   ctx.req.url = path;
   ctx.originalUrl = path;
   ctx.request.originalUrl = path;
-  if (!isSame || target.username !== '' || target.password !== '') {
-    throw invalidRequest('invalid request: the request target and the Host header name different hosts');
+  if (target.username !== '' || target.password !== '') {
+    throw invalidRequest('invalid request: the request target contains user information');
   }
 }
 
