@@ -34,6 +34,8 @@ export interface SubmitAttempt {
   readonly stopSignal: AbortSignal;
   /** Fires at the deadline alone. */
   readonly deadlineSignal: AbortSignal;
+  /** Whether a place at the provider was taken before its time began to run. */
+  readonly hasPlace: boolean;
   /** The attempt's own folder. */
   readonly scratch: string;
   /** Is told how much is done, 0 to 1. */

@@ -5,17 +5,28 @@
  */
 import { isTerminal } from '../src/domain/task-status.ts';
 import { createProgressRecord } from '../src/tasks/progress.ts';
-import { beginHandling, recordFault } from '../src/tasks/work.ts';
-import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
+import type { Lease } from '../src/limits/tenant-shares.ts';
+import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/work.ts';
+import type { Activities, MediaTaskInput, SubmitResult } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
 import { faultOf, permanent } from './failures.ts';
 import { DeadlinePassedError, withHeartbeats } from './heartbeat.ts';
 import { withScratch } from './scratch.ts';
+import { enterProvider } from './submit-to.ts';
 import { routesOf } from './task-route.ts';
 
 export function createSubmitGeneration(context: ActivityContext): Activities['submitGeneration'] {
   return async (input: MediaTaskInput) => {
+    const place = await placeBeforeHandling(context, input);
+    try {
+      return await submit(input, place !== undefined);
+    } finally {
+      place?.release();
+    }
+  };
+
+  async function submit(input: MediaTaskInput, hasPlace: boolean): Promise<SubmitResult> {
     const { task, generation } = await beginHandling(context.database, input.taskId, input.handlingSeconds);
     if (isTerminal(task.status)) return { kind: 'over' };
     if (generation?.state === 'produced') return { kind: 'produced' };
@@ -33,6 +44,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
           triedPlace: generation?.place,
           stopSignal,
           deadlineSignal,
+          hasPlace,
           scratch,
           onProgress: createProgressRecord(context, task.id),
         }),
@@ -43,5 +55,19 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       if (fault !== undefined) await recordFault(context.database, task.id, fault);
       throw error;
     });
-  };
+  }
+}
+
+/**
+ * The place of a task that an engine is to render: taken while it is still queued, because from `handling` on its time
+ * runs, and those that wait for a place may be many.
+ *
+ * @returns undefined: none is needed, or the task is past that.
+ */
+async function placeBeforeHandling(context: ActivityContext, input: MediaTaskInput): Promise<Lease | undefined> {
+  if (input.isUpstream === true) return undefined;
+  const task = await readWorkingTask(context.database, input.taskId);
+  if (task.status !== 'queued' || task.isCancelRequested) return undefined;
+  const [route] = await routesOf(context, task);
+  return route && withHeartbeats(null, (signal) => enterProvider(route, task.accountId, signal));
 }

@@ -7,6 +7,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { InputFault } from '../src/domain/input-fault.ts';
 import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
+import type { Lease } from '../src/limits/tenant-shares.ts';
 import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
 import type { Submission } from '../src/providers/provider.ts';
@@ -90,20 +91,30 @@ async function exchangeWith(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  const { task, stopSignal } = attempt;
-  const { provider, request } = route;
-  const place = await provider
-    .enter?.(request.upstream, { accountId: task.accountId, signal: stopSignal })
-    .catch((error: unknown) => {
-      // The slot of the worker goes to somebody else meanwhile: nothing was begun.
-      if (error instanceof ShareExhaustedError) throw passing('provider_unavailable', spread(NO_PLACE_RETRY_MS));
-      throw stopSignal.aborted && isStop(stopSignal.reason) ? stopSignal.reason : error;
-    });
+  if (attempt.hasPlace) return submitInPlace(attempt, route);
+  const place = await enterProvider(route, attempt.task.accountId, attempt.stopSignal);
   try {
     return await submitInPlace(attempt, route);
   } finally {
     place?.release();
   }
+}
+
+/**
+ * Takes a place at a provider that has few, waiting for a moment where others wait already.
+ *
+ * @returns undefined: it has as many as anybody wants.
+ * @throws {ApplicationFailure} a passing one: there is none. The slot of the worker goes to somebody else meanwhile.
+ */
+export async function enterProvider(
+  { provider, request }: TaskRoute,
+  accountId: string,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  return provider.enter?.(request.upstream, { accountId, signal }).catch((error: unknown) => {
+    if (error instanceof ShareExhaustedError) throw passing('provider_unavailable', spread(NO_PLACE_RETRY_MS));
+    throw signal.aborted && isStop(signal.reason) ? signal.reason : error;
+  });
 }
 
 /** Up to twice as long, so that those who wait do not come back at the same moment. */
