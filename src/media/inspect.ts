@@ -150,7 +150,12 @@ export function createMediaInspector({
       if (!('ended' in outcome)) return settle(outcome);
     }
     const outcome = await tryIn(await startChild(), inspection);
-    return 'ended' in outcome ? Promise.reject(unusable(outcome.ended)) : settle(outcome);
+    if (!('ended' in outcome)) return settle(outcome);
+    if (!isSilence(outcome.ended)) throw unusable(outcome.ended);
+    // The machine may have stood still, and not the child: a file is given up for time when two new children say so.
+    const last = await tryIn(await startChild(), inspection);
+    if ('ended' in last) throw unusable(last.ended);
+    return settle(last);
   }
 
   /** @returns what came of it; `ended`: the child did not survive it. */
@@ -196,6 +201,10 @@ class SourceError extends Error {}
 async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): Promise<MediaFacts> {
   if ('facts' in outcome) return outcome.facts;
   throw outcome.error;
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof UndecodableMediaError && error.message.startsWith('takes longer than');
 }
 
 function unusable(error: unknown): unknown {
