@@ -78,6 +78,11 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         const server = createMcpServer({ api: clientOf(ctx), mayWait: () => http.isReady() });
         const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed(ctx, body) });
         await server.connect(transport as Transport);
+        // Gone already: nobody would say that the answer is over.
+        if (ctx.res.closed || ctx.res.destroyed) {
+          void server.close();
+          return undefined;
+        }
         let cut: NodeJS.Timeout | undefined;
         const unregister = http.openAnswers.register(caller, () => {
           cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
