@@ -45,7 +45,7 @@ export async function guardTemporalUi(port: number, uiPort: () => number): Promi
 /** Whether a request is for a name of this machine, and from no page of another origin. */
 function isAllowed({ headersDistinct, headers, method }: IncomingMessage, port: number): boolean {
   const [host, ...otherHosts] = headersDistinct['host'] ?? [];
-  const isOurHost = LOOPBACK_NAMES.some((name) => host === `${name}:${port}`);
+  const isOurHost = LOOPBACK_NAMES.some((name) => host === `${name}:${port}` || (port === 80 && host === name));
   if (!isOurHost || otherHosts.length > 0) return false;
   if (headers.origin !== undefined) return headers.origin === `http://${host}`;
   const site = headers['sec-fetch-site'];
