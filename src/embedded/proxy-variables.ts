@@ -7,7 +7,10 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
 /** @returns the variables to set beside those of the environment; what the operator excepted stays excepted. */
 export function exceptLoopback(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const general = withLoopback(environment['no_proxy'] ?? environment['NO_PROXY']);
+  // An empty one says nothing.
+  const general = withLoopback(
+    [environment['no_proxy'], environment['NO_PROXY']].find((list) => list !== '' && list !== undefined),
+  );
   // gRPC reads its own variable instead of the general one, where there is one.
   const grpc = environment['no_grpc_proxy'];
   return { NO_PROXY: general, no_proxy: general, ...(grpc === undefined ? {} : { no_grpc_proxy: withLoopback(grpc) }) };

@@ -18,6 +18,7 @@ describe('the proxy variables of our own processes', () => {
       no_grpc_proxy: `temporal.internal,${LOOPBACK}`,
     });
     assert.equal(exceptLoopback({ no_proxy: 'a', NO_PROXY: 'b' })['no_proxy'], `a,${LOOPBACK}`);
+    assert.equal(exceptLoopback({ no_proxy: '', NO_PROXY: 'b' })['no_proxy'], `b,${LOOPBACK}`);
     assert.equal(exceptLoopback({ no_proxy: '*' })['NO_PROXY'], '*');
   });
 });
