@@ -3,13 +3,17 @@
  * done its work, or an event stream behind its first events.
  */
 import { createServer, request } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+
+/** With what stands before it; comments have no id. */
+const ONE_EVENT = /^[^]*?^id:[^]*?\n\n/m;
 
 export interface LossyProxy {
   readonly url: string;
   /** `POST /v1/tasks` whose answers are still to be lost. */
   answersToLose: number;
-  /** Event streams that are still to be cut after what came first. */
+  /** Event streams that are still to be cut after the first event of each, however many came with it. */
   streamsToCut: number;
   /** How many event streams were asked for, each with its `Last-Event-ID`. */
   readonly streams: (string | undefined)[];
@@ -33,13 +37,12 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       }
       answer.writeHead(response.statusCode ?? 502, response.headers);
       answer.flushHeaders();
-      response.on('data', (chunk: Buffer) => {
-        const isCut = isStream && proxy.streamsToCut > 0;
-        if (isCut) proxy.streamsToCut--;
-        answer.write(chunk, () => {
-          if (isCut) incoming.socket.destroy();
-        });
-      });
+      if (isStream && proxy.streamsToCut > 0) {
+        proxy.streamsToCut--;
+        cutAfterOneEvent(response, answer);
+        return;
+      }
+      response.on('data', (chunk: Buffer) => answer.write(chunk));
       response.once('end', () => answer.end());
       response.once('error', () => incoming.socket.destroy());
     });
@@ -62,4 +65,15 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       }),
   };
   return proxy;
+}
+
+function cutAfterOneEvent(response: IncomingMessage, answer: ServerResponse): void {
+  let text = '';
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    const first = ONE_EVENT.exec(text)?.[0];
+    if (first === undefined) return;
+    response.pause();
+    answer.write(first, () => answer.destroy());
+  });
 }

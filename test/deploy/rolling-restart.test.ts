@@ -82,6 +82,14 @@ describe('a rolling restart under load', () => {
     tasks.push((JSON.parse(text) as { data: { taskId: string } }).data.taskId);
   }
 
+  /** A task whose work outlives the restarts of all workers: the one that has it must hand it back. */
+  async function createLasting(): Promise<void> {
+    const text = await ask('POST', '/v1/tasks', { model: 'test/tasks', input: { prompt: 'a lake [slow 45000]' } });
+    const { taskId } = (JSON.parse(text) as { data: { taskId: string } }).data;
+    tasks.push(taskId);
+    await account.client.until(taskId, ({ status }) => status === 'handling');
+  }
+
   async function stream(): Promise<void> {
     const messages = [{ role: 'user', content: 'Write a long essay about the sea.' }];
     const request = { model: TEXT.name, stream: true, max_tokens: TEXT_TOKENS, messages };
@@ -127,6 +135,7 @@ describe('a rolling restart under load', () => {
       await restart(api);
       await until('the balancer has it back', () => proxy.isReady(place));
     }
+    await createLasting();
     for (const worker of darkroom.workers) await restart(worker);
     const { requests, failed } = await loading.stop();
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
@@ -63,6 +63,7 @@ describe('a dashboard whose service is away', () => {
 
   /** One window for each page, all of the same session. @param first what each shows at first. */
   async function openAll(first: (path: string) => string): Promise<{
+    readonly context: BrowserContext;
     readonly windows: readonly { readonly path: string; readonly page: Page }[];
     close(): Promise<void>;
   }> {
@@ -75,7 +76,16 @@ describe('a dashboard whose service is away', () => {
       await settled(page);
       windows.push({ path, page });
     }
-    return { windows, close: () => opened.close() };
+    return { context: opened.context, windows, close: () => opened.close() };
+  }
+
+  /** Cuts the wire, and waits until nothing is answered from what the service remembers of a session and its key. */
+  async function loseDatabase(context: BrowserContext): Promise<void> {
+    wire.cut();
+    await until(
+      'the service remembers nobody',
+      async () => (await context.request.get(`${darkroom.url}/v1/models`)).status() === 503,
+    );
   }
 
   /** It is there, and nothing on it is amiss any more. */
@@ -115,8 +125,8 @@ describe('a dashboard whose service is away', () => {
   });
 
   it('says on every page that it is not available, and shows each once it is', async () => {
-    const { windows, close } = await openAll(elsewhere);
-    wire.cut();
+    const { context, windows, close } = await openAll(elsewhere);
+    await loseDatabase(context);
     for (const { path, page } of windows) await goWithin(page, path);
     for (const { page } of windows) {
       await expectTold(page, 'Not available at this moment');
@@ -144,8 +154,8 @@ describe('a dashboard whose service is away', () => {
   });
 
   it('says so where it cannot even ask who is there, and goes on from there', async () => {
-    const { page, close } = await open('/keys');
-    wire.cut();
+    const { context, page, close } = await open('/keys');
+    await loseDatabase(context);
     await page.reload();
     await expectTold(page, 'Not available at this moment');
     await expectNoViolations(page);
