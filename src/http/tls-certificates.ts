@@ -121,8 +121,9 @@ async function readFiles({ certificateFile, keyFile }: TlsFiles): Promise<PairBy
     readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new CertificateError(`${variable}: ${file} cannot be read (${error.code})`, { cause: error });
     });
-  const [cert, key] = await Promise.all([read('TLS_CERT_FILE', certificateFile), read('TLS_KEY_FILE', keyFile)]);
-  return { cert, key };
+  // In turn, so that the same one is named where neither can be read.
+  const cert = await read('TLS_CERT_FILE', certificateFile);
+  return { cert, key: await read('TLS_KEY_FILE', keyFile) };
 }
 
 function judge({ certificateFile, keyFile }: TlsFiles, { cert, key }: PairBytes): Certificate {

@@ -8,6 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
+import { DASHBOARD_HEADER } from '../../src/http/session-cookie.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';
@@ -82,9 +83,10 @@ describe('a dashboard whose service is away', () => {
   /** Cuts the wire, and waits until nothing is answered from what the service remembers of a session and its key. */
   async function loseDatabase(context: BrowserContext): Promise<void> {
     wire.cut();
+    const headers = { [DASHBOARD_HEADER]: '1' };
     await until(
       'the service remembers nobody',
-      async () => (await context.request.get(`${darkroom.url}/v1/models`)).status() === 503,
+      async () => (await context.request.get(`${darkroom.url}/v1/models`, { headers })).status() === 503,
     );
   }
 
