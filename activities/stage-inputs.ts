@@ -14,6 +14,7 @@ import type { EgressFailureKind } from '../src/egress/egress-error.ts';
 import { extensionFor, mediaTypeOf } from '../src/files/media-types.ts';
 import { ObjectNotFoundError } from '../src/files/object-store.ts';
 import { referencedId, signedInputId } from '../src/files/own-url.ts';
+import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
 import { UnsupportedMediaError } from '../src/media/inspect.ts';
 import type { GenerationRequest, InputFile } from '../src/providers/provider.ts';
 import { isAccepted, mediaOf, withTexts } from '../src/tasks/input-media.ts';
@@ -22,7 +23,7 @@ import { findInputObjects } from '../src/tasks/input-objects.ts';
 import type { InputObject } from '../src/tasks/input-objects.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
-import { unusable } from './failures.ts';
+import { passing, unusable } from './failures.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Of one file, by its kind. */
@@ -67,7 +68,10 @@ export async function stageInputs(
   if (fields.length === 0) return request;
   const ids = fields.flatMap(({ value }) => referencedId(value) ?? []);
   const objects = await findInputObjects(context.database, ids);
-  if (provider.takesMediaAsFiles !== true) return { ...request, input: withUrls(context, task, fields, objects) };
+  if (provider.takesMediaAsFiles !== true) {
+    await checkAddresses(context, task.accountId, fields, signal);
+    return { ...request, input: withUrls(context, task, fields, objects) };
+  }
 
   const loadAll = async (): Promise<ReadonlyMap<string, InputFile>> => {
     const media = new Map<string, InputFile>();
@@ -84,6 +88,36 @@ export async function stageInputs(
 /** Whether a file has to be fetched from an address that somebody chose. */
 function isElsewhere(value: string): boolean {
   return referencedId(value) === undefined && !DATA_URL.test(value);
+}
+
+/**
+ * The provider fetches these itself, maybe from within the operator's network: the names among them are resolved, one of
+ * each host, as for a fetch of ours.
+ *
+ * @throws {ApplicationFailure} `input_unreachable`; a passing one where the account has too many lookups under way.
+ */
+async function checkAddresses(
+  context: ActivityContext,
+  accountId: string,
+  fields: readonly MediaField[],
+  signal: AbortSignal,
+): Promise<void> {
+  const byOrigin = new Map<string, MediaField>();
+  for (const field of fields.filter(({ value }) => isElsewhere(value))) {
+    const origin = URL.canParse(field.value) ? new URL(field.value).origin : field.value;
+    if (!byOrigin.has(origin)) byOrigin.set(origin, field);
+  }
+  for (const { path: place, value } of byOrigin.values()) {
+    const find = () => context.egress.findObstacle(value, { accountId, timeoutMs: CONNECT_MS, signal }).catch(busy);
+    let obstacle = await find();
+    if (obstacle?.isPassing === true) obstacle = await find();
+    if (obstacle !== undefined) throw unusable(obstacle.isPassing ? 'too_slow' : 'unreachable', place);
+  }
+}
+
+/** Not the address' fault: others are resolved for the same account. */
+function busy(error: unknown): never {
+  throw error instanceof ShareExhaustedError ? passing('provider_unavailable', error.retryAfterSeconds * 1000) : error;
 }
 
 /** The same for every attempt of a task: a provider that knows our task id compares what it is sent under it. */
@@ -199,6 +233,7 @@ async function fetchFile(
     });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
+    if (error.cause instanceof ShareExhaustedError) busy(error.cause);
     throw unusable(FAULT_OF_EGRESS[error.kind], place);
   }
 }
@@ -213,8 +248,8 @@ async function beginningOf(file: string): Promise<Buffer> {
   }
 }
 
-/** Asking again brings nothing else: refused, missing, no trusted certificate. */
-function isFinal({ kind, status = 0, isBarred }: EgressError): boolean {
-  if (isBarred || kind === 'tls' || kind === 'too_large') return true;
+/** Asking again brings nothing else, or not now: refused, missing, no trusted certificate, no place in the resolver. */
+function isFinal({ kind, status = 0, isBarred, cause }: EgressError): boolean {
+  if (isBarred || cause instanceof ShareExhaustedError || kind === 'tls' || kind === 'too_large') return true;
   return kind === 'status' && status < 500 && ![408, 425, 429].includes(status);
 }

@@ -79,6 +79,8 @@ export interface Config {
     /** 0: a receiver gets the whole schedule however long it fails. */
     readonly oneAttemptAfterDays: number;
   };
+  /** Whether upstreams of text models fetch images themselves. */
+  readonly textImages: 'pass' | 'inline';
   readonly egress: {
     readonly allow: readonly string[];
     readonly deny: readonly string[];
@@ -153,6 +155,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       oneAttemptAfterDays: read.integer('CALLBACK_DISABLE_AFTER_DAYS'),
     },
     egress: { allow: read.list('EGRESS_ALLOW'), deny: read.list('EGRESS_DENY'), ports: read.integers('EGRESS_PORTS') },
+    textImages: read.text('TEXT_IMAGES') === 'inline' ? 'inline' : 'pass',
     worker: {
       queues: readQueues(read),
       engineThreads: read.integer('ENGINE_THREADS'),

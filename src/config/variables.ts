@@ -195,6 +195,12 @@ export const VARIABLES = {
     fallback: '',
     help: 'Addresses, CIDRs and names (with all names below them) that callbacks, downloads and images never reach although they are public: your own ranges. Wins over EGRESS_ALLOW.',
   },
+  TEXT_IMAGES: {
+    kind: 'choice',
+    fallback: 'pass',
+    choices: ['pass', 'inline'],
+    help: 'Images of text requests that are given by address: handed to the upstream, which fetches them, or fetched here and sent inside the request. In both cases the addresses are subject to EGRESS_ALLOW and EGRESS_DENY.',
+  },
   EGRESS_PORTS: { kind: 'list', fallback: '443', help: 'Ports that callbacks may name.' },
   WORKER_QUEUES: {
     kind: 'list',

@@ -5,7 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { parseAddress, readHost } from './address.ts';
-import type { IpAddress } from './address.ts';
+import type { Host, IpAddress } from './address.ts';
 
 /** One thing that the operator vouches for. A name is vouched for wherever it resolves to. */
 export interface AllowEntry {
@@ -66,6 +66,21 @@ export function mayBeGranted(
     if (entry.port !== target.port || (target.isPlainHttp && !entry.allowsHttp)) return false;
     return entry.host.kind === 'range' || entry.host.name === target.name;
   });
+}
+
+/** Whether an entry vouches for a host by its name, wherever that resolves to. */
+export function isNameGranted(
+  list: AllowList,
+  { host, port, isPlainHttp }: { readonly host: Host; readonly port: number; readonly isPlainHttp: boolean },
+): boolean {
+  if (host.kind !== 'name') return false;
+  return list.entries.some(
+    (entry) =>
+      entry.host.kind === 'name' &&
+      entry.host.name === host.name &&
+      entry.port === port &&
+      (!isPlainHttp || entry.allowsHttp),
+  );
 }
 
 function containsAddress(range: { network: IpAddress; prefixLength: number }, address: string): boolean {

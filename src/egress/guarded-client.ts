@@ -3,8 +3,10 @@
  * It knows nothing of proxies, cookies, credentials or caches, and follows redirects only where a download does.
  */
 import type { Readable } from 'node:stream';
+import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { isNameGranted } from './allow-list.ts';
 import { boundedBody, tooLarge } from './bounded-body.ts';
 import { judgedAddresses } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
@@ -41,6 +43,14 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Why an address is not handed on. */
+export interface Obstacle {
+  /** For whoever sent the URL. */
+  readonly problem: string;
+  /** Whether it may be gone in a moment: no answer about the name came in time. */
+  readonly isPassing: boolean;
+}
+
 /** The guarded way out. Every method throws `EgressError`, or the reason of the caller's own signal. */
 export interface Egress {
   /** Sends one message. Any status is an answer, redirects included: they are not followed. */
@@ -57,12 +67,14 @@ export interface Egress {
    */
   download(url: string, options: DownloadOptions): Promise<{ readonly body: Readable; readonly mimeType?: string }>;
   /**
-   * Whether somebody else may be asked to fetch a URL, as far as can be said: its name is resolved and every address
-   * classified. Nothing is sent.
+   * Why somebody else must not be asked to fetch a URL: its name is resolved and every address classified. Nothing is
+   * sent. A name that does not exist here is an obstacle too, because the other side may have search domains that make
+   * it one of the operator's own. There is none where no name server can be asked at all, and where an entry of
+   * `EGRESS_ALLOW` is that name.
    *
-   * @returns a problem for whoever sent the URL; undefined where there is none, and where the name was not resolved in time.
+   * @throws {ShareExhaustedError} too many lookups of the account are under way.
    */
-  findBlocked(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<string | undefined>;
+  findObstacle(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<Obstacle | undefined>;
   /** Ends whatever is under way; later calls fail. */
   close(): Promise<void>;
 }
@@ -199,11 +211,11 @@ export function createEgress(options: EgressOptions): Egress {
     throw new EgressError('unreachable', `more than ${MAX_REDIRECTS} redirects`);
   }
 
-  async function findBlocked(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<string | undefined> {
+  async function findObstacle(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<Obstacle | undefined> {
     const check = checkUrl(url, policy, MAX_URL_LENGTH);
-    if (!check.ok) return check.problem;
+    if (!check.ok) return { problem: check.problem, isPassing: false };
     const target = targetOf(check.url);
-    if (target === undefined) return 'the host is neither a name nor an address';
+    if (target === undefined) return { problem: 'the host is neither a name nor an address', isPassing: false };
     const { accountId, timeoutMs, signal } = options;
     const deadline = begin(timeoutMs, signal);
     try {
@@ -211,12 +223,13 @@ export function createEgress(options: EgressOptions): Egress {
       return undefined;
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof BlockedError)) return undefined;
-      logger.warn(
-        { host: check.url.host, address: error.address, problem: error.message },
-        'an address was not handed on',
-      );
-      return 'the host does not have a public address; the operator can allow it with EGRESS_ALLOW';
+      if (error instanceof BlockedError) {
+        const { address, message: problem } = error;
+        logger.warn({ host: check.url.host, address, problem }, 'an address was not handed on');
+      }
+      const obstacle = obstacleOf(error);
+      const isVouchedFor = !(error instanceof BlockedError) && isNameGranted(policy.allow, target);
+      return isVouchedFor ? undefined : obstacle;
     } finally {
       deadline.clear();
     }
@@ -227,7 +240,25 @@ export function createEgress(options: EgressOptions): Egress {
     for (const deadline of running) deadline.abort(new EgressError('unreachable', 'the client was closed'));
   }
 
-  return { post, download, findBlocked, close };
+  return { post, download, findObstacle, close };
+}
+
+/** What c-ares says where there is no name server to ask. */
+const NOBODY_TO_ASK = 'ECONNREFUSED';
+/** What it says where one answered that there is no such name, or no address of it. */
+const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+
+/** @param error of resolving a name and classifying its addresses. @throws {ShareExhaustedError} it is that. */
+function obstacleOf(error: unknown): Obstacle | undefined {
+  if (error instanceof ShareExhaustedError) throw error;
+  if (error instanceof BlockedError) {
+    const problem = 'the host does not have a public address; the operator can allow it with EGRESS_ALLOW';
+    return { problem, isPassing: false };
+  }
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (code === NOBODY_TO_ASK) return undefined;
+  if (NO_SUCH_NAME.has(code)) return { problem: 'the host does not exist', isPassing: false };
+  return { problem: 'the host could not be resolved in time', isPassing: true };
 }
 
 /** Lets an answer pass whose head promises a file within the bound, in the encoding that was asked for. */

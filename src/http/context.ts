@@ -58,6 +58,8 @@ export interface HttpContext {
   readonly bodies: BodyAllowances;
   /** Answers that wait for something to happen, by account. */
   readonly waitingAnswers: TenantShares;
+  /** Images of text requests that are being fetched, by account. */
+  readonly imageFetches: TenantShares;
   /** Lists and sums under way, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;

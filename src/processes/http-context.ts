@@ -12,6 +12,7 @@ import type { HttpContext } from '../http/context.ts';
 import { createBodyAllowances } from '../http/body-allowance.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
+import { createImageFetches } from '../text/inline-images.ts';
 import { createExpensiveReads } from '../http/expensive-reads.ts';
 import { createSessionCookie } from '../http/session-cookie.ts';
 import { createWaitingAnswers } from '../http/waiting-answers.ts';
@@ -48,6 +49,7 @@ export function createHttpContext(
     catalogue,
     rateLimiter,
     waitingAnswers: createWaitingAnswers(config.http.maxConnections, foundation.metrics.shares),
+    imageFetches: createImageFetches(foundation.metrics.shares),
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
     bodies: createBodyAllowances({
       limits: config.bodies,

@@ -10,7 +10,7 @@ import type { EgressOutcome, OutgoingMetrics } from '../telemetry/metrics-outgoi
 export function observeEgress(egress: Egress, metrics: OutgoingMetrics): Egress {
   return {
     close: () => egress.close(),
-    findBlocked: (url, options) => egress.findBlocked(url, options),
+    findObstacle: (url, options) => egress.findObstacle(url, options),
 
     async post(url, options) {
       try {

@@ -10,6 +10,7 @@ export const SHARED_RESOURCES = [
   'engine_threads',
   'expensive_reads',
   'frame_decoders',
+  'image_fetches',
   'input_fetches',
   'long_renderings',
   'media_inspections',

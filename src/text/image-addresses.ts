@@ -18,14 +18,14 @@ export interface ImageAddress {
 
 export interface ImageJudge {
   readonly egressPolicy: EgressPolicy;
-  readonly egress: Pick<Egress, 'findBlocked'>;
+  readonly egress: Pick<Egress, 'findObstacle'>;
 }
 
 /** Hosts of images in one request: each is a name to resolve. */
 export const MAX_IMAGE_HOSTS = 16;
 
-/** Of a request that is waiting for an answer meanwhile; a name that takes longer is handed on. */
-const RESOLVE_MS = 2_000;
+/** Of a request that is waiting for an answer meanwhile; longer than one lookup takes, and its wait for a place. */
+const RESOLVE_MS = 8_000;
 
 /** Images of a chat request. */
 export function imagesOfMessages(messages: readonly Message[]): readonly ImageAddress[] {
@@ -53,8 +53,8 @@ export async function checkImageAddresses(
   }
   const found = await Promise.all(
     [...byOrigin.values()].map(async ({ field, url }) => {
-      const problem = await egress.findBlocked(url, { accountId, timeoutMs: RESOLVE_MS, signal });
-      return problem === undefined ? [] : [refused(field, problem)];
+      const obstacle = await egress.findObstacle(url, { accountId, timeoutMs: RESOLVE_MS, signal });
+      return obstacle === undefined ? [] : [refused(field, obstacle.problem)];
     }),
   );
   const [first] = found.flat();

@@ -111,5 +111,6 @@ export function schemaFormat(value: unknown, where: string): OutputFormat {
 /** An address that an upstream may fetch, or the picture itself. Nothing of it is fetched here. */
 export function isImageUrl(url: string): boolean {
   if (/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=_-]+$/i.test(url)) return true;
-  return /^https:\/\//i.test(url) && URL.canParse(url);
+  // Whether plain HTTP may be used is for the egress policy to say.
+  return /^https?:\/\//i.test(url) && URL.canParse(url);
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
+import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
 import { MAX_IMAGE_HOSTS, checkImageAddresses, imagesOfMessages } from '../../src/text/image-addresses.ts';
 import { imagesOfInput } from '../../src/text/responses/input-images.ts';
 import { InvalidTextRequest } from '../../src/text/text-failure.ts';
@@ -79,17 +80,50 @@ describe('the addresses of images that an upstream is to fetch', () => {
     );
   });
 
-  it('are handed on where they are public, allowed, data, or of a name that is not resolved in time', async (t) => {
+  it('are handed on where they are public, allowed or data', async (t) => {
     const allowed = 'http://10.0.0.5:8080';
-    const silent: ResolveName = (_name, { signal }) =>
-      new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-      });
 
     await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t), ACCOUNT);
     await checkImageAddresses([image(`${allowed}/a.png`)], judgeOf(t, publicly, [allowed]), ACCOUNT);
     await checkImageAddresses([image('data:image/png;base64,AAAA')], judgeOf(t), ACCOUNT);
-    await checkImageAddresses([image('https://silent.test/a.png')], judgeOf(t, silent), ACCOUNT);
+  });
+
+  const failing =
+    (code: string): ResolveName =>
+    () =>
+      Promise.reject(Object.assign(new Error(code), { code }));
+
+  it('are refused where their name does not exist here, because the upstream may have search domains', async (t) => {
+    const field = 'messages.0.content.0.image_url.url';
+
+    for (const code of ['ENOTFOUND', 'ENODATA']) {
+      await assert.rejects(
+        checkImageAddresses([image('https://minio.storage/a.png')], judgeOf(t, failing(code)), ACCOUNT),
+        refusal(field, /the host does not exist/),
+      );
+    }
+    for (const code of ['ESERVFAIL', 'ETIMEOUT']) {
+      await assert.rejects(
+        checkImageAddresses([image('https://silent.test/a.png')], judgeOf(t, failing(code)), ACCOUNT),
+        refusal(field, /the host could not be resolved in time/),
+      );
+    }
+  });
+
+  it('are handed on unresolved where there is no name server, and where the operator allows the name', async (t) => {
+    const allow = ['minio.storage:443'];
+
+    await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t, failing('ECONNREFUSED')), ACCOUNT);
+    await checkImageAddresses([image('https://minio.storage/a.png')], judgeOf(t, failing('ENOTFOUND'), allow), ACCOUNT);
+  });
+
+  it('are not handed on where the account has too many lookups under way', async (t) => {
+    const busy: ResolveName = () => Promise.reject(new ShareExhaustedError('resolver', 'tenant', 1));
+
+    await assert.rejects(
+      checkImageAddresses([image('https://intranet.test/a.png')], judgeOf(t, busy), ACCOUNT),
+      ShareExhaustedError,
+    );
   });
 
   it('are of so many hosts at most, and each is resolved once', async (t) => {

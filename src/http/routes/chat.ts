@@ -8,12 +8,14 @@ import { checkChatBody, decodeChatRequest } from '../../text/chat/decode-request
 import { createChatEncoder } from '../../text/chat/encode-answer.ts';
 import { ChatRequestSchema } from '../../text/chat/request-schema.ts';
 import { CHAT_PARAMETERS } from '../../text/features.ts';
-import { checkImageAddresses, imagesOfMessages } from '../../text/image-addresses.ts';
+import { imagesOfMessages } from '../../text/image-addresses.ts';
+import { withInlinedImages } from '../../text/inline-images.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
 import { CREATE_BODY_BYTES } from '../json-body.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
+import { prepareImages } from '../text-images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
 
 /** The answer that is not streamed. What a model adds of its own is passed on. */
@@ -72,7 +74,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         const model = http.catalogue.resolveText(body.model);
         tellDeprecation(request.ctx, model);
         const decoded = decodeChatRequest(body, model);
-        await checkImageAddresses(imagesOfMessages(decoded.messages), http, request.caller);
+        const inlined = await prepareImages(http, request, imagesOfMessages(decoded.messages));
         const id = newTextCallId('chat');
         return answerTextCall(http, request, {
           id,
@@ -80,7 +82,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
           // Named as it was sent.
           parameters: body['max_tokens'] == null ? CHAT_PARAMETERS : { ...CHAT_PARAMETERS, cap: 'max_tokens' },
           model,
-          request: decoded,
+          request: { ...decoded, messages: withInlinedImages(decoded.messages, inlined) },
           body,
           isStreamed: body.stream === true,
           isStored: false,

@@ -2,6 +2,7 @@
  * `POST /v1/responses` and the responses that are kept (spec §4.4, contract §9). What is kept is written after the last
  * byte; whoever asks for it in that moment waits for it.
  */
+import type { ServerResponse } from 'node:http';
 import pRetry from 'p-retry';
 import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
@@ -9,8 +10,9 @@ import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { RESPONSES_PARAMETERS } from '../../text/features.ts';
 import { referencedIds } from '../../text/responses/decode-input.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
-import { checkImageAddresses } from '../../text/image-addresses.ts';
-import { imagesOfInput } from '../../text/responses/input-images.ts';
+import { withInlinedImages } from '../../text/inline-images.ts';
+import type { InlinedImages } from '../../text/inline-images.ts';
+import { imagesOfInput, withInlinedItems } from '../../text/responses/input-images.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../text/responses/decode-request.ts';
 import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
 import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
@@ -26,11 +28,13 @@ import {
   saveResponse,
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
 import { CREATE_BODY_BYTES } from '../json-body.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
+import { prepareImages } from '../text-images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
 
 /** The response object: what every one of them has. */
@@ -102,15 +106,19 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
         const model = http.catalogue.resolveText(body.model);
         tellDeprecation(ctx, model);
-        const { decoded, conversation } = await decode(http, caller.accountId, body, model);
+        const { decoded, conversation, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
         return answerTextCall(http, request, {
           id,
           surface: 'responses',
           parameters: RESPONSES_PARAMETERS,
           model,
-          request: decoded.request,
-          body: selfContainedBody(body, decoded, conversation),
+          request: { ...decoded.request, messages: withInlinedImages(decoded.request.messages, inlined) },
+          body: selfContainedBody(
+            body,
+            { ...decoded, input: withInlinedItems(decoded.input, inlined) },
+            withInlinedItems(conversation, inlined),
+          ),
           echo: decoded.rendering.echo,
           isStreamed: body.stream === true,
           isStored: decoded.isStored,
@@ -184,24 +192,31 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
 
 async function decode(
   http: HttpContext,
-  accountId: string,
+  request: { readonly caller: Caller; readonly ctx: { readonly res: ServerResponse } },
   body: ResponsesBody,
   model: TextModelDefinition,
-): Promise<{ readonly decoded: DecodedResponsesRequest; readonly conversation: EarlierItems['conversation'] }> {
+): Promise<{
+  readonly decoded: DecodedResponsesRequest;
+  readonly conversation: EarlierItems['conversation'];
+  readonly inlined: InlinedImages;
+}> {
+  const { accountId } = request.caller;
   const earlier = await readConversation(http.database, accountId, {
     previousResponseId: body.previous_response_id ?? undefined,
     itemIds: referencedIds(body.input),
     now: http.now(),
   });
   const decoded = decodeResponsesRequest(body, model, earlier);
-  await checkImageAddresses(imagesOfInput(decoded.input), http, { accountId });
   const { conversation } = earlier;
-  if (decoded.truncation !== 'auto') return { decoded, conversation };
+  // Those of before as well: what the operator denies may have changed since.
+  const stored = imagesOfInput(conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
+  const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...stored]);
+  if (decoded.truncation !== 'auto') return { decoded, conversation, inlined };
   const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
-  const request = await fitConversation(decoded.request, room, (requests) =>
+  const fitting = await fitConversation(decoded.request, room, (requests) =>
     http.textAnswers.countInput(accountId, requests),
   );
-  return { decoded: { ...decoded, request }, conversation };
+  return { decoded: { ...decoded, request: fitting }, conversation, inlined };
 }
 
 /**

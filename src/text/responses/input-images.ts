@@ -1,6 +1,7 @@
-/** Where the images of a response's input stand, for the check of their addresses (image-addresses.ts). */
+/** Where the images of a response's input stand, for the check of their addresses (image-addresses.ts) and for fetching them. */
 import type { ImageAddress } from '../image-addresses.ts';
-import type { UnnamedInputItem } from './items.ts';
+import type { InlinedImages } from '../inline-images.ts';
+import type { InputPart, UnnamedInputItem } from './items.ts';
 
 export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly ImageAddress[] {
   return input.flatMap((item, index) => {
@@ -12,5 +13,20 @@ export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly Imag
         ? [{ field: `input.${index}.${member}.${place}.image_url`, url: part.image_url }]
         : [],
     );
+  });
+}
+
+/** The items with every image that was fetched in the place of its address. */
+export function withInlinedItems<Item extends UnnamedInputItem>(
+  items: readonly Item[],
+  inlined: InlinedImages,
+): readonly Item[] {
+  if (inlined.size === 0) return items;
+  const replaced = (part: InputPart): InputPart =>
+    part.type === 'input_image' ? { ...part, image_url: inlined.get(part.image_url) ?? part.image_url } : part;
+  return items.map((item) => {
+    if (item.type === 'message' && item.role !== 'assistant') return { ...item, content: item.content.map(replaced) };
+    if (item.type !== 'function_call_output' || typeof item.output === 'string') return item;
+    return { ...item, output: item.output.map(replaced) };
   });
 }

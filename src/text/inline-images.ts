@@ -1,0 +1,165 @@
+/**
+ * Images of a text request as `data:` URLs, for operators who do not want their upstreams to fetch what clients name
+ * (`TEXT_IMAGES=inline`). They are fetched like any address of a client, by the egress policy, and so no upstream
+ * resolves a name that its owner may point elsewhere in between.
+ */
+import { EgressError } from '../egress/egress-error.ts';
+import type { Egress } from '../egress/guarded-client.ts';
+import { ShareExhaustedError, createTenantShares } from '../limits/tenant-shares.ts';
+import type { TenantShares } from '../limits/tenant-shares.ts';
+import { UnsupportedMediaError } from '../media/inspect.ts';
+import type { MediaInspector } from '../media/inspect.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ImageAddress } from './image-addresses.ts';
+import type { Message } from './request.ts';
+import { InvalidTextRequest } from './text-failure.ts';
+
+/** Of one request. */
+export const MAX_INLINED = { images: 50, bytes: 20_000_000 } as const;
+/** For one image; its name is resolved within it. */
+const FETCH_MS = 15_000;
+const WAIT_MS = 10_000;
+/** What upstreams read; what its type is told by. */
+const TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
+const BEGINNING_BYTES = 1024 * 1024;
+
+/** Every address in the place of its image: `data:image/png;base64,…`. */
+export type InlinedImages = ReadonlyMap<string, string>;
+
+export interface InlineParts {
+  readonly egress: Pick<Egress, 'download'>;
+  readonly inspector: Pick<MediaInspector, 'inspectBytes'>;
+  readonly imageFetches: TenantShares;
+}
+
+interface InlineOptions {
+  readonly accountId: string;
+  readonly signal: AbortSignal;
+  /** Is told of bytes before they are kept. @throws {ShareExhaustedError} */
+  readonly hold: (bytes: number) => void;
+}
+
+/** The fetches of all accounts in one api process. */
+export function createImageFetches(metrics?: ShareMetrics): TenantShares {
+  return createTenantShares({
+    resource: 'image_fetches',
+    capacity: 32,
+    perTenant: 8,
+    leavesFree: true,
+    waiting: { perTenant: 2 * MAX_INLINED.images, perProcess: 500 },
+    metrics,
+  });
+}
+
+/**
+ * Fetches the images of a request, each address once.
+ *
+ * @throws {InvalidTextRequest} naming the field of an image that could not be fetched, or is none.
+ * @throws {ShareExhaustedError} too many fetches, or bytes in memory, of the account or of all.
+ */
+export async function inlineImages(
+  images: readonly ImageAddress[],
+  parts: InlineParts,
+  options: InlineOptions,
+): Promise<InlinedImages> {
+  const byUrl = new Map<string, ImageAddress>();
+  for (const image of images) {
+    if (/^data:/i.test(image.url) || byUrl.has(image.url)) continue;
+    byUrl.set(image.url, image);
+    if (byUrl.size > MAX_INLINED.images) throw refused(image.field, `at most ${MAX_INLINED.images} images by address`);
+  }
+  // The first that fails ends the others.
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+  let total = 0;
+  const count = (bytes: number): boolean => {
+    total += bytes;
+    return total <= MAX_INLINED.bytes;
+  };
+  const fetches = [...byUrl.values()].map(async (image) => {
+    try {
+      return [image.url, await fetchOne(image, parts, { ...options, signal, count })] as const;
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
+  });
+  const done = await Promise.allSettled(fetches);
+  options.signal.throwIfAborted();
+  if (failed.signal.aborted) throw failed.signal.reason;
+  return new Map(done.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
+}
+
+async function fetchOne(
+  { field, url }: ImageAddress,
+  { egress, inspector, imageFetches }: InlineParts,
+  { accountId, signal, hold, count }: InlineOptions & { readonly count: (bytes: number) => boolean },
+): Promise<string> {
+  const bytes = await imageFetches.run(
+    accountId,
+    async () => {
+      const chunks: Buffer[] = [];
+      try {
+        const { body } = await egress.download(url, {
+          accountId,
+          timeoutMs: FETCH_MS,
+          maxBytes: MAX_INLINED.bytes,
+          signal,
+        });
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          if (!count(chunk.length))
+            throw refused(field, `the images have more than ${MAX_INLINED.bytes} bytes together`);
+          hold(asBase64(chunk.length));
+          chunks.push(chunk);
+        }
+      } catch (error) {
+        throw signal.aborted ? signal.reason : problemOf(field, error);
+      }
+      return Buffer.concat(chunks);
+    },
+    { signal, waitMs: WAIT_MS },
+  );
+  return `data:${await typeOf(field, bytes, inspector, accountId)};base64,${bytes.toString('base64')}`;
+}
+
+function asBase64(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}
+
+function problemOf(field: string, error: unknown): unknown {
+  if (!(error instanceof EgressError)) return error;
+  if (error.cause instanceof ShareExhaustedError) return error.cause;
+  if (error.kind === 'too_large') return refused(field, `the image has more than ${MAX_INLINED.bytes} bytes`);
+  const late = 'the address did not deliver its image in time';
+  return refused(field, error.kind === 'timeout' ? late : 'the image could not be fetched');
+}
+
+async function typeOf(
+  field: string,
+  bytes: Buffer,
+  inspector: InlineParts['inspector'],
+  accountId: string,
+): Promise<string> {
+  try {
+    const { mimeType } = await inspector.inspectBytes(accountId, bytes.subarray(0, BEGINNING_BYTES));
+    if (TYPES.has(mimeType)) return mimeType;
+  } catch (error) {
+    if (!(error instanceof UnsupportedMediaError)) throw error;
+  }
+  throw refused(field, 'the address has no PNG, JPEG, WebP or GIF image');
+}
+
+function refused(field: string, problem: string): InvalidTextRequest {
+  return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
+}
+
+/** The messages with every image that was fetched in the place of its address. */
+export function withInlinedImages(messages: readonly Message[], inlined: InlinedImages): readonly Message[] {
+  if (inlined.size === 0) return messages;
+  return messages.map((message) => ({
+    ...message,
+    content: message.content.map((part) =>
+      part.type === 'image' ? { ...part, url: inlined.get(part.url) ?? part.url } : part,
+    ),
+  }));
+}
