@@ -3,7 +3,7 @@
  * process that was stopped, or a machine that slept, has no turns meanwhile, and is not taken for a hung one. Nothing here
  * may need the main thread: the log line is written to the descriptor itself.
  */
-import { writeSync } from 'node:fs';
+import { write } from 'node:fs';
 // oxlint-disable-next-line no-restricted-imports -- of this very process, from within: no port is opened
 import { Session } from 'node:inspector';
 import type { Debugger } from 'node:inspector';
@@ -15,6 +15,8 @@ const count = new Int32Array(heartbeat);
 const STANDARD_OUTPUT = 1;
 /** How long the main thread has to say where it is, and then to end itself. */
 const LAST_WORDS_MS = 2_000;
+/** Between what is written and the end: whoever should read it may not. */
+const WRITE_MS = 1_000;
 /** A turn that comes this much too late: this thread stood still as well, and nothing is known of the other. */
 const LATE_TURNS = 4;
 
@@ -30,7 +32,8 @@ const timer = setInterval(() => {
   const isLate = now - turnAt > LATE_TURNS * tickMs;
   turnAt = now;
   const counted = Atomics.load(count, 0);
-  stillTurns = counted === seen && !isLate ? stillTurns + 1 : 0;
+  const mayBeDebugged = Atomics.load(count, 1) === 1;
+  stillTurns = counted === seen && !isLate && !mayBeDebugged ? stillTurns + 1 : 0;
   seen = counted;
   if (stillTurns * tickMs < hangMs) return;
   clearInterval(timer);
@@ -41,10 +44,14 @@ const timer = setInterval(() => {
 function endProcess(): void {
   const session = new Session();
   const end = (stack: string): void => {
-    log(stack);
     // The exit code is the main thread's to give; one that does not even do that is killed.
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
-    session.post('Runtime.evaluate', { expression: `process.reallyExit(${exitCode})` });
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), WRITE_MS + LAST_WORDS_MS);
+    const exit = (): void => session.post('Runtime.evaluate', { expression: `process.reallyExit(${exitCode})` });
+    const giveUpWriting = setTimeout(exit, WRITE_MS);
+    log(stack, () => {
+      clearTimeout(giveUpWriting);
+      exit();
+    });
   };
   const giveUp = setTimeout(() => end('not known: the main thread is not in JavaScript'), LAST_WORDS_MS);
   session.once('Debugger.paused', ({ params }) => {
@@ -63,7 +70,7 @@ function describeFrame({ functionName, location }: Debugger.CallFrame): string {
 }
 
 /** As the program's logger writes a fatal line. */
-function log(stack: string): void {
+function log(stack: string, done: () => void): void {
   const line = {
     level: 60,
     time: new Date().toISOString(),
@@ -73,9 +80,6 @@ function log(stack: string): void {
     stack,
     msg: 'the event loop stood still; the process ends, to be started again',
   };
-  try {
-    writeSync(STANDARD_OUTPUT, `${JSON.stringify(line)}\n`);
-  } catch {
-    // Nobody reads it: that is no reason to stay.
-  }
+  // Not at once: a pipe that nobody reads would hold this thread as well. That it fails is no reason to stay.
+  write(STANDARD_OUTPUT, `${JSON.stringify(line)}\n`, done);
 }

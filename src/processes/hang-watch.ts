@@ -3,6 +3,8 @@
  * again: a loop that never comes round answers no request, no probe and no signal, and would stay like that for ever. The
  * main thread counts; a thread of its own (hang-watch-thread.ts) looks whether it still does.
  */
+// oxlint-disable-next-line no-restricted-imports -- only asked whether somebody debugs this process
+import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import { RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
 
@@ -14,7 +16,7 @@ const TICK_MS = 500;
 
 /** What the thread is given. */
 export interface HangWatchData {
-  /** One 32-bit integer, which the main thread counts up. */
+  /** Two 32-bit integers: what the main thread counts up, and 1 while a debugger may stop it. */
   readonly heartbeat: SharedArrayBuffer;
   readonly tickMs: number;
   readonly hangMs: number;
@@ -31,9 +33,12 @@ export interface HangWatchData {
 export function watchForHang(role: string, hangMs: number): void {
   // From source a thread's own file would need a loader, which Node 20 does not give it.
   if (hangMs === 0 || !RUNS_FROM_DIST) return;
-  const heartbeat = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const heartbeat = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const count = new Int32Array(heartbeat);
-  setInterval(() => void Atomics.add(count, 0, 1), TICK_MS).unref();
+  setInterval(() => {
+    Atomics.add(count, 0, 1);
+    Atomics.store(count, 1, debuggerUrl() === undefined ? 0 : 1);
+  }, TICK_MS).unref();
   const workerData: HangWatchData = { heartbeat, tickMs: TICK_MS, hangMs, role, exitCode: HUNG_EXIT_CODE };
   const module = packageModule('src/processes/hang-watch-thread.ts');
   // Without what the process itself was told to load first.

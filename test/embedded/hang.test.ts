@@ -1,13 +1,19 @@
 /** A process whose event loop stands still: it is ended, says where it stood, and its supervisor starts it again. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageFile } from '../../src/config/package-root.ts';
 import { LogFile } from '../../src/embedded/log-files.ts';
 import { Part } from '../../src/embedded/part.ts';
+import { HUNG_EXIT_CODE } from '../../src/processes/hang-watch.ts';
 import { ProcessRecord } from '../../src/embedded/process-record.ts';
 import { until } from '../support/until.ts';
 
@@ -49,6 +55,15 @@ async function supervise(what: string): Promise<{ readonly reports: string[]; re
   return { reports, lines };
 }
 
+/** Starts the program by itself, and reads nothing of what it writes. */
+function launch(t: TestContext, args: readonly string[], options: readonly string[] = []): ChildProcess {
+  const child = spawn(process.execPath, [...options, packageFile('test/embedded/fixtures/hanging.mjs'), ...args], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  return child;
+}
+
 describe('a process whose event loop stands still', () => {
   it('is ended and started again; its log says where it stood, and its supervisor why it ended', async () => {
     const { reports, lines } = await supervise('hangs');
@@ -60,6 +75,26 @@ describe('a process whose event loop stands still', () => {
     const { level, stack } = JSON.parse(line) as { level: number; stack: string };
     assert.equal(level, 60);
     assert.match(stack, /at standStill \(.*hanging/);
+  });
+
+  it('is ended where it waits for a reader of its own log, which keeps the last words back as well', async (t) => {
+    const child = launch(t, [folder, 'unread']);
+
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+
+    // By itself where it could be interrupted, and otherwise killed.
+    assert.ok(code === HUNG_EXIT_CODE || signal === 'SIGKILL', `${code} ${signal}`);
+  });
+
+  it('is left alone where a debugger may have stopped it', async (t) => {
+    const debugged = await mkdtemp(path.join(folder, 'debugged-'));
+    const child = launch(t, [debugged], ['--inspect=127.0.0.1:0']);
+    await until('it stands still', () => existsSync(path.join(debugged, 'first-life')));
+
+    // Three times as long as the loop may stand still: the time itself is what is tested.
+    await sleep(8_000);
+
+    assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
   });
 
   it('is left alone where it goes on in time, and where it was stopped for longer than it may stand still', async () => {
