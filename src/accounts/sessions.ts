@@ -12,6 +12,9 @@ import { randomBase62 } from '../domain/ids.ts';
 /** A working day: whoever comes back tomorrow signs in again. */
 export const SESSION_SECONDS = 8 * 3_600;
 
+/** Of one key: whoever signs in once more ends the oldest. */
+export const MAX_SESSIONS_OF_KEY = 50;
+
 const SECRET_LENGTH = 43;
 const SECRET = new RegExp(`^[0-9A-Za-z]{${SECRET_LENGTH}}$`);
 
@@ -29,7 +32,7 @@ export interface BegunSession extends Session {
 }
 
 export interface Sessions {
-  /** Begins a session of a key, and removes those that are over. */
+  /** Begins a session of a key, and removes those that are over, and the oldest of a key that has too many. */
   begin(transaction: Queryable, keyId: string): Promise<BegunSession>;
   /** @returns undefined: there is none with this secret, or it is over. */
   find(secret: string): Promise<Session | undefined>;
@@ -57,6 +60,12 @@ export function isSecret(text: string): boolean {
 const removeOver: Statement = {
   name: 'remove_sessions_that_are_over',
   text: 'DELETE FROM dashboard_sessions WHERE expires_at <= $1',
+};
+const removeOldest: Statement = {
+  name: 'remove_oldest_sessions_of_key',
+  text: `DELETE FROM dashboard_sessions
+          WHERE secret_sha256 IN (SELECT secret_sha256 FROM dashboard_sessions WHERE key_id = $1
+                                   ORDER BY created_at DESC, secret_sha256 OFFSET $2)`,
 };
 const insertSession: Statement = {
   name: 'insert_session',
@@ -96,6 +105,7 @@ export function createSessions(database: Database, now: () => number): Sessions 
       const expiresAt = new Date(beganAt.getTime() + SESSION_SECONDS * 1000);
       const secret = newSecret();
       await transaction.query(removeOver, [beganAt]);
+      await transaction.query(removeOldest, [keyId, MAX_SESSIONS_OF_KEY - 1]);
       await transaction.query(insertSession, [hashSecret(secret), keyId, beganAt, expiresAt]);
       return { keyId, secret, expiresAt };
     },
