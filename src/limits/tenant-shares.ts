@@ -3,8 +3,9 @@
  * and archive slots. One implementation for all of them, so that each has the same bounds: how much there is, how much of
  * it one tenant may hold, and how many may wait for it. Counted in memory, because it ends with the process.
  *
- * Whoever waits is served fairly: the tenant that holds least goes first, and among equals the one that waits longest.
- * A tenant is an account, or an address where nobody has signed in.
+ * Whoever waits is served fairly: the tenant that holds least goes first, and equals take turns, so that nobody stands
+ * behind all that another tenant waits for. Where the line is full, a newcomer takes the last place of the tenant that
+ * has most of them. A tenant is an account, or an address where nobody has signed in.
  */
 import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics-shares.ts';
 
@@ -85,9 +86,9 @@ export interface TenantShares {
 
 interface Waiter {
   readonly units: number;
-  /** Counts up: the order in which they came. */
-  readonly turn: number;
   readonly admit: (lease: Lease) => void;
+  /** Somebody else takes its place. */
+  readonly displace: () => void;
 }
 
 interface Tenant {
@@ -95,24 +96,37 @@ interface Tenant {
   /** Those that are not released: one of no units may grow. */
   leases: number;
   readonly waiters: Waiter[];
+  /** Counts up: when it joined those who wait, or was last let in; the lowest has waited longest for its turn. */
+  turn: number;
 }
 
-/** Makes the shares of one resource, all of it free. */
+/** A bound of NaN would bound nothing. */
+function requireBound(name: string, bound: number): void {
+  if (!(bound >= 0)) throw new RangeError(`${name}: ${bound}`);
+}
+
+/** Makes the shares of one resource, all of it free. @throws {RangeError} a bound is negative or no number. */
 export function createTenantShares(options: TenantShareOptions): TenantShares {
   const { resource, metrics, leavesFree = false, retryAfterSeconds = 1 } = options;
   const capacity = options.capacity ?? Number.POSITIVE_INFINITY;
   const perTenant = options.perTenant ?? capacity;
   const waiting = options.waiting ?? { perTenant: 0, perProcess: 0 };
+  requireBound('capacity', capacity);
+  requireBound('perTenant', perTenant);
+  requireBound('waiting.perTenant', waiting.perTenant);
+  requireBound('waiting.perProcess', waiting.perProcess);
   const tenants = new Map<string, Tenant>();
   /** Only those with waiters, so that a release looks at nobody else. */
   const queued = new Map<string, Tenant>();
+  /** What one tenant can have at all. */
+  const most = Math.min(perTenant, leavesFree && Number.isFinite(capacity) ? (capacity + 1) / 2 : capacity);
   let inUse = 0;
   let waiters = 0;
   let turns = 0;
 
   const tenantOf = (id: string): Tenant => {
     let tenant = tenants.get(id);
-    if (tenant === undefined) tenants.set(id, (tenant = { held: 0, leases: 0, waiters: [] }));
+    if (tenant === undefined) tenants.set(id, (tenant = { held: 0, leases: 0, waiters: [], turn: 0 }));
     return tenant;
   };
   const forgetIdle = (id: string, tenant: Tenant): void => {
@@ -124,7 +138,8 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   function exhaustedBy({ held }: Tenant, units: number): ExhaustedBy | undefined {
     if (held + units > perTenant) return 'tenant';
     if (inUse + units > capacity) return 'process';
-    if (leavesFree && held + units > capacity - inUse) return 'tenant';
+    // Afterwards, where one unit that cannot be halved is the tenant's.
+    if (leavesFree && held + units > Math.max(capacity - inUse - units, 0) + 1) return 'tenant';
     return undefined;
   }
 
@@ -171,7 +186,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     };
   }
 
-  /** Whose turn it is: of those whose own share has room, who holds least, then who waits longest. */
+  /** Whose turn it is: of those whose own share has room, who holds least, then whose last turn is longest ago. */
   function nextInLine(): { id: string; tenant: Tenant; first: Waiter } | undefined {
     let next: { id: string; tenant: Tenant; first: Waiter } | undefined;
     for (const [id, tenant] of queued) {
@@ -180,7 +195,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
       const isBefore =
         next === undefined ||
         tenant.held < next.tenant.held ||
-        (tenant.held === next.tenant.held && first.turn < next.first.turn);
+        (tenant.held === next.tenant.held && tenant.turn < next.tenant.turn);
       if (isBefore) next = { id, tenant, first };
     }
     return next;
@@ -197,6 +212,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
 
   function admit({ id, tenant, first }: { id: string; tenant: Tenant; first: Waiter }): void {
     leaveQueue(id, tenant, first);
+    tenant.turn = turns += 1;
     first.admit(hold(id, tenant, first.units));
   }
 
@@ -208,16 +224,28 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (tenant.waiters.length === 0) queued.delete(id);
   }
 
-  /** In line for whatever is free at this moment. @returns undefined where that was enough. */
-  function enqueue(id: string, units: number, admit: (lease: Lease) => void, isFirst = false): Waiter {
+  /** In line for whatever is free at this moment. */
+  function enqueue(id: string, waiter: Waiter, isFirst = false): void {
     const tenant = tenantOf(id);
-    const waiter: Waiter = { units, turn: (turns += 1), admit };
+    if (tenant.waiters.length === 0) tenant.turn = turns += 1;
     if (isFirst) tenant.waiters.unshift(waiter);
     else tenant.waiters.push(waiter);
     queued.set(id, tenant);
     waiters += 1;
     admitWaiters();
-    return waiter;
+  }
+
+  /** Makes room in a full line for a tenant that has so many in it. @returns whether there is room. */
+  function findRoomInLine(own: number): boolean {
+    if (waiters < waiting.perProcess) return true;
+    let [longest] = queued.values();
+    for (const tenant of queued.values()) {
+      if (tenant.waiters.length > (longest?.waiters.length ?? 0)) longest = tenant;
+    }
+    // Otherwise the two would only change places.
+    if (longest === undefined || longest.waiters.length <= own + 1) return false;
+    longest.waiters.at(-1)?.displace();
+    return waiters < waiting.perProcess;
   }
 
   function requireUnits(units: number): void {
@@ -227,7 +255,8 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   function tryTake(id: string, units = 1): Lease | ExhaustedBy {
     requireUnits(units);
     let lease: Lease | undefined;
-    const waiter = enqueue(id, units, (admitted) => (lease = admitted));
+    const waiter: Waiter = { units, admit: (admitted) => (lease = admitted), displace: () => {} };
+    enqueue(id, waiter);
     if (lease !== undefined) return lease;
     const tenant = tenantOf(id);
     leaveQueue(id, tenant, waiter);
@@ -248,11 +277,8 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     const { units = 1, signal, waitMs, isFirstOfTenant = false } = takeOptions;
     signal?.throwIfAborted();
     requireUnits(units);
-    const mayWait =
-      units <= Math.min(capacity, perTenant) &&
-      waitMs !== 0 &&
-      waiters < waiting.perProcess &&
-      (tenants.get(id)?.waiters.length ?? 0) < waiting.perTenant;
+    const ownWaiters = tenants.get(id)?.waiters.length ?? 0;
+    const mayWait = units <= most && waitMs !== 0 && ownWaiters < waiting.perTenant && findRoomInLine(ownWaiters);
     if (!mayWait) {
       const lease = tryTake(id, units);
       if (typeof lease === 'string') throw refusal(lease);
@@ -273,21 +299,22 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
         reject(error);
       };
       const abort = (): void => giveUp(signal?.reason as Error);
+      const refuse = (by: ExhaustedBy): void => {
+        metrics?.refused(resource, by);
+        giveUp(refusal(by));
+      };
       let isAdmitted = false;
-      const admitted = (lease: Lease): void => {
+      const admit = (lease: Lease): void => {
         isAdmitted = true;
         settle();
         resolve(lease);
       };
-      const waiter = enqueue(id, units, admitted, isFirstOfTenant);
+      const waiter: Waiter = { units, admit, displace: () => refuse('process') };
+      enqueue(id, waiter, isFirstOfTenant);
       if (isAdmitted) return;
       signal?.addEventListener('abort', abort, { once: true });
       if (waitMs === undefined) return;
-      timer = setTimeout(() => {
-        const by = exhaustedBy(tenantOf(id), units) ?? 'process';
-        metrics?.refused(resource, by);
-        giveUp(refusal(by));
-      }, waitMs);
+      timer = setTimeout(() => refuse(exhaustedBy(tenantOf(id), units) ?? 'process'), waitMs);
     });
   }
 

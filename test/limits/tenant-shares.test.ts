@@ -43,6 +43,26 @@ describe('a share that nobody waits for', () => {
     assert.equal(count('five'), 0);
   });
 
+  it('leaves as much free of bytes, too, in whatever pieces they are taken', () => {
+    const shares = sharesOf({ capacity: 100, leavesFree: true });
+    assert.equal(shares.tryTake('one', 100), 'tenant');
+    const one = taken(shares.tryTake('one', 30));
+    assert.equal(one.grow(21), 'tenant');
+    assert.equal(one.grow(20), undefined);
+    assert.equal(shares.tryTake('two', 50), 'tenant');
+    taken(shares.tryTake('two', 25));
+  });
+
+  it('is not made with bounds that bound nothing', () => {
+    for (const wrong of [Number.NaN, -1]) {
+      assert.throws(() => sharesOf({ capacity: wrong }), RangeError);
+      assert.throws(() => sharesOf({ perTenant: wrong }), RangeError);
+      assert.throws(() => sharesOf({ waiting: { perTenant: wrong, perProcess: 1 } }), RangeError);
+      assert.throws(() => sharesOf({ waiting: { perTenant: 1, perProcess: wrong } }), RangeError);
+    }
+    assert.equal(sharesOf({ capacity: 0 }).tryTake('one'), 'tenant');
+  });
+
   it('is given back once, however often it is released', () => {
     const shares = sharesOf({ capacity: 1 });
     const first = taken(shares.tryTake('one'));
@@ -129,13 +149,66 @@ describe('a share that can be waited for', () => {
     assert.equal((await large).units, 8);
   });
 
+  it('goes round among tenants that hold the same, however many of one wait already', async () => {
+    const shares = sharesOf({ capacity: 1, waiting: WAITING });
+    const held = [await shares.take('crowd')];
+    const order: string[] = [];
+    const wait = (tenant: string): void => {
+      void shares.take(tenant).then((lease) => {
+        order.push(tenant);
+        held.push(lease);
+      });
+    };
+    for (let number = 0; number < 4; number += 1) wait('crowd');
+    wait('late');
+    wait('late');
+    wait('later');
+
+    for (let next = held.shift(); next !== undefined; next = held.shift()) {
+      next.release();
+      await settled();
+    }
+
+    assert.deepEqual(order, ['crowd', 'late', 'later', 'crowd', 'late', 'crowd', 'crowd']);
+  });
+
+  it('is waited for by somebody new, though a few tenants have filled the line: the longest loses its last', async () => {
+    const shares = sharesOf({ capacity: 1, waiting: { perTenant: 4, perProcess: 6 } });
+    const held = await shares.take('one');
+    const outcomes: string[] = [];
+    const wait = (name: string): void => {
+      shares.take(name.slice(0, -1)).then(
+        (lease) => {
+          outcomes.push(name);
+          lease.release();
+        },
+        (error: unknown) => outcomes.push(`${name} ${error instanceof ShareExhaustedError ? error.by : 'broke off'}`),
+      );
+    };
+    for (const name of ['one1', 'one2', 'one3', 'one4', 'two1', 'two2', 'new1']) wait(name);
+    await settled();
+    assert.deepEqual(outcomes, ['one4 process']);
+    // Nobody with as many as the others takes a place from them.
+    wait('new2');
+    await settled();
+    wait('two3');
+    await settled();
+    assert.deepEqual(outcomes, ['one4 process', 'one3 process', 'two3 process']);
+    assert.equal(shares.usage().waiting, 6);
+
+    held.release();
+    await settled();
+    assert.deepEqual(outcomes.slice(3), ['one1', 'two1', 'new1', 'one2', 'two2', 'new2']);
+    assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
+  });
+
   it('is waited for by no more than may, in all and of one tenant', async () => {
     const shares = sharesOf({ capacity: 1, waiting: { perTenant: 2, perProcess: 3 } });
     const held = await shares.take('one');
-    const waits = [shares.take('one'), shares.take('one'), shares.take('two')];
+    const waits = [shares.take('one'), shares.take('two'), shares.take('one')];
 
     await assert.rejects(shares.take('one'), { name: 'ShareExhaustedError' });
-    await assert.rejects(shares.take('three'), { by: 'process' });
+    await assert.rejects(shares.take('two'), { by: 'process' });
 
     held.release();
     for (const wait of waits) (await wait).release();
