@@ -68,6 +68,10 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['inspector.Session'],
     reason: 'asks the main thread of its own process where it stands; no port is opened',
   },
+  'src/processes/hang-watch.ts': {
+    ways: ['inspector.url'],
+    reason: 'asks whether a debugger listens to its own process; no port is opened',
+  },
   'src/engines/image/fonts.ts': { ways: ['createRequire'], reason: 'finds the files of a font in its package' },
   'src/engines/song/band.ts': { ways: ['createRequire'], reason: 'finds the file of a sound bank in its package' },
   'src/engines/speech/flite-program.ts': {
