@@ -58,10 +58,14 @@ async function findTestFiles(isWide) {
 
 async function test(args) {
   const options = args.filter((argument) => argument.startsWith('--') && argument !== '--wide');
-  const named = args.filter((argument) => !argument.startsWith('--'));
+  const isWide = args.includes('--wide');
+  // `npm run test:wide -- attack` is test/wide/attack.test.ts.
+  const named = args
+    .filter((argument) => !argument.startsWith('--'))
+    .map((name) => (isWide && /^[\w-]+$/.test(name) ? `test/wide/${name}.test.ts` : name));
   const missing = named.filter((file) => !existsSync(file));
   if (missing.length > 0) fail(`No such test file: ${missing.join(', ')}`);
-  const files = named.length > 0 ? named : await findTestFiles(args.includes('--wide'));
+  const files = named.length > 0 ? named : await findTestFiles(isWide);
   if (files.length === 0) fail('There are no test files.');
   await prepare({ builds: true, toleratesTypeErrors: true });
   const runner = path.join(ROOT, 'test/support/run-tests.ts');
@@ -126,6 +130,12 @@ async function chaos(args) {
   return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/chaos/main.ts'), ...args]);
 }
 
+/** The attack campaign: one account works beside two hostile ones and an anonymous host. */
+async function attack(args) {
+  await prepare({ builds: true });
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/attack/campaign/main.ts'), ...args]);
+}
+
 /** The command-line client: it needs nothing of what the service itself is built from. */
 async function cli(args) {
   await prepare({ builds: true });
@@ -154,6 +164,7 @@ const COMMANDS = {
   gallery,
   screenshots,
   chaos,
+  attack,
   build: async () => {
     await prepare({ builds: true });
     return 0;

@@ -78,6 +78,11 @@ export type ClientLine = {
       readonly sha256?: string;
     }
   | {
+      readonly kind: 'list' | 'upload';
+      readonly account: string;
+      readonly outcome: AttemptOutcome;
+    }
+  | {
       readonly kind: 'balance';
       readonly account: string;
       readonly outcome: AttemptOutcome;

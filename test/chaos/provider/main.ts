@@ -15,6 +15,7 @@ import { drawPicture } from '../../support/test-provider/picture.ts';
 import type { Incoming, Reply, Room } from '../../support/test-provider/protocol.ts';
 import { handleReplicate } from '../../support/test-provider/replicate.ts';
 import { handleTasks } from '../../support/test-provider/tasks.ts';
+import { HOSTILE_CONTAINERS } from '../../media/hostile-containers.ts';
 import { openLedger } from '../ledger-file.ts';
 import type { ProviderMode } from '../schedule.ts';
 import { openJobs } from './jobs.ts';
@@ -70,13 +71,21 @@ async function sendFile(response: ServerResponse, job: Job | undefined): Promise
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>');
     return;
   }
-  const whole = await drawPicture(job.prompt);
+  const whole = hostileFile(job.prompt) ?? (await drawPicture(job.prompt));
   const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   write({ kind: 'file', jobId: job.id, prompt: job.prompt, sha256, bytes: bytes.length });
   response.writeHead(200, { 'content-type': 'image/png', 'content-length': bytes.length });
   if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
   else response.end(bytes);
+}
+
+/** `[container 3]`: one that is made to cost whoever reads its tables, whatever type it says that it has. */
+function hostileFile(prompt: string): Buffer | undefined {
+  const [, place] = /\[container (\d+)\]/.exec(prompt) ?? [];
+  if (place === undefined) return undefined;
+  const makers = Object.values(HOSTILE_CONTAINERS);
+  return makers[Number(place) % makers.length]?.();
 }
 
 function send(response: ServerResponse, reply: Reply): void {

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SCOPES } from '../../../src/accounts/api-key.ts';
 import { createAccount } from '../../../src/accounts/accounts.ts';
+import type { AccountLimits } from '../../../src/accounts/accounts.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { topUp } from '../../../src/billing/ledger.ts';
 import { packageFile } from '../../../src/config/package-root.ts';
@@ -64,7 +65,8 @@ export interface World {
   /** The proxies of a link: one for each process that uses it. */
   links(name: LinkName): readonly Link[];
   setClock(role: 'api' | 'worker', offsetMs: number): Promise<void>;
-  createAccount(name: string, microUsd: bigint): Promise<WorldAccount>;
+  /** @param limits others than those that a campaign never meets. */
+  createAccount(name: string, microUsd: bigint, limits?: Partial<AccountLimits>): Promise<WorldAccount>;
   /** The keys of all objects in the store, by the store's own files. */
   storedObjects(): Promise<readonly string[]>;
   ownEnds(): readonly OwnEnd[];
@@ -74,8 +76,21 @@ export interface World {
 const ROLES = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
 const CALLBACK_OFFSETS_SECONDS = [0, 1, 2, 4, 8];
 
+export interface WorldOptions {
+  /** Without them everybody connects straight to everybody, and no link can be made bad. */
+  readonly hasProxies?: boolean;
+  /** More of the environment of api and workers. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Modules to load into them before anything else, beside the campaign's own. */
+  readonly preloads?: readonly string[];
+}
+
 /** @param report is told what takes long. Whoever calls must call `close`. */
-export async function openWorld(patches: readonly Patch[], report: (line: string) => void): Promise<World> {
+export async function openWorld(
+  patches: readonly Patch[],
+  report: (line: string) => void,
+  { hasProxies = true, environment: more = {}, preloads = [] }: WorldOptions = {},
+): Promise<World> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-chaos-'));
   // Run by root, PostgreSQL is another user, who must be able to pass through.
   await chmod(folder, 0o711);
@@ -99,7 +114,7 @@ export async function openWorld(patches: readonly Patch[], report: (line: string
   const cluster: Cluster = { folder: at('postgres'), port: port.postgres, password: 'only-for-tests', isDurable: true };
   await createCluster(cluster.folder, cluster.password);
   const openNamed = async (name: LinkName, target: number): Promise<Link> => {
-    const link = await openLink(target, await findFreePort());
+    const link = hasProxies ? await openLink(target, await findFreePort()) : straightTo(target);
     links.get(name)?.push(link);
     return link;
   };
@@ -170,9 +185,10 @@ export async function openWorld(patches: readonly Patch[], report: (line: string
       CALLBACK_OFFSETS_SECONDS: CALLBACK_OFFSETS_SECONDS.join(','),
       SHUTDOWN_GRACE_SECONDS: '5',
       ENGINE_THREADS: '1',
-      NODE_OPTIONS: `--import ${pathToFileURL(packageFile('test/chaos/world/preload.mjs')).href}`,
+      NODE_OPTIONS: ['test/chaos/world/preload.mjs', ...preloads].map(importOption).join(' '),
       CHAOS_CLOCK_FILE: at(`${role}.clock`),
       CHAOS_CONNECTIONS_FILE: files.connections,
+      ...more,
     };
     add(rolePart(name, role, program, environment, at(`${name}.log`)));
   }
@@ -198,7 +214,7 @@ export async function openWorld(patches: readonly Patch[], report: (line: string
     },
     links: (name) => links.get(name) ?? [],
     setClock: (role, offsetMs) => writeFile(at(`${role}.clock`), String(offsetMs)),
-    async createAccount(name, microUsd) {
+    async createAccount(name, microUsd, limits = {}) {
       const webhookSecret = `secret-of-${name}-for-chaos`;
       return testDatabase.database.transaction(async (transaction) => {
         const id = await createAccount(transaction, name, {
@@ -207,6 +223,7 @@ export async function openWorld(patches: readonly Patch[], report: (line: string
           readsPerMinute: 1_000_000,
           textRequestsPerMinute: 100_000,
           textTokensPerMinute: 1_000_000_000,
+          ...limits,
         });
         await topUp(transaction, id, microUsd, newId('topup'));
         const key = await createKey(transaction, id, { name, scopes: SCOPES });
@@ -223,4 +240,14 @@ export async function openWorld(patches: readonly Patch[], report: (line: string
       process.removeListener('exit', endAll);
     },
   };
+}
+
+function importOption(file: string): string {
+  return `--import ${pathToFileURL(packageFile(file)).href}`;
+}
+
+/** A way with nothing on it. */
+function straightTo(port: number): Link {
+  const nothing = { connections: 0, bytes: 0 };
+  return { port, set: () => nothing, met: nothing, close: () => Promise.resolve() };
 }

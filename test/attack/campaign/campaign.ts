@@ -1,0 +1,206 @@
+/**
+ * An attack campaign from its beginning to its verdict: a whole installation with a neighbour that is alone for a while,
+ * then beside two hostile accounts and an anonymous host; when they have stopped, everything is judged as after a storm of
+ * faults. Nobody's way leads through this process, and each of them has one of its own.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEFAULT_LIMITS } from '../../../src/accounts/accounts.ts';
+import { packageFile } from '../../../src/config/package-root.ts';
+import { findFreePort } from '../../../src/embedded/ports.ts';
+import { ask, statusOf } from '../../chaos/clients/ask.ts';
+import { askOnceMore } from '../../chaos/clients/once-more.ts';
+import type { Violation } from '../../chaos/evidence.ts';
+import { gather, readConnections } from '../../chaos/gather.ts';
+import { judgeAll } from '../../chaos/judges/judges.ts';
+import { openLedger, readLedger } from '../../chaos/ledger-file.ts';
+import { findLeftovers, untilQuiet } from '../../chaos/quiet.ts';
+import type { ClientLine } from '../../chaos/records.ts';
+import type { Part } from '../../chaos/world/part.ts';
+import { scriptPart } from '../../chaos/world/parts.ts';
+import { openWorld } from '../../chaos/world/world.ts';
+import type { World, WorldAccount } from '../../chaos/world/world.ts';
+import type { AttackLine } from './attack-log.ts';
+import { ATTACKS } from './attacks.ts';
+import { watchMemory } from './memory.ts';
+import { judgeAnswers, judgeAttacks, judgeLatencies, judgeMemory, latenciesOf } from './verdict.ts';
+import type { Latency, MemorySample, Phase } from './verdict.ts';
+
+export interface AttackOptions {
+  readonly seed: number;
+  /** How long the attack lasts; the neighbour is alone for a quarter of it before, a minute at least. */
+  readonly minutes: number;
+  readonly report: (line: string) => void;
+}
+
+export interface AttackCampaign {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly folder: string;
+  readonly latencies: readonly Latency[];
+  readonly attacks: readonly AttackLine[];
+  readonly memory: readonly MemorySample[];
+  /** What the attack did to others, each in a line; but for how long they waited. */
+  readonly faults: readonly string[];
+  /** Where the neighbour waited for more than three times as long as without the attack. */
+  readonly delays: readonly string[];
+  readonly violations: readonly Violation[];
+}
+
+const ROLES = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
+const NEIGHBOUR = 'neighbour';
+/** Where each attacker comes from: limits by address see another machine. */
+const ADDRESSES: Readonly<Record<string, string>> = {
+  mallory: '127.0.0.2',
+  trudy: '127.0.0.3',
+  anonymous: '127.0.0.4',
+};
+const ENOUGH_USD = 500_000_000n;
+const LEAST_IDLE_MS = 60_000;
+/** Of processes that have just started, and of what they still compile. */
+const WARM_UP_MS = 20_000;
+/** Hooks of hostile tasks go to names that nobody answers for; their tasks may wait for a worker's slot. */
+const QUIET_WITHIN_MS = 300_000;
+const NEIGHBOUR_ENDS_MS = 90_000;
+/** Budgets of a minute are whole again. */
+const HEALING_MS = 61_000;
+
+/** @throws {Error} the world could not be set up, or does not answer when all is over. */
+export async function runAttackCampaign({ seed, minutes, report }: AttackOptions): Promise<AttackCampaign> {
+  const nameServerPort = await findFreePort();
+  const world = await openWorld([], report, {
+    hasProxies: false,
+    environment: { ATTACK_NAME_SERVER: `127.0.0.1:${nameServerPort}` },
+    preloads: ['test/attack/campaign/name-server-preload.mjs'],
+  });
+  const scripts: Part[] = [];
+  try {
+    const script = (name: string, args: readonly string[]): Part => {
+      const [file] = name.split(' ');
+      const log = `${world.folder}/${name}.log`;
+      const part = scriptPart(name, packageFile(`test/attack/campaign/${file}.ts`), args, log);
+      scripts.push(part);
+      return part;
+    };
+    await script('name-server', ['--port', String(nameServerPort), '--log', `${world.folder}/names.jsonl`]).start();
+    const accounts = await openAccounts(world);
+    const api = world.apiUrls.join(',');
+    const attackLog = `${world.folder}/attacks.jsonl`;
+    const attackers = Object.entries(ADDRESSES).map(([attacker, address]) => {
+      const key = accounts.get(attacker)?.key;
+      const args = ['--attacker', attacker, '--address', address, '--api', api, '--log', attackLog];
+      return script(`attacker ${attacker}`, [
+        ...args,
+        '--seed',
+        String(seed),
+        ...(key === undefined ? [] : ['--key', key]),
+      ]);
+    });
+    const { key: neighbourKey = '' } = accounts.get(NEIGHBOUR) ?? {};
+    const whereto = ['--api', api, '--receiver', world.receiverUrl, '--log', world.files.clients];
+    const neighbour = script('neighbour', ['--account', NEIGHBOUR, '--key', neighbourKey, ...whereto]);
+    await Promise.all(attackers.map((attacker) => attacker.start()));
+    const pids = pidsOf(world);
+    const memoryEnd = new AbortController();
+    const memory = watchMemory(() => pidsOf(world), memoryEnd.signal);
+
+    await neighbour.start();
+    await sleep(WARM_UP_MS);
+    const idleMs = Math.max(LEAST_IDLE_MS, (minutes * 60_000) / 4);
+    report(`the neighbour is alone for ${Math.round(idleMs / 1000)} s`);
+    const idle = await phase(idleMs);
+    report(`the attack: ${minutes} min, seed ${seed}`);
+    for (const attacker of attackers) attacker.send({ type: 'begin' });
+    const attacked = await phase(minutes * 60_000, (seconds) => report(`${seconds} s of ${minutes * 60} s`));
+    for (const attacker of attackers) attacker.send({ type: 'stop' });
+    report('the attack is over: waiting until nothing is under way');
+    await Promise.all([endNeighbour(neighbour), sleep(HEALING_MS)]);
+    const unrest = await untilQuiet(world, QUIET_WITHIN_MS);
+    memoryEnd.abort();
+    // What was begun on a connection of theirs is over, and they are asked for nothing more.
+    for (const attacker of attackers) await attacker.kill();
+    const restarted = restartsOf(world, pids);
+    report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
+
+    const lines = await readLedger<ClientLine>(world.files.clients);
+    const attacks = await readLedger<AttackLine>(attackLog);
+    const latencies = latenciesOf(lines, idle, attacked);
+    const record = openLedger<ClientLine>(world.files.clients);
+    await Promise.all(
+      [...accounts].map(([account, { key }]) => askOnceMore({ account, apiKey: key, apiUrls: world.apiUrls, record })),
+    );
+    const gathered = await gather(world, accounts);
+    const leftovers = await findLeftovers(world, unrest);
+    const evidence = { ...gathered, leftovers, connections: await readConnections(world) };
+    return {
+      seed,
+      minutes,
+      folder: world.folder,
+      latencies,
+      attacks,
+      memory: await memory,
+      faults: [
+        ...judgeAnswers(lines),
+        ...judgeAttacks(attacks, namesOfAttacks()),
+        ...judgeMemory(await memory),
+        ...restarted,
+      ],
+      delays: judgeLatencies(latencies),
+      violations: judgeAll(evidence),
+    };
+  } finally {
+    for (const part of scripts.toReversed()) await part.kill();
+    await world.close();
+  }
+}
+
+function namesOfAttacks(): readonly string[] {
+  return [...new Set(Object.values(ATTACKS).flatMap((attacks) => attacks.map(({ name }) => name)))];
+}
+
+async function phase(ms: number, progress?: (seconds: number) => void): Promise<Phase> {
+  const begun = Date.now();
+  const timer =
+    progress === undefined ? undefined : setInterval(() => progress(Math.round((Date.now() - begun) / 1000)), 30_000);
+  await sleep(ms);
+  clearInterval(timer);
+  return { begun, ended: Date.now() };
+}
+
+/** Tells it to finish, and waits until everything that it began is known. */
+async function endNeighbour(neighbour: Part): Promise<void> {
+  neighbour.send({ type: 'stop' });
+  const deadline = Date.now() + NEIGHBOUR_ENDS_MS;
+  while (neighbour.pid !== undefined && Date.now() < deadline) await sleep(200);
+  await neighbour.kill();
+}
+
+function pidsOf(world: World): ReadonlyMap<string, number> {
+  return new Map(
+    ROLES.flatMap((name) => {
+      const { pid } = world.part(name);
+      return pid === undefined ? [] : [[name, pid] as const];
+    }),
+  );
+}
+
+function restartsOf(world: World, before: ReadonlyMap<string, number>): readonly string[] {
+  const after = pidsOf(world);
+  const ends = world.ownEnds().map(({ name, exit }) => `${name} ended by itself with ${exit}`);
+  const others = ROLES.filter((name) => after.get(name) !== before.get(name)).map((name) => `${name} was restarted`);
+  return [...ends, ...others];
+}
+
+async function openAccounts(world: World): Promise<ReadonlyMap<string, WorldAccount>> {
+  const accounts = new Map<string, WorldAccount>();
+  for (const name of [NEIGHBOUR, 'mallory', 'trudy']) {
+    // The limits that every account has by default: an attacker does not get more of them.
+    const account = await world.createAccount(name, ENOUGH_USD, name === NEIGHBOUR ? {} : DEFAULT_LIMITS);
+    const body = { secret: account.webhookSecret };
+    const put = { method: 'PUT', url: `${world.apiUrls[0]}/v1/account/webhook-key`, key: account.key, body };
+    const { outcome } = await ask(put);
+    if (statusOf(outcome) !== 200)
+      throw new Error(`the webhook key of ${name} was not taken: ${JSON.stringify(outcome)}`);
+    accounts.set(name, account);
+  }
+  return accounts;
+}

@@ -1,0 +1,45 @@
+/**
+ * The attack campaign: `npm run attack -- --minutes M`. Two hostile accounts and an anonymous host attack a whole
+ * installation while a third account works. Exit code 1 where it notices more than it may, a process ends or grows beyond
+ * its bound, or an invariant is violated afterwards. docs/0030.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { packageFile } from '../../../src/config/package-root.ts';
+import { runAttackCampaign } from './campaign.ts';
+import { isGood, summaryOf } from './report.ts';
+
+const options = await yargs(hideBin(process.argv))
+  .scriptName('npm run attack --')
+  .option('minutes', {
+    type: 'number',
+    default: 10,
+    describe: 'How long the attack lasts; the time without it before, and judging after it, come on top.',
+  })
+  .option('seed', { type: 'number', default: 1, describe: 'The same seed is the same files and the same pauses.' })
+  .option('keep', { type: 'boolean', default: false, describe: 'Leaves the folder with all logs.' })
+  .check(({ minutes }) => {
+    if (!(minutes > 0)) throw new Error('--minutes: want a number above 0');
+    return true;
+  })
+  .strict()
+  .parse();
+
+const say = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const campaign = await runAttackCampaign({ seed: options.seed, minutes: options.minutes, report: say });
+const folder = packageFile('.cache/attack');
+await mkdir(folder, { recursive: true });
+const file = path.join(folder, `seed-${options.seed}.json`);
+const { attacks: _, memory: __, ...report } = campaign;
+await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`);
+process.stdout.write(`${summaryOf(campaign)}\n`);
+say(`The whole report: ${file}${options.keep ? `; the logs: ${campaign.folder}` : ''}`);
+if (!options.keep) await rm(campaign.folder, { recursive: true, force: true });
+process.exit(isGood(campaign) ? 0 : 1);

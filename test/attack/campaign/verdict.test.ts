@@ -1,0 +1,86 @@
+/** The verdict of an attack campaign finds what it is for. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ClientLine } from '../../chaos/records.ts';
+import type { AttackLine } from './attack-log.ts';
+import {
+  CHILD_MB,
+  PROCESS_MB,
+  judgeAnswers,
+  judgeAttacks,
+  judgeLatencies,
+  judgeMemory,
+  latenciesOf,
+} from './verdict.ts';
+
+const IDLE = { begun: 0, ended: 1_000_000 };
+const ATTACKED = { begun: 1_000_000, ended: 2_000_000 };
+
+function line(begun: number, ms: number, status = 200): ClientLine {
+  return { kind: 'list', account: 'a', begun, ended: begun + ms, outcome: { kind: 'answer', status, errorCode: '' } };
+}
+
+/** A hundred of each phase, of which the slowest two took longer. */
+function lines(idleMs: number, attackedMs: number): readonly ClientLine[] {
+  return [IDLE, ATTACKED].flatMap(({ begun }, place) =>
+    Array.from({ length: 100 }, (_, index) =>
+      line(begun + index * 1_000, index < 98 ? 5 : place === 0 ? idleMs : attackedMs),
+    ),
+  );
+}
+
+const judged = (all: readonly ClientLine[]) => [
+  ...judgeAnswers(all),
+  ...judgeLatencies(latenciesOf(all, IDLE, ATTACKED)),
+];
+
+describe('the verdict of an attack campaign', () => {
+  it('is good where the neighbour was served as before', () => {
+    assert.deepEqual(judged(lines(40, 120)), []);
+  });
+
+  it('names what became more than three times as slow', () => {
+    assert.deepEqual(judged(lines(40, 121)), [
+      'the p99 of all is 121 ms under attack, 3.0 times the 40 ms without',
+      'the p99 of list is 121 ms under attack, 3.0 times the 40 ms without',
+    ]);
+  });
+
+  it('names every request of the neighbour that was refused, or had no answer', () => {
+    const unanswered: ClientLine = { ...line(1, 1), outcome: { kind: 'unknown', why: 'ECONNRESET' } };
+
+    assert.deepEqual(judged([...lines(40, 40), line(5, 5, 503), line(5, 5, 429), unanswered]), [
+      'a list of the neighbour was answered 503 ',
+      'a list of the neighbour was answered 429 ',
+      'a list of the neighbour was not answered: ECONNRESET',
+    ]);
+  });
+
+  const attack = (status: number, hasRetryAfter = false): AttackLine => ({
+    attacker: 'a',
+    attack: 'large JSON',
+    ms: 1,
+    status,
+    errorCode: '',
+    hasRetryAfter,
+  });
+
+  it('takes it that an attacker is refused, and told to wait; not that something breaks', () => {
+    assert.deepEqual(judgeAttacks([attack(400), attack(429), attack(503, true), attack(0)], ['large JSON']), []);
+    assert.deepEqual(judgeAttacks([attack(500), attack(500), attack(503)], ['large JSON']), [
+      'large JSON: answered 500  (2 times)',
+      'large JSON: answered 503  (1 times)',
+    ]);
+  });
+
+  it('names an attack that met nothing', () => {
+    assert.match(judgeAttacks([attack(0)], ['large JSON', 'lists']).join('; '), /^large JSON: no.*; lists: no/);
+  });
+
+  it('names a process, and a child of one, that grew beyond its bound', () => {
+    const sample = { part: 'api-1', processMb: PROCESS_MB, largestChildMb: CHILD_MB };
+
+    assert.deepEqual(judgeMemory([sample]), []);
+    assert.equal(judgeMemory([sample, { ...sample, processMb: PROCESS_MB + 1, largestChildMb: 9_999 }]).length, 2);
+  });
+});

@@ -1,0 +1,110 @@
+/** What an attack campaign is judged by, beside the judges of the fault campaign; pure, so that it can be shown to fail. */
+import type { ClientLine } from '../../chaos/records.ts';
+import type { AttackLine } from './attack-log.ts';
+
+/** The neighbour's 99th percentile under attack may be so many times that without one. */
+export const MOST_TIMES_IDLE = 3;
+/** Fewer requests than these have no percentile. */
+const LEAST_SAMPLES = 30;
+/** Resident, of one api or worker: what it holds of request bodies (256 MB) and caches beside what it is itself. */
+export const PROCESS_MB = 1_000;
+/** Resident, of one child of theirs: 512 MB for inspecting, 1 GB for decoding, and Node itself (docs/0023, docs/0024). */
+export const CHILD_MB = 1_200;
+
+export interface Phase {
+  /** Unix milliseconds. */
+  readonly begun: number;
+  readonly ended: number;
+}
+
+export interface Latency {
+  readonly kind: string;
+  readonly idle: Percentiles;
+  readonly attacked: Percentiles;
+}
+
+interface Percentiles {
+  readonly count: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** How long requests that began in a phase took, by kind and all together. */
+export function latenciesOf(lines: readonly ClientLine[], idle: Phase, attacked: Phase): readonly Latency[] {
+  const kinds = ['all', ...new Set(lines.map(({ kind }) => kind))];
+  return kinds.map((kind) => {
+    const of = ({ begun, ended }: Phase): Percentiles =>
+      percentilesOf(
+        lines
+          .filter((line) => (kind === 'all' || line.kind === kind) && line.begun >= begun && line.begun < ended)
+          .map((line) => line.ended - line.begun),
+      );
+    return { kind, idle: of(idle), attacked: of(attacked) };
+  });
+}
+
+function percentilesOf(durations: readonly number[]): Percentiles {
+  const sorted = durations.toSorted((one, other) => one - other);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0;
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99) };
+}
+
+export function ratioOf({ idle, attacked }: Latency): number {
+  return attacked.p99 / Math.max(1, idle.p99);
+}
+
+/** @returns what was refused to the neighbour or never answered, each in a line. */
+export function judgeAnswers(lines: readonly ClientLine[]): readonly string[] {
+  return lines.flatMap(({ kind, outcome }) => {
+    if (outcome.kind === 'unknown') return [`a ${kind} of the neighbour was not answered: ${outcome.why}`];
+    return outcome.status >= 400
+      ? [`a ${kind} of the neighbour was answered ${outcome.status} ${outcome.errorCode}`]
+      : [];
+  });
+}
+
+/** @returns what the neighbour waited too long for, each in a line. */
+export function judgeLatencies(latencies: readonly Latency[]): readonly string[] {
+  return latencies.flatMap((latency) => {
+    const { kind, idle, attacked } = latency;
+    if (Math.min(idle.count, attacked.count) < LEAST_SAMPLES || ratioOf(latency) <= MOST_TIMES_IDLE) return [];
+    const times = ratioOf(latency).toFixed(1);
+    return [`the p99 of ${kind} is ${attacked.p99} ms under attack, ${times} times the ${idle.p99} ms without`];
+  });
+}
+
+/** @returns what was wrong with what the attackers were told, and attacks that met nothing. */
+export function judgeAttacks(lines: readonly AttackLine[], attacks: readonly string[]): readonly string[] {
+  const wrong = new Map<string, number>();
+  for (const { attack, status, errorCode, hasRetryAfter } of lines) {
+    // Who is told to come back later by somebody who has too much to do was not served, and nothing broke.
+    if (status < 500 || (status === 503 && hasRetryAfter)) continue;
+    const what = `${attack}: answered ${status} ${errorCode}`;
+    wrong.set(what, (wrong.get(what) ?? 0) + 1);
+  }
+  const idle = attacks.filter((attack) => !lines.some((line) => line.attack === attack && line.status > 0));
+  return [
+    ...[...wrong].map(([what, count]) => `${what} (${count} times)`),
+    ...idle.map((attack) => `${attack}: no answer came to any of them, which shows nothing`),
+  ];
+}
+
+export interface MemorySample {
+  readonly part: string;
+  /** Megabytes that are resident. */
+  readonly processMb: number;
+  readonly largestChildMb: number;
+}
+
+export function judgeMemory(samples: readonly MemorySample[]): readonly string[] {
+  const most = new Map<string, { process: number; child: number }>();
+  for (const { part, processMb, largestChildMb } of samples) {
+    const { process = 0, child = 0 } = most.get(part) ?? {};
+    most.set(part, { process: Math.max(process, processMb), child: Math.max(child, largestChildMb) });
+  }
+  return [...most].flatMap(([part, { process, child }]) => [
+    ...(process > PROCESS_MB ? [`${part} grew to ${Math.round(process)} MB`] : []),
+    ...(child > CHILD_MB ? [`a child of ${part} grew to ${Math.round(child)} MB`] : []),
+  ]);
+}
