@@ -45,7 +45,10 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
   const egressPolicy = readEgressPolicy(config.egress);
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
-  const inspector = createMediaInspector({ metrics: metrics.shares });
+  const inspector = createMediaInspector({
+    metrics: metrics.shares,
+    onKilled: (reason) => metrics.media.inspectionKilled(reason),
+  });
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
   return {
     config,

@@ -9,7 +9,9 @@
 import os from 'node:os';
 import type { ObjectStore } from '../files/object-store.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { InspectionEnd } from '../telemetry/metrics-media.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { KilledChildError } from './killed-child-error.ts';
 import { MediaChild } from './media-child.ts';
 import type { MediaFacts } from './media-facts.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
@@ -55,6 +57,8 @@ export interface MediaInspector {
 
 export interface InspectorOptions {
   readonly metrics?: ShareMetrics | undefined;
+  /** Told of each child that did not survive a file. */
+  readonly onKilled?: (reason: InspectionEnd) => void;
   /** Children at once; default one more than cores, so that one account can use as many as there are. */
   readonly children?: number;
   /** For tests. */
@@ -79,6 +83,7 @@ interface Kept {
 
 export function createMediaInspector({
   metrics,
+  onKilled,
   children = os.availableParallelism() + 1,
   fileMs = FILE_MS,
 }: InspectorOptions = {}): MediaInspector {
@@ -94,7 +99,12 @@ export function createMediaInspector({
   const all = new Set<Kept>();
   let isClosed = false;
 
+  function requireOpen(): void {
+    if (isClosed) throw new Error('the inspector is closed');
+  }
+
   async function startChild(): Promise<Kept> {
+    requireOpen();
     const child = await MediaChild.start(
       {
         module: 'src/media/inspect-child.ts',
@@ -107,6 +117,8 @@ export function createMediaInspector({
     const kept = { child, files: 0 };
     all.add(kept);
     try {
+      // While it was being made nobody could end it.
+      requireOpen();
       await child.receiveFacts(START_MS);
     } catch (error) {
       await endChild(kept);
@@ -143,7 +155,7 @@ export function createMediaInspector({
   }
 
   async function inspect(inspection: Inspection): Promise<MediaFacts> {
-    if (isClosed) throw new Error('the inspector is closed');
+    requireOpen();
     const kept = takeIdle();
     if (kept !== undefined) {
       const outcome = await tryIn(kept, inspection);
@@ -151,10 +163,10 @@ export function createMediaInspector({
     }
     const outcome = await tryIn(await startChild(), inspection);
     if (!('ended' in outcome)) return settle(outcome);
-    if (!isSilence(outcome.ended)) throw unusable(outcome.ended);
+    if (!isSilence(outcome.ended)) throw unusable(outcome.ended, fileMs);
     // The machine may have stood still, and not the child: a file is given up for time when two new children say so.
     const last = await tryIn(await startChild(), inspection);
-    if ('ended' in last) throw unusable(last.ended);
+    if ('ended' in last) throw unusable(last.ended, fileMs);
     return settle(last);
   }
 
@@ -170,6 +182,9 @@ export function createMediaInspector({
         return { error: error instanceof SourceError ? error.cause : error };
       }
       await endChild(kept);
+      requireOpen();
+      const reason = reasonOf(error);
+      if (reason !== undefined) onKilled?.(reason);
       return { ended: error };
     }
   }
@@ -203,11 +218,22 @@ async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): P
   throw outcome.error;
 }
 
-function isSilence(error: unknown): boolean {
-  return error instanceof UndecodableMediaError && error.message.startsWith('takes longer than');
+/** It asks for more of a file than anybody needs. */
+class TooMuchReadingError extends UndecodableMediaError {}
+
+/** @returns undefined: the child could have gone on, and says that the file is broken. */
+function reasonOf(error: unknown): InspectionEnd | undefined {
+  if (error instanceof KilledChildError) return error.reason;
+  if (error instanceof TooMuchReadingError) return 'reading';
+  return error instanceof UndecodableMediaError ? undefined : 'other';
 }
 
-function unusable(error: unknown): unknown {
+function isSilence(error: unknown): boolean {
+  return error instanceof KilledChildError && error.reason === 'time';
+}
+
+function unusable(error: unknown, fileMs: number): unknown {
+  if (isSilence(error)) return new UnsupportedMediaError(undefined, `takes longer than ${fileMs / 1000} s to read`);
   return error instanceof UndecodableMediaError ? new UnsupportedMediaError(undefined, error.message) : error;
 }
 
@@ -234,14 +260,15 @@ async function inspectIn(
     reads += 1;
     readBytes += end - start;
     if (reads > MAX_READS || readBytes > MAX_READ_BYTES + (isBeginning ? sizeBytes : 0)) {
-      throw new UndecodableMediaError('takes too much reading');
+      throw new TooMuchReadingError('takes too much reading');
     }
-    try {
-      await child.give(await read(start, end));
-    } catch (cause) {
+    const bytes = await read(start, end).catch((cause: unknown) => {
       sourceError = new SourceError('the file cannot be read', { cause });
-      await child.tell({ isLost: true });
-    }
+    });
+    const givenAt = performance.now();
+    if (bytes === undefined) await child.tell({ isLost: true });
+    else await child.give(bytes, Math.max(1, leftMs));
+    leftMs -= performance.now() - givenAt;
   }
 }
 

@@ -10,8 +10,9 @@ import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import { PACKAGE_ROOT } from '../config/package-root.ts';
 import { isFaultKind } from '../domain/input-fault.ts';
-import { OUT_OF_MEMORY } from './child-channel.ts';
 import { MAX_CPU_SECONDS, MAX_PROCESSES, childCommand, signalInside } from './child-command.ts';
+import { KilledChildError } from './killed-child-error.ts';
+import type { KillReason } from './killed-child-error.ts';
 import { makeProcessGiveWay } from './give-way.ts';
 import { bytesHeader, packFacts, readMessage } from './messages.ts';
 import type { Fill, MediaMessage } from './messages.ts';
@@ -23,6 +24,8 @@ import { UndecodableMediaError } from './undecodable-media-error.ts';
 /** A child that says nothing for so long while it is waited for is stuck: our own bound on one picture or sound. */
 const SILENCE_MS = 60_000;
 const STDERR_KEPT = 2000;
+/** The child's own words (child-channel.ts), and those of Node where its heap is full or the system gives it no more. */
+const OUT_OF_MEMORY = /out of memory/i;
 /** A child looks at its own memory ten times a second; from outside it is looked at in case it does not. */
 const WATCH_MS = 250;
 /** Beyond its own bound: the shell and the loader beside it, and what it may reach before it has looked. */
@@ -79,7 +82,7 @@ export class MediaChild {
   readonly #isConfined: boolean;
   #watch: NodeJS.Timeout | undefined;
   /** What it has exceeded, as seen from outside. */
-  #excess: string | undefined;
+  #excess: { readonly reason: KillReason; readonly problem: string } | undefined;
   #stderr = '';
 
   private constructor(options: MediaChildOptions, sandbox: MediaSandbox | undefined) {
@@ -128,10 +131,16 @@ export class MediaChild {
     await this.#write(packFacts(facts));
   }
 
-  /** Gives the child bytes, which may be changed afterwards. @returns false: the child has ended. */
-  async give(bytes: Buffer): Promise<boolean> {
+  /**
+   * Gives the child bytes, which may be changed afterwards.
+   *
+   * @param silenceMs how long it may take none; for ever where it is left out.
+   * @returns false: the child has ended; `receive` says why.
+   */
+  async give(bytes: Buffer, silenceMs?: number): Promise<boolean> {
     this.#toChild.write(bytesHeader(bytes.length));
-    return this.#write(bytes);
+    const written = this.#write(bytes);
+    return silenceMs === undefined ? written : (await this.#within(silenceMs, written)) && this.#excess === undefined;
   }
 
   /**
@@ -144,14 +153,8 @@ export class MediaChild {
    * @throws {Error} the child failed for another reason.
    */
   async receive(silenceMs = SILENCE_MS): Promise<MediaMessage> {
-    let isSilent = false;
-    const timer = setTimeout(() => {
-      isSilent = true;
-      this.#kill();
-    }, silenceMs);
-    const message = await readMessage(this.#fill).finally(() => clearTimeout(timer));
-    if (isSilent) throw this.#failure(`takes longer than ${silenceMs / 1000} s to read`);
-    if (message === undefined) throw await this.#explainEnd();
+    const message = await this.#within(silenceMs, readMessage(this.#fill));
+    if (message === undefined || this.#excess?.reason === 'time') throw await this.#explainEnd();
     if (message.kind === 'bytes') return message;
     const { problem, problemKind, error } = message.facts;
     if (typeof problem === 'string') {
@@ -186,6 +189,15 @@ export class MediaChild {
     running.delete(this);
   }
 
+  /** Ends the child where it does not do its part in time. */
+  async #within<T>(silenceMs: number, part: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => {
+      this.#excess ??= { reason: 'time', problem: `takes longer than ${silenceMs / 1000} s to read` };
+      this.#kill();
+    }, silenceMs);
+    return part.finally(() => clearTimeout(timer));
+  }
+
   /**
    * In the sandbox our own child waits for the first process of a namespace, and ends when all in that are gone: so that
    * one is killed. Where there is none, or none yet, the other takes it along.
@@ -202,8 +214,10 @@ export class MediaChild {
     const { pid, exitCode, signalCode } = this.#process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     const { processes, residentMb } = measureTree(pid, MAX_PROCESSES);
-    if (processes >= MAX_PROCESSES) this.#excess = 'starts too many processes';
-    else if (residentMb > this.#options.maxMemoryMb + WATCH_BEYOND_MB) this.#excess = this.#tooMuchMemory();
+    if (processes >= MAX_PROCESSES) this.#excess = { reason: 'processes', problem: 'starts too many processes' };
+    else if (residentMb > this.#options.maxMemoryMb + WATCH_BEYOND_MB) {
+      this.#excess = { reason: 'memory', problem: this.#tooMuchMemory() };
+    }
     if (this.#excess !== undefined) this.#kill();
   }
 
@@ -218,25 +232,28 @@ export class MediaChild {
   }
 
   async #explainEnd(): Promise<Error> {
+    this.#options.signal?.throwIfAborted();
+    if (this.#excess?.reason === 'time') return this.#failure(this.#excess.reason, this.#excess.problem);
     const end = await this.#ended.catch((cause: unknown) => new Error('a media child did not start', { cause }));
     this.#options.signal?.throwIfAborted();
     if (end instanceof Error) return end;
     const signal = end.signal ?? (this.#isConfined ? signalInside(end.code) : undefined);
-    if (this.#excess !== undefined) return this.#failure(this.#excess);
-    if (this.#stderr.includes(OUT_OF_MEMORY)) return this.#failure(this.#tooMuchMemory());
+    if (this.#excess !== undefined) return this.#failure(this.#excess.reason, this.#excess.problem);
+    if (OUT_OF_MEMORY.test(this.#stderr)) return this.#failure('memory', this.#tooMuchMemory());
     if (signal === 'SIGXCPU') {
       return this.#failure(
+        'cpu',
         `takes more than ${this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS} s of processor time to read`,
       );
     }
-    if (signal !== undefined && CRASHES.has(signal)) return this.#failure('breaks its decoder');
+    if (signal !== undefined && CRASHES.has(signal)) return this.#failure('crash', 'breaks its decoder');
     return new Error(`a media child ended: ${signal ?? `exit code ${end.code}`}`, {
       cause: new Error(this.#stderr),
     });
   }
 
-  #failure(problem: string): Error {
-    return this.#options.isUntrusted ? new UndecodableMediaError(problem) : new Error(`what we encode ${problem}`);
+  #failure(reason: KillReason, problem: string): Error {
+    return this.#options.isUntrusted ? new KilledChildError(reason, problem) : new Error(`what we encode ${problem}`);
   }
 }
 

@@ -1,10 +1,16 @@
-/** How well the processes that read media of others are isolated on this machine. */
-import { Gauge } from 'prom-client';
+/** How well the processes that read media of others are isolated on this machine, and which of them had to be ended. */
+import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
+
+/** Why an inspection was ended: a bound that it exceeded, a crash of what read the file, or something else. */
+export const INSPECTION_ENDS = ['time', 'memory', 'cpu', 'processes', 'reading', 'crash', 'other'] as const;
+export type InspectionEnd = (typeof INSPECTION_ENDS)[number];
 
 export interface MediaMetrics {
   /** What can be isolated, and whether it is: found out once, when the process starts. */
   isolation(name: string, isIsolated: boolean): void;
+  /** A process that inspected a file was ended in the middle of it, or ended by itself. */
+  inspectionKilled(reason: InspectionEnd): void;
 }
 
 export function createMediaMetrics(registry: Registry): MediaMetrics {
@@ -14,5 +20,15 @@ export function createMediaMetrics(registry: Registry): MediaMetrics {
     labelNames: ['isolation'],
     registers: [registry],
   });
-  return { isolation: (isolation, isIsolated) => gauge.set({ isolation }, isIsolated ? 1 : 0) };
+  const killed = new Counter({
+    name: 'darkroom_media_inspections_killed_total',
+    help: 'Processes that were ended, or ended, in the middle of inspecting a file, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  for (const reason of INSPECTION_ENDS) killed.inc({ reason }, 0);
+  return {
+    isolation: (isolation, isIsolated) => gauge.set({ isolation }, isIsolated ? 1 : 0),
+    inspectionKilled: (reason) => killed.inc({ reason }),
+  };
 }

@@ -168,8 +168,18 @@ export function matroskaBlocks(count: number): Buffer {
 
 const BILLIONS = 0xffffffff;
 
+/** Of bytes that were changed at random: its reader never comes to an end, and takes no memory. */
+export const ENDLESS = 'a Matroska file of 199 bytes that is read for ever';
+const ENDLESS_MATROSKA = [
+  '1a45dfa30100000000000012428201000000000000086d6174726f736b6118538067010000000000009c1654ae6b0100000000000057ae',
+  '010000000000004ed701000000000000010173c50100000000000001018301000000000000010286010000000000000677415f4f505553',
+  'e10100000000000017b50100000000000004473b80009f01620000de000001021f43b6ff010000000000002de701004c000000000100a3',
+  '858100008000a3858100008000a3858100008000a3858100008000a3858100008000',
+].join('');
+
 /** By name; the sizes are what somebody would send. */
 export const HOSTILE_CONTAINERS: Readonly<Record<string, () => Buffer>> = {
+  [ENDLESS]: () => Buffer.from(ENDLESS_MATROSKA, 'hex'),
   'an MP4 whose stts claims 4,294,967,295 entries': () =>
     mp4([{ kind: 'video', tables: { stts: words(0, BILLIONS, 1, 1) } }]),
   'an MP4 whose ctts claims 4,294,967,295 entries': () =>

@@ -13,7 +13,9 @@ import { createDiskStore } from '../../src/files/disk-store.ts';
 import type { ObjectStore } from '../../src/files/object-store.ts';
 import { UnsupportedMediaError, createMediaInspector } from '../../src/media/inspect.ts';
 import type { MediaFacts, MediaInspector } from '../../src/media/inspect.ts';
-import { HOSTILE_CONTAINERS, mp4 } from './hostile-containers.ts';
+import { until } from '../support/until.ts';
+import { ENDLESS, HOSTILE_CONTAINERS, mp4 } from './hostile-containers.ts';
+import { CAN_SEE_PROCESSES, mediaChildren, waitForChildren } from './media-processes.ts';
 
 /** Of the child's time for one file; the program allows 15 s. */
 const FILE_MS = 4_000;
@@ -71,6 +73,48 @@ describe('inspecting a hostile file', () => {
       assert.ok((process.memoryUsage.rss() - rssBefore) / 2 ** 20 < LARGEST_GROWTH_MB);
     });
   }
+
+  it('is ended and counted by what it exceeded', async (context) => {
+    const reasons: string[] = [];
+    const counted = createMediaInspector({ children: 1, fileMs: 500, onKilled: (reason) => reasons.push(reason) });
+    context.after(() => counted.close());
+    const bytes = HOSTILE_CONTAINERS[ENDLESS]?.() ?? assert.fail();
+    await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
+
+    await assert.rejects(counted.inspectStored('acc_hostile', store, 'hostile', bytes.length), {
+      name: 'UnsupportedMediaError',
+      message: 'takes longer than 0.5 s to read',
+    });
+    await assert.rejects(counted.inspectBytes('acc_hostile', Buffer.from('no media')), UnsupportedMediaError);
+    assert.equal((await counted.inspectBytes('acc_other', image)).mimeType, 'image/png');
+    await counted.close();
+
+    assert.ok(reasons.length > 0);
+    assert.ok(
+      reasons.every((reason) => reason === 'time' || reason === 'memory'),
+      reasons.join(),
+    );
+  });
+
+  it('ends with the inspector, and no other child is started for it', { skip: !CAN_SEE_PROCESSES }, async (context) => {
+    const reasons: string[] = [];
+    const closing = createMediaInspector({ children: 1, onKilled: (reason) => reasons.push(reason) });
+    context.after(() => closing.close());
+    const before = mediaChildren().length;
+    await closing.inspectBytes('acc_other', image);
+    const slow: ObjectStore = { ...store, read: () => new Promise(() => {}) };
+    const bytes = HOSTILE_CONTAINERS[ENDLESS]?.() ?? assert.fail();
+    await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
+    const underWay = assert.rejects(closing.inspectStored('acc_hostile', store, 'hostile', bytes.length), /closed/);
+    const waiting = assert.rejects(closing.inspectStored('acc_other', slow, 'image', image.length), /closed/);
+    await until('the file is read', () => mediaChildren().length > before);
+
+    await closing.close();
+    await Promise.all([underWay, waiting]);
+
+    await waitForChildren(before);
+    assert.deepEqual(reasons, []);
+  });
 
   it('leaves the ordinary ones what they were', async () => {
     const facts = await inspectStoredVideo();

@@ -47,6 +47,17 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await assert.rejects(decodePicture(endless, { maxEdge: 10 }, AbortSignal.abort()), { name: 'AbortError' });
   });
 
+  it('that takes nothing of what it is given is ended in time', async () => {
+    const child = await MediaChild.start({ ...DECODE, module: 'test/media/deaf-child.ts', isUntrusted: false }, {});
+    try {
+      assert.equal(await child.give(Buffer.alloc(16 * 1024 * 1024), 2_000), false);
+      await assert.rejects(child.receive(), /takes longer than 2 s/);
+    } finally {
+      await child.end();
+    }
+    await waitForChildren(0);
+  });
+
   it('ends when the thread that started it is terminated', async () => {
     const threadModule = path.join(PACKAGE_ROOT, 'test/media/encoding-thread.ts');
     const pool = createEnginePool({ threads: 1, logger: silentLogger(), threadModule });

@@ -22,7 +22,7 @@ function isMediaChild(pid: string): boolean {
     if (state === 'Z' || !isDescendant(Number(parent))) return false;
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
     // What makes the sandbox first is told the same, and waits for this.
-    return command.startsWith(process.execPath) && /media\/(de|en)code-child/.test(command);
+    return command.startsWith(process.execPath) && /media\/(decode|encode|inspect)-child/.test(command);
   } catch {
     // It ended meanwhile.
     return false;
