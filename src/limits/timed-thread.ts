@@ -47,6 +47,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
   let pool: Piscina<Job, Answer> | undefined;
   let current: AbortController | undefined;
   let isStarted = false;
+  let isClosed = false;
 
   const start = (): Piscina<Job, Answer> => {
     const started = new Piscina<Job, Answer>({
@@ -103,6 +104,8 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
   return {
     start: startOnce,
     async run(job, timeoutMs) {
+      // Those that waited for their turn would start it again.
+      if (isClosed) throw new ThreadEndedError('died', new Error('the thread was closed'));
       try {
         if (!isStarted) await startOnce();
         return await runWithin(job, timeoutMs);
@@ -112,6 +115,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       }
     },
     async close() {
+      isClosed = true;
       await pool?.destroy();
     },
   };

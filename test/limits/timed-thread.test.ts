@@ -1,0 +1,43 @@
+/** Jobs that do not come to an end: their caller is told, the next job is done, and nothing is started after the close. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { ThreadEndedError, createTimedThread } from '../../src/limits/timed-thread.ts';
+import type { TimedThread } from '../../src/limits/timed-thread.ts';
+import type { LoopingJob } from './looping-thread.ts';
+
+const LONG_MS = 60_000;
+
+function loopingThread(): TimedThread<LoopingJob, string> {
+  const module = path.join(PACKAGE_ROOT, 'test/limits/looping-thread.ts');
+  return createTimedThread({ module, startJob: 'answer', heapMb: 64 });
+}
+
+function endedBy(reason: ThreadEndedError['reason']) {
+  return (error: unknown): boolean => error instanceof ThreadEndedError && error.reason === reason;
+}
+
+describe('a thread that does one job at a time', () => {
+  it('is ended with a job that takes too long or takes it down, and is there for the next', async () => {
+    const thread = loopingThread();
+    await thread.start();
+
+    await assert.rejects(thread.run('loop', 100), endedBy('timeout'));
+    assert.equal(await thread.run('answer', LONG_MS), 'answered');
+    await assert.rejects(thread.run('die', LONG_MS), endedBy('died'));
+    assert.equal(await thread.run('answer', LONG_MS), 'answered');
+    await thread.close();
+  });
+
+  it('is closed with its job, and not started again for those that waited', async () => {
+    const thread = loopingThread();
+    await thread.start();
+    const underWay = assert.rejects(thread.run('loop', LONG_MS), endedBy('died'));
+
+    await thread.close();
+    await underWay;
+
+    await assert.rejects(thread.run('answer', LONG_MS), endedBy('died'));
+  });
+});
