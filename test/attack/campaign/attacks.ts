@@ -34,8 +34,8 @@ const BODY_HOLD_MS = 45_000;
 
 const UPLOADS: Attack = {
   name: 'mutated uploads',
-  lanes: 2,
-  pauseMs: 300,
+  lanes: 1,
+  pauseMs: 1_000,
   async run(host, number) {
     const sample = number % 3 === 0 ? host.random.pick(CONTAINERS) : mutated(host.random.pick(SAMPLES), host.random);
     await host.send('mutated uploads', 'POST', '/v1/files', sample, { 'content-type': 'application/octet-stream' });
@@ -46,7 +46,7 @@ const UPLOADS: Attack = {
 const OUTPUTS: Attack = {
   name: 'hostile outputs and callbacks',
   lanes: 1,
-  pauseMs: 1_500,
+  pauseMs: 3_000,
   async run(host, number) {
     const marker = `marker-${host.attacker}-${number}-`;
     const zone = number % 2 === 0 ? 'silent.test' : 'mixed.test';
@@ -77,7 +77,7 @@ const SCHEMA_BODIES = [looped, selfAllOf, { type: 'object', properties: many(4_0
 const SCHEMAS: Attack = {
   name: 'schemas',
   lanes: 1,
-  pauseMs: 400,
+  pauseMs: 1_000,
   async run(host, number) {
     await host.send('schemas', 'POST', '/v1/chat/completions', SCHEMA_BODIES[number % SCHEMA_BODIES.length]);
   },
@@ -95,7 +95,7 @@ const JSON_BODIES = [
 const BODIES: Attack = {
   name: 'large JSON',
   lanes: 1,
-  pauseMs: 700,
+  pauseMs: 1_500,
   async run(host, number) {
     const path = number % 2 === 0 ? '/v1/tasks/estimate' : '/v1/chat/completions';
     await host.send('large JSON', 'POST', path, JSON_BODIES[number % JSON_BODIES.length]);
@@ -104,8 +104,8 @@ const BODIES: Attack = {
 
 const IMAGES: Attack = {
   name: 'addresses of images',
-  lanes: 2,
-  pauseMs: 500,
+  lanes: 1,
+  pauseMs: 1_000,
   async run(host, number) {
     const addresses = [
       'https://10.0.0.5/a.png',
@@ -124,7 +124,7 @@ const IMAGES: Attack = {
 const HALF_BODIES: Attack = {
   name: 'half-sent bodies',
   lanes: 20,
-  pauseMs: 500,
+  pauseMs: 1_000,
   async run(host) {
     const socket = host.open('half-sent bodies');
     const isAnonymous = host.key === undefined;
@@ -153,7 +153,7 @@ async function dripUntilClosed(socket: ReturnType<Host['open']>, holdMs: number)
 const SLOW_HEADS: Attack = {
   name: 'half-sent heads',
   lanes: 20,
-  pauseMs: 500,
+  pauseMs: 1_000,
   async run(host) {
     const socket = host.open('half-sent heads');
     socket.write('GET /v1/models HTTP/1.1\r\nhost: attacked\r\nx-a: ');
@@ -165,7 +165,7 @@ const SLOW_HEADS: Attack = {
 const STREAMS: Attack = {
   name: 'open streams and long polls',
   lanes: 60,
-  pauseMs: 500,
+  pauseMs: 5_000,
   async run(host, number) {
     const marker = `marker-${host.attacker}-stream-${number}-`;
     const isFirst = number % 60 === 0;
@@ -194,8 +194,8 @@ const streamed: { taskId: string | undefined } = { taskId: undefined };
 /** Lists and sums that are read and not waited for. */
 const LISTS: Attack = {
   name: 'lists',
-  lanes: 4,
-  pauseMs: 300,
+  lanes: 1,
+  pauseMs: 500,
   async run(host, number) {
     const paths = [
       '/v1/tasks?size=100',
@@ -209,8 +209,8 @@ const LISTS: Attack = {
 
 const SESSIONS: Attack = {
   name: 'sessions',
-  lanes: 4,
-  pauseMs: 400,
+  lanes: 2,
+  pauseMs: 1_000,
   async run(host, number) {
     const key = host.key === undefined || number % 4 === 0 ? newApiKey().text : host.key;
     await host.send('sessions', 'POST', '/session', { key }, { 'x-darkroom-dashboard': '1' });
@@ -219,8 +219,8 @@ const SESSIONS: Attack = {
 
 const KEYS: Attack = {
   name: 'unknown keys',
-  lanes: 2,
-  pauseMs: 300,
+  lanes: 1,
+  pauseMs: 500,
   async run(host) {
     const authorization = `Bearer ${newApiKey().text}`;
     await host.send('unknown keys', 'GET', '/v1/tasks', undefined, { authorization });
