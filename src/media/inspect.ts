@@ -8,9 +8,9 @@
  */
 import os from 'node:os';
 import type { ObjectStore } from '../files/object-store.ts';
-import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { InspectionEnd } from '../telemetry/metrics-media.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { createInspectionTurns } from './inspection-turns.ts';
 import { KilledChildError } from './killed-child-error.ts';
 import { MediaChild } from './media-child.ts';
 import type { MediaFacts } from './media-facts.ts';
@@ -26,6 +26,8 @@ const MAX_MEMORY_MB = 512;
 const MAX_CPU_SECONDS = 120;
 /** What one file may take of its child's time, waiting for the store not counted: an honest one takes milliseconds. */
 const FILE_MS = 15_000;
+/** Of these 15 s: processor time. A file that takes that is refused; one that only waited may have found a busy machine. */
+const FILE_CPU_SECONDS = 3;
 /** A loader on a machine that is very busy. */
 const START_MS = 60_000;
 /** After so many files a child is replaced: what a library leaks goes with it. */
@@ -35,8 +37,6 @@ const IDLE_MS = 60_000;
 /** What a child may ask for of one file, as container-facts.ts bounds it: looked at here too, because it may be lost. */
 const MAX_READS = 80;
 const MAX_READ_BYTES = 16 * 1024 * 1024;
-/** An upload or an archive waits for its turn; more of them are not under way. */
-const WAITING = { perTenant: 64, perProcess: 2_000 };
 
 /** Inspects files in children that accounts share. */
 export interface MediaInspector {
@@ -63,6 +63,7 @@ export interface InspectorOptions {
   readonly children?: number;
   /** For tests. */
   readonly fileMs?: number;
+  readonly fileCpuSeconds?: number;
 }
 
 type Read = (start: number, end: number) => Promise<Buffer>;
@@ -86,15 +87,9 @@ export function createMediaInspector({
   onKilled,
   children = os.availableParallelism() + 1,
   fileMs = FILE_MS,
+  fileCpuSeconds = FILE_CPU_SECONDS,
 }: InspectorOptions = {}): MediaInspector {
-  const shares = createTenantShares({
-    resource: 'media_inspections',
-    capacity: children,
-    leavesFree: true,
-    waiting: WAITING,
-    retryAfterSeconds: 5,
-    metrics,
-  });
+  const turns = createInspectionTurns(children, metrics);
   const idle: Kept[] = [];
   const all = new Set<Kept>();
   let isClosed = false;
@@ -173,7 +168,7 @@ export function createMediaInspector({
   /** @returns what came of it; `ended`: the child did not survive it. */
   async function tryIn(kept: Kept, inspection: Inspection): Promise<Outcome> {
     try {
-      const facts = await inspectIn(kept, inspection, fileMs);
+      const facts = await inspectIn(kept, inspection, { ms: fileMs, cpuSeconds: fileCpuSeconds });
       await keep(kept);
       return { facts };
     } catch (error) {
@@ -196,12 +191,12 @@ export function createMediaInspector({
         for await (const chunk of await store.read(key, { start, end: end - 1 })) chunks.push(chunk as Buffer);
         return Buffer.concat(chunks);
       };
-      return shares.run(tenant, () => inspect({ sizeBytes, isBeginning: false, read }));
+      return turns.run(tenant, () => inspect({ sizeBytes, isBeginning: false, read }));
     },
     inspectBytes(tenant, bytes) {
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       const read: Read = (start, end) => Promise.resolve(buffer.subarray(start, end));
-      return shares.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, isBeginning: true, read }));
+      return turns.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, isBeginning: true, read }));
     },
     async close() {
       isClosed = true;
@@ -241,11 +236,12 @@ function unusable(error: unknown, fileMs: number): unknown {
 async function inspectIn(
   kept: Kept,
   { sizeBytes, isBeginning, read }: Inspection,
-  fileMs: number,
+  bounds: { readonly ms: number; readonly cpuSeconds: number },
 ): Promise<MediaFacts> {
   const { child } = kept;
   kept.files += 1;
-  let [leftMs, reads, readBytes] = [fileMs, 0, 0];
+  let [leftMs, reads, readBytes] = [bounds.ms, 0, 0];
+  child.allowCpu(bounds.cpuSeconds);
   let sourceError: SourceError | undefined;
   await child.tell({ sizeBytes, isBeginning });
   for (;;) {

@@ -80,6 +80,8 @@ export class MediaChild {
   readonly #fill: Fill;
   readonly #onAbort = (): void => this.#kill();
   readonly #isConfined: boolean;
+  /** Of the processor time of the child as it is shown, and what was allowed from there. */
+  #cpuBound: { readonly endsAt: number; readonly seconds: number } | undefined;
   #watch: NodeJS.Timeout | undefined;
   /** What it has exceeded, as seen from outside. */
   #excess: { readonly reason: KillReason; readonly problem: string } | undefined;
@@ -112,7 +114,7 @@ export class MediaChild {
     this.#ended.catch(() => {});
     this.#fill = fillFrom(this.#fromChild);
     running.add(this);
-    if (this.#isConfined) this.#watch = setInterval(() => this.#lookInside(), WATCH_MS).unref();
+    if (options.isUntrusted) this.#watch = setInterval(() => this.#lookInside(), WATCH_MS).unref();
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#kill();
   }
@@ -178,6 +180,12 @@ export class MediaChild {
     return message.bytes;
   }
 
+  /** From now on, and until this is called again, the child may take so much processor time, where it can be seen. */
+  allowCpu(seconds: number): void {
+    const { pid } = this.#process;
+    if (pid !== undefined) this.#cpuBound = { endsAt: measureTree(pid, MAX_PROCESSES).cpuSeconds + seconds, seconds };
+  }
+
   /** Ends the child, whatever it is doing. @returns when it has gone. */
   async end(): Promise<void> {
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
@@ -213,10 +221,12 @@ export class MediaChild {
   #lookInside(): void {
     const { pid, exitCode, signalCode } = this.#process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    const { processes, residentMb } = measureTree(pid, MAX_PROCESSES);
+    const { processes, residentMb, cpuSeconds } = measureTree(pid, MAX_PROCESSES);
     if (processes >= MAX_PROCESSES) this.#excess = { reason: 'processes', problem: 'starts too many processes' };
     else if (residentMb > this.#options.maxMemoryMb + WATCH_BEYOND_MB) {
       this.#excess = { reason: 'memory', problem: this.#tooMuchMemory() };
+    } else if (this.#cpuBound !== undefined && cpuSeconds > this.#cpuBound.endsAt) {
+      this.#excess = { reason: 'cpu', problem: tooMuchCpu(this.#cpuBound.seconds) };
     }
     if (this.#excess !== undefined) this.#kill();
   }
@@ -241,10 +251,7 @@ export class MediaChild {
     if (this.#excess !== undefined) return this.#failure(this.#excess.reason, this.#excess.problem);
     if (OUT_OF_MEMORY.test(this.#stderr)) return this.#failure('memory', this.#tooMuchMemory());
     if (signal === 'SIGXCPU') {
-      return this.#failure(
-        'cpu',
-        `takes more than ${this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS} s of processor time to read`,
-      );
+      return this.#failure('cpu', tooMuchCpu(this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS));
     }
     if (signal !== undefined && CRASHES.has(signal)) return this.#failure('crash', 'breaks its decoder');
     return new Error(`a media child ended: ${signal ?? `exit code ${end.code}`}`, {
@@ -255,6 +262,10 @@ export class MediaChild {
   #failure(reason: KillReason, problem: string): Error {
     return this.#options.isUntrusted ? new KilledChildError(reason, problem) : new Error(`what we encode ${problem}`);
   }
+}
+
+function tooMuchCpu(seconds: number): string {
+  return `takes more than ${seconds} s of processor time to read`;
 }
 
 function fillFrom(stream: Readable): Fill {

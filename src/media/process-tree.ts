@@ -19,20 +19,41 @@ export function onlyChildOf(pid: number): number | undefined {
 /** Pages that a process has in memory are of this size on every machine that Node is built for but some of ARM. */
 const PAGE_BYTES = 4096;
 
+/** The unit in which Linux shows processor time, whatever it counts in itself. */
+const TICKS_PER_SECOND = 100;
+
+export interface TreeUse {
+  readonly processes: number;
+  readonly residentMb: number;
+  readonly cpuSeconds: number;
+}
+
 /**
- * A process and all below it: how many, and how many megabytes they have in memory, where what they share is counted for
- * each.
+ * A process and all below it: how many, how many megabytes they have in memory, where what they share is counted for
+ * each, and how much processor time they have taken.
  *
  * @param most how many are looked at; where there are so many, there may be more.
  */
-export function measureTree(pid: number, most: number): { readonly processes: number; readonly residentMb: number } {
+export function measureTree(pid: number, most: number): TreeUse {
   const known = [pid];
   let pages = 0;
+  let ticks = 0;
   for (const process of known) {
     pages += Number(wordsOf(`/proc/${process}/statm`)[1] ?? 0);
+    // Behind the name, which is the second word and may hold blanks: those of the process itself, by users and the system.
+    const [user, system] = wordsOf(`/proc/${process}/stat`)
+      .join(' ')
+      .replace(/^.*\) /, '')
+      .split(' ')
+      .slice(11, 13);
+    ticks += Number(user ?? 0) + Number(system ?? 0);
     if (known.length < most) known.push(...childrenOf(process));
   }
-  return { processes: known.length, residentMb: (pages * PAGE_BYTES) / 1024 ** 2 };
+  return {
+    processes: known.length,
+    residentMb: (pages * PAGE_BYTES) / 1024 ** 2,
+    cpuSeconds: ticks / TICKS_PER_SECOND,
+  };
 }
 
 /** @returns whether it was there, and ours to kill. */

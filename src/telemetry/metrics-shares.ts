@@ -16,6 +16,7 @@ export const SHARED_RESOURCES = [
   'media_inspections',
   'request_bytes',
   'resolver',
+  'suspect_inspections',
   'text_threads',
   'uploads',
   'waiting_answers',

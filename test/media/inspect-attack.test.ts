@@ -76,7 +76,12 @@ describe('inspecting a hostile file', () => {
 
   it('is ended and counted by what it exceeded', async (context) => {
     const reasons: string[] = [];
-    const counted = createMediaInspector({ children: 1, fileMs: 500, onKilled: (reason) => reasons.push(reason) });
+    const counted = createMediaInspector({
+      children: 1,
+      fileMs: 500,
+      fileCpuSeconds: 60,
+      onKilled: (reason) => reasons.push(reason),
+    });
     context.after(() => counted.close());
     const bytes = HOSTILE_CONTAINERS[ENDLESS]?.() ?? assert.fail();
     await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
@@ -92,6 +97,44 @@ describe('inspecting a hostile file', () => {
     assert.ok(reasons.length > 0);
     assert.ok(
       reasons.every((reason) => reason === 'time' || reason === 'memory'),
+      reasons.join(),
+    );
+  });
+
+  it('of several accounts holds one child in the end, and all others are there for the rest', async (context) => {
+    const reasons: string[] = [];
+    const shared = createMediaInspector({
+      children: 3,
+      fileCpuSeconds: 0.5,
+      onKilled: (reason) => reasons.push(reason),
+    });
+    context.after(() => shared.close());
+    const bytes = HOSTILE_CONTAINERS[ENDLESS]?.() ?? assert.fail();
+    await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
+    const messages: string[] = [];
+    const attack = ['one', 'two', 'three'].flatMap((account) =>
+      Array.from({ length: 6 }, async () => {
+        const refused = shared.inspectStored(`acc_${account}`, store, 'hostile', bytes.length);
+        messages.push(
+          await refused.then(
+            () => 'read',
+            (error: Error) => error.message,
+          ),
+        );
+      }),
+    );
+    await until('each of the three was refused a file', () => messages.length >= 3);
+
+    for (let count = 0; count < 3; count += 1) await shared.inspectStored('acc_other', store, 'image', image.length);
+    assert.ok(messages.length <= 9, `others waited for ${messages.length} hostile files`);
+
+    await Promise.all(attack);
+    assert.ok(
+      messages.every((message) => message === 'takes more than 0.5 s of processor time to read'),
+      messages[0],
+    );
+    assert.ok(
+      reasons.every((reason) => reason === 'cpu'),
       reasons.join(),
     );
   });

@@ -1,0 +1,70 @@
+/**
+ * Whose file is inspected next. Accounts share the children; and one whose file has just exceeded its bounds has its files
+ * read one at a time, with those of others like it: a file of two hundred bytes can hold a child for seconds, and a few
+ * accounts with such files would hold all of them, one file after the other.
+ */
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { UnsupportedMediaError } from './unsupported-media-error.ts';
+
+/** An upload or an archive waits for its turn; more of them are not under way. */
+const WAITING = { perTenant: 64, perProcess: 2_000 };
+const RETRY_SECONDS = 5;
+/** An account that goes on is one for as long as it does. */
+const SUSPECT_MS = 60_000;
+
+export interface InspectionTurns {
+  /** Inspects a file when it is its turn. @throws {ShareExhaustedError} too many wait already; and what the work throws. */
+  run<T>(tenant: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** @param children how many files are read at once. */
+export function createInspectionTurns(children: number, metrics: ShareMetrics | undefined): InspectionTurns {
+  const common = { waiting: WAITING, retryAfterSeconds: RETRY_SECONDS, metrics };
+  const shares = createTenantShares({
+    ...common,
+    resource: 'media_inspections',
+    capacity: children,
+    leavesFree: true,
+  });
+  const suspectShares = createTenantShares({ ...common, resource: 'suspect_inspections', capacity: 1 });
+  /** By account, when it is one no longer; the oldest first. */
+  const suspects = new Map<string, number>();
+
+  const isSuspect = (tenant: string): boolean => (suspects.get(tenant) ?? 0) > performance.now();
+
+  function suspect(tenant: string): void {
+    const now = performance.now();
+    suspects.delete(tenant);
+    suspects.set(tenant, now + SUSPECT_MS);
+    for (const [other, until] of suspects) {
+      if (until > now) break;
+      suspects.delete(other);
+    }
+  }
+
+  async function noting<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof UnsupportedMediaError && error.problem !== undefined) suspect(tenant);
+      throw error;
+    }
+  }
+
+  return {
+    async run(tenant, work) {
+      if (!isSuspect(tenant)) {
+        const lease = await shares.take(tenant);
+        try {
+          // It may have become one while it waited.
+          if (!isSuspect(tenant)) return await noting(tenant, work);
+        } finally {
+          lease.release();
+        }
+      }
+      // Always in this order, so that nobody who has a child waits for the other.
+      return suspectShares.run(tenant, () => shares.run(tenant, () => noting(tenant, work)));
+    },
+  };
+}
