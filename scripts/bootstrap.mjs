@@ -154,6 +154,12 @@ async function screenshots(args) {
   return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'tools/screenshots/run.ts'), ...args]);
 }
 
+/** The container files with a real engine, which is started where none runs. The image builds the program itself. */
+async function testContainers(args) {
+  await prepare({ builds: false });
+  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/containers/main.ts'), ...args]);
+}
+
 const COMMANDS = {
   start: (args) => runRole('start', args),
   admin: (args) => runRole('admin', args),
@@ -165,6 +171,7 @@ const COMMANDS = {
   screenshots,
   chaos,
   attack,
+  'test:containers': testContainers,
   build: async () => {
     await prepare({ builds: true });
     return 0;

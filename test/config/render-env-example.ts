@@ -44,7 +44,36 @@ export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
     fallback: '127.0.0.1:8880',
     help: 'Where it listens for HTTP, to redirect and to prove a public name; 0.0.0.0:80 for a public name.',
   },
+  TEMPORAL_UI: {
+    kind: 'choice',
+    choices: ['off', 'login'],
+    fallback: 'off',
+    help: "Whether the proxy serves Temporal's Web UI, which can end tasks, to whoever has the login below.",
+  },
+  TEMPORAL_UI_USER: { kind: 'text', fallback: '', help: "User name for Temporal's Web UI." },
+  TEMPORAL_UI_PASSWORD_HASH: {
+    kind: 'secret',
+    fallback: '',
+    help: 'Its password as `docker compose run --rm --no-deps proxy caddy hash-password` prints it, in single quotes.',
+  },
+  PUBLISH_TEMPORAL_UI: {
+    kind: 'text',
+    fallback: '127.0.0.1:8233',
+    help: "Where the proxy listens for Temporal's Web UI, by HTTPS; off by default.",
+  },
+  DARKROOM_IMAGE: { kind: 'text', fallback: 'darkroom', help: 'What our own image is called.' },
+  NODE_IMAGE: baseImage('our own image'),
+  POSTGRES_IMAGE: baseImage('PostgreSQL'),
+  TEMPORAL_SERVER_IMAGE: baseImage('the Temporal server'),
+  TEMPORAL_ADMIN_TOOLS_IMAGE: baseImage("the tools that make Temporal's schema"),
+  TEMPORAL_UI_IMAGE: baseImage("Temporal's Web UI"),
+  CADDY_IMAGE: baseImage('the TLS proxy'),
 };
+
+/** @param of what it is the base, or the program. */
+function baseImage(of: string): Variable {
+  return { kind: 'text', fallback: '', help: `Base image of ${of}; empty: that of docker/images.lock.json.` };
+}
 
 /** The whole file. */
 export function renderEnvExample(): string {

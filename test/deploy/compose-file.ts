@@ -47,9 +47,9 @@ function interpolate(text: string, values: Readonly<Record<string, string>>): st
   });
 }
 
-/** The image of a service, as `[name, tag]`. */
+/** The image of a service where no variable says otherwise, as `[name, tag]`; without the digest that it may have. */
 export function composeImage(service: string): readonly [string, string] {
-  const match = new RegExp(`^  ${service}:\\n    image: ([^:\\n]+):(\\S+)$`, 'm').exec(
+  const match = new RegExp(`^  ${service}:\\n    image: \\$\\{[A-Z_]+:-([^:\\n]+):([^@\\s]+)(@\\S+)?\\}$`, 'm').exec(
     readFileSync(COMPOSE_FILE, 'utf8'),
   );
   if (match === null) throw new Error(`docker-compose.yml: ${service} begins with no image`);

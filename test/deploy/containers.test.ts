@@ -7,9 +7,32 @@ import os from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { COMPOSE_FILE, composeEnvironment, composeImage } from './compose-file.ts';
+
+/** As far as it is looked at. */
+interface ComposeFile {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly image?: string;
+        readonly cap_drop?: readonly string[];
+        readonly cap_add?: readonly string[];
+        readonly security_opt?: readonly string[];
+        readonly read_only?: boolean;
+        readonly pids_limit?: number;
+        readonly tmpfs?: readonly string[];
+        readonly volumes?: readonly string[];
+        readonly ports?: readonly string[];
+        readonly privileged?: boolean;
+        readonly init?: boolean;
+      }
+    >
+  >;
+}
 
 const SECRETS = Object.fromEntries(
   ['POSTGRES_PASSWORD', 'DARKROOM_DB_PASSWORD', 'TEMPORAL_DB_PASSWORD', 'URL_SIGNING_KEY', 'ENCRYPTION_KEY'].map(
@@ -62,11 +85,57 @@ describe('docker-compose.yml', () => {
 
   it('publishes nothing beyond this machine unless it is told to', async () => {
     const compose = await readFile(COMPOSE_FILE, 'utf8');
-    const blocks = [...compose.matchAll(/^    ports:\n((?:      - .+\n)+)/gm)].map(([, lines = '']) => lines);
-    const published = blocks.flatMap((lines) => lines.trim().split('\n')).map((line) => line.replace(/^\s*- /, ''));
+    const blocks = [...compose.matchAll(/^    ports:\n((?:      (?:- |#).+\n)+)/gm)].map(([, lines = '']) => lines);
+    const published = blocks.flatMap((lines) => lines.match(/(?<=^      - ).+/gm) ?? []);
 
     assert.equal(published.length, 3, published.join(' '));
     for (const port of published) assert.match(port, /^(\$\{[A-Z_]+:-)?127\.0\.0\.1:/);
+  });
+
+  it('lets no service gain a right, write to its image, or keep a capability that it does not name', async () => {
+    const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
+    const capabilities: Record<string, readonly string[]> = { proxy: ['NET_BIND_SERVICE'] };
+
+    for (const [name, service] of Object.entries(compose.services)) {
+      assert.deepEqual(service.cap_drop, ['ALL'], name);
+      assert.deepEqual(service.cap_add ?? [], capabilities[name] ?? [], name);
+      assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+      assert.equal(service.read_only, true, name);
+      assert.ok((service.pids_limit ?? 0) > 0, name);
+      assert.ok(
+        service.tmpfs?.some((mount) => mount.startsWith('/tmp')),
+        name,
+      );
+      assert.match(service.image ?? '', /^\$\{[A-Z_]+_IMAGE:-/, name);
+      assert.equal(service.privileged, undefined, name);
+      // Its first process would show the role's environment to every other of the same user.
+      assert.equal(service.init, undefined, name);
+    }
+  });
+
+  it('keeps what a role works on in a volume of its own, which its image lets it write to', async () => {
+    const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
+    const scratch = composeEnvironment(['x-role-environment'], SECRETS)['SCRATCH_DIR'] ?? '';
+
+    for (const role of ['api', 'worker']) {
+      assert.ok(compose.services[role]?.volumes?.includes(scratch), role);
+    }
+    assert.match(await readDockerfile(), new RegExp(`^RUN mkdir -p .*${scratch}.*chown -R node:node /data$`, 'm'));
+  });
+
+  it('publishes the ports of the proxy alone, and Temporal’s Web UI only behind a login', async () => {
+    const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
+    const publishing = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+    const caddyfile = await readFile(packageFile('docker/caddy/Caddyfile'), 'utf8');
+
+    assert.deepEqual(
+      publishing.map(([name]) => name),
+      ['proxy'],
+    );
+    assert.equal(composeEnvironment(['services', 'proxy', 'environment'], SECRETS)['TEMPORAL_UI'], 'off');
+    const [served, ...others] = caddyfile.split('\n}\n').filter((block) => block.includes('temporal-ui:8080'));
+    assert.match(served ?? '', /basic_auth \{[^}]*\{\$TEMPORAL_UI_USER\} \{\$TEMPORAL_UI_PASSWORD_HASH\}/);
+    assert.deepEqual(others, []);
   });
 
   it('runs the Temporal server that the embedded dev server holds, and sets it up with the tools of that version', async () => {
@@ -125,11 +194,12 @@ describe('the Dockerfile', () => {
   it('runs as a user that is not root, on a Node that the program supports', async () => {
     const dockerfile = await readDockerfile();
     const [, user] = /^USER (\S+)$/m.exec(dockerfile.split(/^FROM /m).at(-1) ?? '') ?? [];
-    const majors = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => Number(major));
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+    const [, major] = /^ARG NODE_IMAGE=node:(\d+)/m.exec(dockerfile) ?? [];
 
     assert.equal(user, 'node');
-    assert.equal(majors.length, 2);
-    for (const major of majors) assert.ok(major > 20, `Node ${major}`);
+    assert.deepEqual(bases, ['${NODE_IMAGE}', '${NODE_IMAGE}']);
+    assert.ok(Number(major) > 20, `Node ${major}`);
   });
 });
 

@@ -1,0 +1,99 @@
+/**
+ * The container engine: the one that runs on this machine, or one of our own, from the programs that Debian's `docker.io`
+ * brings, with its data in the user's cache folder, so that the second run finds the images of the first. Only an engine
+ * that we started is ended.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cacheFolder } from '../deploy/go-programs.ts';
+import { CannotRunError, run, say, works } from './run.ts';
+
+export interface Engine {
+  /** For `docker` and compose. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Runs `docker`. */
+  docker(args: readonly string[], input?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 30_000;
+
+/** @throws {CannotRunError} there is none and none can be started, with everything that is missing. */
+export async function obtainEngine(): Promise<Engine> {
+  if (!(await works('docker', ['--version']))) {
+    throw new CannotRunError('There is no docker client on the PATH: install one, e.g. Debian’s docker.io.');
+  }
+  if (await works('docker', ['info', '--format', '{{.ServerVersion}}'])) {
+    const version = await run('docker', ['info', '--format', '{{.ServerVersion}}']);
+    if (version !== '') {
+      say(`A Docker engine runs here already: ${version}.`);
+      return { ...client({}), stop: () => Promise.resolve() };
+    }
+  }
+  const missing = await whatIsMissing();
+  if (missing.length > 0) {
+    throw new CannotRunError(`No Docker engine runs here, and none can be started: ${missing.join('; ')}.`);
+  }
+  return startEngine();
+}
+
+async function whatIsMissing(): Promise<string[]> {
+  const missing: string[] = [];
+  if (process.platform !== 'linux') missing.push('this is not Linux');
+  if (process.getuid?.() !== 0) missing.push('dockerd needs root');
+  for (const program of ['dockerd', 'containerd', 'runc', 'iptables']) {
+    if (!(await works(program, ['--version']))) missing.push(`there is no ${program} (Debian: docker.io, iptables)`);
+  }
+  return missing;
+}
+
+async function startEngine(): Promise<Engine> {
+  const data = path.join(cacheFolder(), 'docker');
+  await mkdir(data, { recursive: true });
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-engine-'));
+  const address = `unix://${path.join(folder, 'docker.sock')}`;
+  const logFile = path.join(folder, 'dockerd.log');
+  const log = await open(logFile, 'w');
+  const places = ['--data-root', data, '--exec-root', path.join(folder, 'exec'), '--pidfile', path.join(folder, 'pid')];
+  // A group of its own: what interrupts us must not end it before we have cleaned up.
+  const child = spawn('nice', ['dockerd', ...places, '--host', address], {
+    stdio: ['ignore', log.fd, log.fd],
+    detached: true,
+  });
+  const exited = once(child, 'exit');
+  await log.close();
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    if (child.exitCode === null && child.signalCode === null) await exited;
+    clearTimeout(timer);
+    await rm(folder, { recursive: true, force: true });
+  };
+  const engine = { ...client({ DOCKER_HOST: address }), stop };
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  // The client ends well without a server; the server's own version is what tells.
+  while (!(await works('docker', ['version', '--format', '{{.Server.Version}}'], engine))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      const words = (await readFile(logFile, 'utf8')).slice(-2_000);
+      await stop();
+      throw new CannotRunError(`The Docker engine does not start here:\n${words}`);
+    }
+    await delay(300);
+  }
+  say(`Started a Docker engine: ${await engine.docker(['version', '--format', '{{.Server.Version}}'])}.`);
+  return engine;
+}
+
+function client(address: Readonly<Record<string, string>>): Omit<Engine, 'stop'> {
+  // The classic builder is part of every engine; the other one is a plug-in of the client.
+  const environment = { ...address, DOCKER_BUILDKIT: '0' };
+  return {
+    environment,
+    docker: (args, input) => run('docker', args, { environment, ...(input === undefined ? {} : { input }) }),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * docker-compose.yml as a user would start it, in a project of its own on free ports: with secrets in a file of
+ * variables, by `docker compose` or by Debian's docker-compose 1.29, which knows no name of a project in the file.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { COMPOSE_FILE } from '../deploy/compose-file.ts';
+import type { Engine } from './engine.ts';
+import { CannotRunError, run, works } from './run.ts';
+
+/** So that an installation on the same engine keeps its volumes. */
+export const PROJECT = 'darkroom-test-containers';
+export const IMAGE = 'darkroom:test-containers';
+
+const SECRETS = [
+  'POSTGRES_PASSWORD',
+  'DARKROOM_DB_PASSWORD',
+  'TEMPORAL_DB_PASSWORD',
+  'URL_SIGNING_KEY',
+  'ENCRYPTION_KEY',
+];
+
+export interface Stack {
+  readonly httpsPort: number;
+  readonly temporalUiPort: number;
+  /** Runs compose. */
+  compose(...args: readonly string[]): Promise<string>;
+  /** The id of a service's container. */
+  containerOf(service: string): Promise<string>;
+  /** Removes containers, networks and volumes. */
+  remove(): Promise<void>;
+}
+
+/** Prepares the project, and starts nothing. @param variables what `.env` holds beside secrets and ports. */
+export async function prepareStack(engine: Engine, variables: Readonly<Record<string, string>>): Promise<Stack> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
+  const [httpsPort, httpPort, temporalUiPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const values = {
+    ...variables,
+    ...Object.fromEntries(SECRETS.map((name) => [name, randomBytes(32).toString('hex')])),
+    DARKROOM_IMAGE: IMAGE,
+    PUBLISH_HTTPS: `127.0.0.1:${httpsPort}`,
+    PUBLISH_HTTP: `127.0.0.1:${httpPort}`,
+    PUBLISH_TEMPORAL_UI: `127.0.0.1:${temporalUiPort}`,
+    PUBLIC_URL: `https://localhost:${httpsPort}`,
+  };
+  const file = path.join(folder, '.env');
+  const lines = Object.entries(values).map(([name, value]) => `${name}='${value}'`);
+  await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+
+  const [command, ...first] = await findCompose(engine);
+  const composeFile = path.join(folder, 'docker-compose.yml');
+  // Its paths are relative to the package, but for the file of variables.
+  const text = await readFile(COMPOSE_FILE, 'utf8');
+  await writeFile(composeFile, text.replace(/^name: .+$/m, '').replace('env_file: [.env]', `env_file: [${file}]`));
+  const options = ['--project-name', PROJECT, '--project-directory', PACKAGE_ROOT, '--env-file', file];
+  const compose = (...args: readonly string[]): Promise<string> =>
+    run(command, [...first, ...options, '--file', composeFile, ...args], { environment: engine.environment });
+  return {
+    httpsPort,
+    temporalUiPort,
+    compose,
+    containerOf: async (service) => (await compose('ps', '--quiet', service)).split('\n')[0] ?? '',
+    async remove() {
+      await compose('down', '--volumes', '--remove-orphans', '--timeout', '20');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function findCompose(engine: Engine): Promise<readonly [string, ...string[]]> {
+  if (await works('docker', ['compose', 'version'], engine)) return ['docker', 'compose'];
+  if (await works('docker-compose', ['version'], engine)) return ['docker-compose'];
+  throw new CannotRunError(
+    'There is neither the compose plug-in of docker nor docker-compose (Debian: docker-compose).',
+  );
+}

@@ -1,0 +1,58 @@
+/** Programs that tests build from their Go modules once, and keep in the user's cache folder. */
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const BUILD_TIMEOUT_MS = 30 * 60_000;
+
+export interface GoPrograms {
+  /** The folder in the cache, e.g. `temporal-server-1.31.2`. */
+  readonly folder: string;
+  /** With its `v`. */
+  readonly version: string;
+  /** The name that each gets: the package it is built from. */
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+/** Where tests keep what is expensive to obtain. */
+export function cacheFolder(): string {
+  const base = process.env['XDG_CACHE_HOME'];
+  const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
+  return path.join(cache, 'darkroom');
+}
+
+/** Why the programs cannot be had here; false where they can. */
+export function whyNoGoPrograms(programs: GoPrograms): string | false {
+  if (isComplete(programs) || spawnSync('go', ['version']).status === 0) return false;
+  return `put Go on the PATH, and ${programs.folder} is built from source`;
+}
+
+/** The folder that holds them, for a PATH. */
+export async function obtainGoPrograms(programs: GoPrograms): Promise<string> {
+  const folder = path.join(cacheFolder(), programs.folder);
+  if (isComplete(programs)) return folder;
+  await mkdir(folder, { recursive: true });
+  const building = await mkdtemp(path.join(folder, 'building-'));
+  try {
+    process.stderr.write(`Building ${programs.folder} with Go, once; this takes some minutes.\n`);
+    const packages = Object.values(programs.packages).map((name) => `${name}@${programs.version}`);
+    await promisify(execFile)('go', ['install', '-ldflags', '-s -w', ...packages], {
+      env: { ...process.env, GOBIN: building },
+      timeout: BUILD_TIMEOUT_MS,
+    });
+    // One by one and each in one step: another run may be doing the same, and both build the same programs.
+    for (const [name, source] of Object.entries(programs.packages)) {
+      await rename(path.join(building, path.basename(source)), path.join(folder, name));
+    }
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+function isComplete({ folder, packages }: GoPrograms): boolean {
+  return Object.keys(packages).every((name) => existsSync(path.join(cacheFolder(), folder, name)));
+}
