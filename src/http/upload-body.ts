@@ -114,13 +114,16 @@ function watched(
   }, bounds.idleMs);
   const whole = setTimeout(() => stop.abort(tooSlow()), bounds.wholeMs);
   const onClose = (): void => {
-    if (!request.complete) stop.abort(notWhole());
+    // What had come by then and was not read is gone with it.
+    if (!request.readableEnded) stop.abort(notWhole());
   };
   request.once('close', onClose);
   // The close that follows says it; without a listener it would end the process.
   request.on('error', onClose);
   body.on('error', () => undefined);
   stop.signal.addEventListener('abort', () => body.destroy(stop.signal.reason as Error), { once: true });
+  // A client that went before anybody listened will not be heard to go.
+  if (request.destroyed) onClose();
   // Unlike a pipeline, this does not destroy the request with the body: the refusal has to go out on its connection.
   request.pipe(body);
   return {

@@ -25,15 +25,6 @@ after(() => Promise.all(running.map((server) => server.close(0))));
 
 /** A server that reads uploads, or leaves bodies to the server's own time-out. */
 async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promise<number> {
-  const { http } = loadConfig({
-    DATABASE_URL: 'postgres://not-used',
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    STORE_URL: 'file:///not-used',
-    URL_SIGNING_KEY: 'a signing key of at least 32 characters',
-    ENCRYPTION_KEY: 'a signing key of at least 32 characters',
-    PORT: '0',
-    PUBLIC_URL: 'http://127.0.0.1',
-  });
   const listener: RequestListener = (request, response) => {
     if (!readsUploads) {
       request.resume();
@@ -52,6 +43,19 @@ async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promis
       },
     );
   };
+  return serveWith(listener);
+}
+
+async function serveWith(listener: RequestListener): Promise<number> {
+  const { http } = loadConfig({
+    DATABASE_URL: 'postgres://not-used',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    STORE_URL: 'file:///not-used',
+    URL_SIGNING_KEY: 'a signing key of at least 32 characters',
+    ENCRYPTION_KEY: 'a signing key of at least 32 characters',
+    PORT: '0',
+    PUBLIC_URL: 'http://127.0.0.1',
+  });
   const server = await listen(http, listener, { logger: silentLogger(), limits: SERVER_LIMITS });
   running.push(server);
   return Number(new URL(server.url).port);
@@ -86,6 +90,33 @@ async function drip(socket: Socket, bytes: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+describe('an upload whose client goes', () => {
+  it('before anybody reads it ends at once, whole or not', async () => {
+    for (const body of ['', 'x'.repeat(100)]) {
+      const outcome = new Promise<unknown>((resolve, reject) => {
+        const listener: RequestListener = (request) => {
+          // As long as it takes to find out whose upload it is.
+          request.once('close', () => {
+            const keep = async (file: AsyncIterable<Buffer>): Promise<void> => {
+              for await (const _chunk of file);
+            };
+            setImmediate(() => receiveUpload(request, keep, BOUNDS).then(reject, resolve));
+          });
+          client.socket.destroy();
+        };
+        let client: ReturnType<typeof announce>;
+        void serveWith(listener).then((port) => {
+          client = announce(port, 100);
+          client.socket.write(body);
+        }, reject);
+      });
+      const error = await outcome;
+      assert.ok(error instanceof RequestError);
+      assert.match(error.problem.message, /did not arrive whole/);
+    }
+  });
+});
 
 describe('the time of an upload', () => {
   it('may be longer than that of other requests, which end as before', async () => {
