@@ -41,6 +41,8 @@ export async function answerTextCall(
     cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
   });
   ctx.res.once('close', onClose);
+  // Who went while the request was read is not heard to go any more, and is not to pay for an answer.
+  if (ctx.res.destroyed) onClose();
   http.stopSignal.addEventListener('abort', onStop);
   if (http.stopSignal.aborted) onStop();
   const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error) ?? INTERNAL) };

@@ -6,7 +6,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it, mock } from 'node:test';
 import type { ParameterizedContext } from 'koa';
+import type { HttpContext } from '../../src/http/context.ts';
 import type { RequestState } from '../../src/http/middleware.ts';
+import { answerTextCall } from '../../src/http/text-call.ts';
 import { sendTextStream } from '../../src/http/text-stream.ts';
 import { until } from '../support/until.ts';
 
@@ -52,6 +54,36 @@ async function sent(frames: AsyncIterable<string>): Promise<{ answer: IncomingMe
   });
   return { answer, text: () => text };
 }
+
+describe('a text call whose client goes before it is answered', () => {
+  it('is given up at once', async () => {
+    const gone = new Promise<unknown>((resolve, reject) => {
+      server = createServer((request, res) => {
+        const http = {
+          openAnswers: { register: () => () => {} },
+          stopSignal: new AbortController().signal,
+          textAnswers: {
+            answer: (_caller: unknown, _ask: unknown, { signal }: AbortController) =>
+              Promise.reject(new Error(signal.aborted ? 'given up' : 'answered for nobody')),
+          },
+        } as unknown as HttpContext;
+        const call = { ctx: { res, headerSent: true }, caller: {} } as unknown as Parameters<typeof answerTextCall>[1];
+        res.once('close', () => {
+          setImmediate(() =>
+            answerTextCall(http, call, {} as Parameters<typeof answerTextCall>[2]).then(reject, resolve),
+          );
+        });
+        request.socket.destroy();
+      }).listen(0, '127.0.0.1');
+    });
+    assert.ok(server !== undefined);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    get({ port, host: '127.0.0.1', agent: false }).on('error', () => {});
+
+    assert.equal(String(await gone), 'Error: given up');
+  });
+});
 
 describe('a text answer on its way', () => {
   it('has a comment after 15 s of silence, and not before', async () => {
