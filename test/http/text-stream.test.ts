@@ -69,9 +69,9 @@ describe('a text call whose client goes before it is answered', () => {
         } as unknown as HttpContext;
         const call = { ctx: { res, headerSent: true }, caller: {} } as unknown as Parameters<typeof answerTextCall>[1];
         res.once('close', () => {
-          setImmediate(() =>
-            answerTextCall(http, call, {} as Parameters<typeof answerTextCall>[2]).then(reject, resolve),
-          );
+          setImmediate(() => {
+            void answerTextCall(http, call, {} as Parameters<typeof answerTextCall>[2]).then(reject, resolve);
+          });
         });
         request.socket.destroy();
       }).listen(0, '127.0.0.1');

@@ -101,7 +101,7 @@ describe('an upload whose client goes', () => {
             const keep = async (file: AsyncIterable<Buffer>): Promise<void> => {
               for await (const _chunk of file);
             };
-            setImmediate(() => receiveUpload(request, keep, BOUNDS).then(reject, resolve));
+            setImmediate(() => void receiveUpload(request, keep, BOUNDS).then(reject, resolve));
           });
           client.socket.destroy();
         };
