@@ -27,7 +27,7 @@ async function main(): Promise<number> {
   const buildBegun = Date.now();
   say('Building our image …');
   const node = `NODE_IMAGE=${images['NODE_IMAGE']}`;
-  await engine.docker(['build', '--quiet', '--build-arg', node, '--tag', IMAGE, PACKAGE_ROOT]);
+  await engine.docker(['build', '--build-arg', node, '--tag', IMAGE, PACKAGE_ROOT]);
   const buildMs = Date.now() - buildBegun;
 
   const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');
