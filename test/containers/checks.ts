@@ -52,7 +52,7 @@ export const CHECKS: readonly Check[] = [
     },
   })),
   {
-    name: 'an upload is inspected, and a task works on it',
+    name: 'a task works on the output of another',
     async check({ client }) {
       const [picture] = (await client.makeMedia(MEDIA[0] ?? {})).output ?? [];
       await client.makeMedia({
