@@ -252,8 +252,8 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (!(units >= 0 && Number.isFinite(units))) throw new RangeError(`units: ${units}`);
   }
 
-  function tryTake(id: string, units = 1): Lease | ExhaustedBy {
-    requireUnits(units);
+  /** Units that are free at this moment, and nobody waits for. */
+  function takeFree(id: string, units: number): Lease | ExhaustedBy {
     let lease: Lease | undefined;
     const waiter: Waiter = { units, admit: (admitted) => (lease = admitted), displace: () => {} };
     enqueue(id, waiter);
@@ -265,11 +265,18 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     forgetIdle(id, tenant);
     // Those behind the one that left may fit.
     admitWaiters();
-    metrics?.refused(resource, by);
     return by;
   }
 
+  function tryTake(id: string, units = 1): Lease | ExhaustedBy {
+    requireUnits(units);
+    const taken = takeFree(id, units);
+    if (typeof taken === 'string') metrics?.refused(resource, taken);
+    return taken;
+  }
+
   function refusal(by: ExhaustedBy): Error {
+    metrics?.refused(resource, by);
     return options.refusal?.(by) ?? new ShareExhaustedError(resource, by, retryAfterSeconds);
   }
 
@@ -278,11 +285,12 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     signal?.throwIfAborted();
     requireUnits(units);
     const ownWaiters = tenants.get(id)?.waiters.length ?? 0;
-    const mayWait = units <= most && waitMs !== 0 && ownWaiters < waiting.perTenant && findRoomInLine(ownWaiters);
-    if (!mayWait) {
-      const lease = tryTake(id, units);
-      if (typeof lease === 'string') throw refusal(lease);
-      return lease;
+    const mayWait = units <= most && waitMs !== 0 && ownWaiters < waiting.perTenant;
+    if (!mayWait || waiters >= waiting.perProcess) {
+      // Whoever finds some free takes nobody's place in the line.
+      const lease = takeFree(id, units);
+      if (typeof lease !== 'string') return lease;
+      if (!mayWait || !findRoomInLine(ownWaiters)) throw refusal(lease);
     }
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
@@ -299,10 +307,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
         reject(error);
       };
       const abort = (): void => giveUp(signal?.reason as Error);
-      const refuse = (by: ExhaustedBy): void => {
-        metrics?.refused(resource, by);
-        giveUp(refusal(by));
-      };
+      const refuse = (by: ExhaustedBy): void => giveUp(refusal(by));
       let isAdmitted = false;
       const admit = (lease: Lease): void => {
         isAdmitted = true;

@@ -201,10 +201,15 @@ describe('migrating', () => {
       await empty.database.query({ name: 'drop_all', text: 'DROP SCHEMA public CASCADE' });
       await empty.database.query({ name: 'create_public', text: 'CREATE SCHEMA public' });
 
-      const runs = await Promise.all(
+      const ends = await Promise.allSettled(
         Array.from({ length: 3 }, () => migrate(empty.url, empty.database, silentLogger())),
       );
 
+      // Not before all have ended: those that still run would lose their connections, and hide why one failed.
+      const runs = ends.map((end) => {
+        if (end.status === 'rejected') throw end.reason;
+        return end.value;
+      });
       assert.equal(runs.filter((applied) => applied.length > 0).length, 1);
       assert.equal(new Set(runs.flat()).size, runs.flat().length);
       assert.match(await readInstallationId(empty.database), /^inst_/);
