@@ -3,6 +3,7 @@
  * under its advisory lock, so that several processes may try at once.
  */
 import { runner } from 'node-pg-migrate';
+import pg from 'pg';
 import { packageFile } from '../config/package-root.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -10,8 +11,28 @@ import type { Database, Statement } from './database.ts';
 
 /** Runs what has not run yet and gives the installation its id. */
 export async function migrate(databaseUrl: string, database: Database, logger: Logger): Promise<readonly string[]> {
-  const applied = await runner({
-    databaseUrl,
+  const applied = await withClient(databaseUrl, (client) => apply(client, logger));
+  await database.query(createInstallation, [newId('inst')]);
+  await database.query(forgetForeignTransactions);
+  return applied.map((migration) => migration.name);
+}
+
+/** The library closes a connection of its own without waiting for it: whoever ends then meets one that is still open. */
+async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString });
+  // What is asked of it fails with the same error.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function apply(dbClient: pg.Client, logger: Logger): ReturnType<typeof runner> {
+  return runner({
+    dbClient,
     dir: packageFile('migrations'),
     migrationsTable: 'migrations',
     direction: 'up',
@@ -26,9 +47,6 @@ export async function migrate(databaseUrl: string, database: Database, logger: L
       error: (line: string) => logger.error(line),
     },
   });
-  await database.query(createInstallation, [newId('inst')]);
-  await database.query(forgetForeignTransactions);
-  return applied.map((migration) => migration.name);
 }
 
 /**
