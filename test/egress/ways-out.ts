@@ -130,7 +130,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
     reason: 'to the Temporal server that is configured',
   },
   pg: {
-    files: ['src/database/copy.ts', 'src/database/database.ts', 'src/embedded/postgres.ts'],
+    files: ['src/database/copy.ts', 'src/database/database.ts', 'src/database/migrate.ts', 'src/embedded/postgres.ts'],
     reason: 'to the database that is configured',
   },
   'pg-copy-streams': { files: ['src/database/copy.ts'], reason: 'over a connection of pg, to the database' },
