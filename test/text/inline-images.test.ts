@@ -36,8 +36,8 @@ describe('images by address that are fetched for the upstream', () => {
       asked.push(request.url ?? '');
       if (request.url === '/page') response.setHeader('content-type', 'image/png').end('<!doctype html><p>no image');
       else if (request.url === '/large') response.end(Buffer.concat([png, Buffer.alloc(MAX_INLINED.bytes)]));
-      else if (request.url === '/half') response.end(Buffer.concat([png, Buffer.alloc(MAX_INLINED.bytes * 0.6)]));
-      else if (request.url?.startsWith('/half') === true) response.end(Buffer.alloc(MAX_INLINED.bytes * 0.6));
+      else if (request.url?.startsWith('/half') === true)
+        response.end(Buffer.concat([png, Buffer.alloc(MAX_INLINED.bytes * 0.6)]));
       else if (request.url === '/gone') response.writeHead(404).end();
       else response.end(png);
     });
