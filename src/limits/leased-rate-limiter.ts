@@ -1,12 +1,16 @@
 /**
- * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, stack.md "rate limits"): a tenth of a
- * minute's tokens at a time, so that any number of processes share one limit and hardly a request asks the database.
+ * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, stack.md "rate limits"), so that any
+ * number of processes share one limit and a process that serves many requests hardly ever asks the database.
  *
- * A lease keeps its place in the bucket until its process takes the next one, or a minute is over: tokens in the bucket
- * and tokens in other processes' leases are together never more than a minute's, however many processes there are. What
- * a process did not use within a tenth of a minute it uses no more; it returns that with its next lease. The lease of
- * the process that asks has no place any more: while it was unused the bucket filled up behind it, so that in a moment
- * at most one lease more than a minute's tokens can be used, which is the tenth that the limit may be exceeded by.
+ * A lease is what the requests that wait for it need, and some tokens to spare for those that come next: all processes
+ * that took a lease lately have a tenth of a minute's tokens to spare together, a single one of them its share of that.
+ * Where many processes share a small limit nothing is to spare, and each request asks. A process that does not use its
+ * spare tokens takes fewer the next time.
+ *
+ * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost where that comes some
+ * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare tokens elsewhere are together never more than a
+ * minute's. The lease of the process that asks counts no more: while it was unused the bucket filled up behind it, so
+ * that in a moment at most one lease more than a minute's tokens can be used, the tenth by which a limit may be exceeded.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -16,74 +20,108 @@ import type { Budget, RateLimiter } from './rate-limiter.ts';
 /** Of the tokens of a minute, and of the minute. */
 const LEASE_SHARE = 10;
 const LEASE_MS = 60_000 / LEASE_SHARE;
-/** A process that was not heard of for this long has died, or has nothing to return: its place is filled again. */
-const FORGIVEN_SECONDS = 60;
-/** A machine whose clock is further ahead than this is wrong: nobody else waits until that time has come. */
+/**
+ * So long a lease counts against the capacity, and can be returned. It is longer than the tokens may be used, so that
+ * neither clocks nor answers have to be exact.
+ */
+const LIVE_SECONDS = LEASE_MS / 1000 + 4;
+/** A bucket from a time that is further ahead than this is wrong: nobody waits until that time has come. */
 const WRONG_CLOCK_SECONDS = 60;
+/** A process that found a bucket empty does not ask for longer than this, however many others do. */
+const MOST_PAUSE_MS = 1_000;
 /** Some 200 B each: bounds what a flood of addresses can occupy. Whoever is forgotten loses a lease at most. */
 const REMEMBERED_BUDGETS = 20_000;
 
 /**
- * Refills by the time that passed, takes back what is returned, and gives out whole tokens, as many as there are. What is
- * returned counts only as long as the lease it comes from has its place. What was spent beyond a lease is below 0 and counts always.
+ * Refills by the time that passed, takes back what is returned, and gives out whole tokens: what is needed and this
+ * process's share of what is to spare, as far as there are as many. What is returned counts only as far as the lease it
+ * comes from had as many. What was spent beyond a lease is below 0 and counts always.
  *
- * $1 budget, $2 its tokens per minute, $3 tokens wanted, $4 tokens returned, $5 process, $6 Unix seconds.
+ * A lease is recorded as [tokens to spare, Unix seconds, all tokens].
+ *
+ * $1 budget, $2 its tokens per minute, $3 tokens needed, $4 tokens returned, $5 process, $6 Unix seconds (null: the
+ * database's clock), $7 the most tokens that this process would have use for.
  */
 const leaseTokens: Statement = {
   name: 'lease_rate_tokens',
-  text: `INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
+  text: `WITH clock AS (SELECT coalesce($6::float8, extract(epoch FROM clock_timestamp())::float8) AS seconds),
+         fresh AS (
+           SELECT bucket.free, least(greatest($3::float8, least($7::float8, floor($2::float8 / ${LEASE_SHARE}))),
+                                     floor(bucket.free)) AS tokens
+             FROM (SELECT greatest(0, $2::float8 + least($4::float8, 0)) AS free) AS bucket)
+         INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
          SELECT $1, fresh.free - fresh.tokens,
-                jsonb_build_object($5::text, jsonb_build_array(fresh.tokens, $6::float8)), to_timestamp($6::float8)
-           FROM (SELECT full_bucket.free, least($3::float8, full_bucket.free) AS tokens
-                   FROM (SELECT greatest(0, $2::float8 + least($4::float8, 0)) AS free) AS full_bucket) AS fresh
+                jsonb_build_object($5::text, jsonb_build_array(greatest(0, fresh.tokens - $3::float8), clock.seconds, fresh.tokens)),
+                to_timestamp(clock.seconds)
+           FROM fresh, clock
          ON CONFLICT (id) DO UPDATE SET (tokens, leases, updated_at) = (
-           SELECT given.free - given.tokens,
-                  given.others || jsonb_build_object($5::text, jsonb_build_array(given.tokens, $6::float8)),
-                  least(greatest(b.updated_at, to_timestamp($6::float8)), to_timestamp($6::float8 + ${WRONG_CLOCK_SECONDS}))
-             FROM (SELECT coalesce(jsonb_object_agg(l.key, l.value) FILTER (WHERE l.key <> $5::text), '{}') AS others,
-                          coalesce(sum((l.value ->> 0)::float8) FILTER (WHERE l.key <> $5::text), 0) AS lent,
-                          coalesce(sum((l.value ->> 0)::float8) FILTER (WHERE l.key = $5::text), 0) AS own
+           SELECT bucket.free - given.tokens,
+                  held.others || jsonb_build_object($5::text,
+                    jsonb_build_array(greatest(0, given.tokens - $3::float8), clock.seconds, given.tokens)),
+                  least(greatest(b.updated_at, to_timestamp(clock.seconds)),
+                        to_timestamp(clock.seconds + ${WRONG_CLOCK_SECONDS}))
+             FROM (SELECT coalesce($6::float8, extract(epoch FROM clock_timestamp())::float8) AS seconds) AS clock,
+                  LATERAL (SELECT coalesce(jsonb_object_agg(l.key, l.value) FILTER (WHERE l.key <> $5::text), '{}') AS others,
+                          coalesce(sum((l.value ->> 0)::float8) FILTER (WHERE l.key <> $5::text), 0) AS spare,
+                          count(*) FILTER (WHERE l.key <> $5::text) AS live,
+                          coalesce(sum((l.value ->> 2)::float8) FILTER (WHERE l.key = $5::text), 0) AS own
                      FROM jsonb_each(b.leases) l
-                    WHERE (l.value ->> 1)::float8 > $6::float8 - ${FORGIVEN_SECONDS}) AS held,
-                  LATERAL (SELECT greatest(0, least($2::float8 - held.lent, b.tokens + least($4::float8, held.own)
-                             + $2::float8 * greatest($6::float8 - extract(epoch FROM b.updated_at), 0) / 60)) AS free)
+                    WHERE (l.value ->> 1)::float8 > clock.seconds - ${LIVE_SECONDS}) AS held,
+                  LATERAL (SELECT greatest(0, least($2::float8 - held.spare, b.tokens + least($4::float8, held.own)
+                             + $2::float8 * greatest(clock.seconds - extract(epoch FROM b.updated_at), 0) / 60)) AS free)
                     AS bucket,
-                  LATERAL (SELECT held.others, bucket.free, least($3::float8, floor(bucket.free)) AS tokens) AS given)
-         RETURNING tokens, (leases -> $5::text ->> 0)::float8 AS leased`,
+                  LATERAL (SELECT least(greatest($3::float8, least($7::float8,
+                                    floor($2::float8 / (${LEASE_SHARE} * (held.live + 1))))), floor(bucket.free)) AS tokens)
+                    AS given)
+         RETURNING tokens, (leases -> $5::text ->> 2)::float8 AS leased,
+                   (SELECT count(*) FROM jsonb_object_keys(leases))::integer AS processes`,
 };
 
 /** What this process knows of a budget. */
 interface Holding {
   /** Whole tokens of the lease that are not used yet; below 0 where more were spent than there were. */
   tokens: number;
-  /** After this the rest of the lease is returned before another is taken; milliseconds since 1970. */
+  /** The most tokens that a lease should have: as many as the one before was used for. */
+  useful: number;
+  /** What the lease had, to tell how many of them were used. */
+  leased: number;
+  /** After this the rest of the lease is returned before another is taken; milliseconds, as `now` counts them. */
   leaseEndsAt: number;
   /** What the database had left when it was last asked, and when that was: undefined before. */
   left: number;
   askedAt: number | undefined;
+  /** The bucket was found empty: it is not asked again before this moment. */
+  emptyUntil: number;
   /** A lease under way, which every request that finds no token waits for. */
   leasing: Promise<void> | undefined;
   /** How many tokens are waited for. */
   waiting: number;
 }
 
-/** @param now milliseconds since 1970. */
+/**
+ * @param now milliseconds since 1970, from a clock that never goes back.
+ * @param bucketNow the clock of the bucket, in the same unit; default: the database's, which all processes share.
+ */
 export function createLeasedRateLimiter(options: {
   readonly database: Queryable;
   readonly now: () => number;
+  readonly bucketNow?: () => number;
 }): RateLimiter {
-  const { database, now } = options;
+  const { database, now, bucketNow } = options;
   const processId = randomUUID();
   const holdings = new LRUCache<string, Holding>({ max: REMEMBERED_BUDGETS });
 
   const holdingOf = ({ id, perMinute }: Budget): Holding => {
     const known = holdings.get(id);
     if (known !== undefined) return known;
-    const holding = {
+    const holding: Holding = {
       tokens: 0,
+      useful: Infinity,
+      leased: 0,
       leaseEndsAt: 0,
       left: perMinute,
       askedAt: undefined,
+      emptyUntil: 0,
       leasing: undefined,
       waiting: 0,
     };
@@ -94,28 +132,40 @@ export function createLeasedRateLimiter(options: {
   const lease = async (budget: Budget, holding: Holding): Promise<void> => {
     // Whoever asks in this very moment has a share in this lease.
     await Promise.resolve();
-    const wanted = Math.max(Math.ceil(budget.perMinute / LEASE_SHARE), holding.waiting);
+    const needed = Math.max(1, holding.waiting);
     const returned = holding.tokens;
-    holding.tokens = 0;
     const askedAt = now();
+    if (holding.leased > 0) {
+      // A lease that was used up before its end has room for more; of another, what was used is what was useful.
+      const used = holding.leased - Math.max(0, returned);
+      holding.useful = returned > 0 ? used : Math.max(2 * used, 2);
+    }
+    holding.tokens = 0;
+    holding.leased = 0;
     const [row] = await database
-      .query<{ leased: number; tokens: number }>(leaseTokens, [
+      .query<{ leased: number; tokens: number; processes: number }>(leaseTokens, [
         budget.id,
         budget.perMinute,
-        wanted,
+        needed,
         returned,
         processId,
-        askedAt / 1000,
+        bucketNow === undefined ? null : bucketNow() / 1000,
+        Math.min(holding.useful, budget.perMinute),
       ])
       .catch((error: unknown) => {
         // What was spent stays spent. Unused tokens are not put back: the database may have taken them.
         holding.tokens += Math.min(0, returned);
         throw error;
       });
-    holding.tokens += row?.leased ?? 0;
-    holding.left = row?.tokens ?? 0;
+    const { leased = 0, tokens: left = 0, processes = 1 } = row ?? {};
+    holding.tokens += leased;
+    holding.leased = leased;
+    holding.left = left;
     holding.askedAt = askedAt;
-    holding.leaseEndsAt = now() + LEASE_MS;
+    holding.leaseEndsAt = askedAt + LEASE_MS;
+    // Each of so many processes asks once in the time in which they all get a token.
+    const isEmpty = leased < needed;
+    holding.emptyUntil = isEmpty ? askedAt + Math.min(MOST_PAUSE_MS, (processes * 60_000) / budget.perMinute) : 0;
   };
 
   /** Tokens that the database has by now, as far as is known here. */
@@ -125,7 +175,7 @@ export function createLeasedRateLimiter(options: {
     return Math.min(budget.perMinute, holding.left + refilled);
   };
 
-  const untilThereAre = (tokens: number, budget: Budget, holding: Holding): number => {
+  const waitSecondsFor = (tokens: number, budget: Budget, holding: Holding): number => {
     const missing = tokens - holding.tokens - estimatedLeft(budget, holding);
     return Math.max(1, Math.ceil((missing * 60) / budget.perMinute));
   };
@@ -140,8 +190,10 @@ export function createLeasedRateLimiter(options: {
         }
         if (holding.leasing === undefined) {
           // There were too few a moment ago: asking again before they are back would bring nothing.
-          const isEmpty = holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens;
-          if (isEmpty) return untilThereAre(tokens, budget, holding);
+          const isEmpty =
+            now() < holding.emptyUntil ||
+            (holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens);
+          if (isEmpty) return waitSecondsFor(tokens, budget, holding);
           holding.leasing = lease(budget, holding).finally(() => {
             holding.leasing = undefined;
           });

@@ -28,12 +28,17 @@ import type { TextParts } from './text-parts.ts';
 type Hooks = Pick<
   HttpContext,
   'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
->;
+> & {
+  /** What rate limits go by: by default a clock that never goes back, and the database's for what processes share. */
+  readonly rateClock?: Pick<Parameters<typeof createLeasedRateLimiter>[0], 'now' | 'bucketNow'>;
+};
+
+const MONOTONIC = { now: (): number => performance.timeOrigin + performance.now() };
 
 export function createHttpContext(
   foundation: Foundation,
   catalogue: Catalogue,
-  hooks: Hooks,
+  { rateClock, ...hooks }: Hooks,
   installationId: string,
   text: Pick<TextParts, 'source' | 'threads' | 'ledger'>,
 ): HttpContext {
@@ -41,7 +46,7 @@ export function createHttpContext(
   const keyUse = createKeyUse({ database, now, logger: foundation.logger });
   const sessions = createSessions(database, now);
   const authenticator = createAuthenticator(database, now, { keyUse, sessions });
-  const rateLimiter = createLeasedRateLimiter({ database, now });
+  const rateLimiter = createLeasedRateLimiter({ database, ...(rateClock ?? MONOTONIC) });
   const clientAddress = createClientAddress(config.http.trustedProxies);
   return {
     ...foundation,

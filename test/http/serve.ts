@@ -170,6 +170,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       stopSignal: options.stopSignal ?? new AbortController().signal,
       // What it really is differs from look to look (test/e2e/metrics.test.ts).
       renderMetrics: () => Promise.resolve('darkroom_database_up 1\n'),
+      rateClock: { now: () => clock.now(), bucketNow: () => clock.now() },
     },
     room.installationId,
     text,

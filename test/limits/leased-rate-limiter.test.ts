@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 function newLimiter(): RateLimiter {
-  return createLeasedRateLimiter({ database: testDatabase.database, now: () => clock });
+  return createLeasedRateLimiter({ database: testDatabase.database, now: () => clock, bucketNow: () => clock });
 }
 
 /** A budget of its own for one test. */
@@ -172,17 +172,40 @@ describe('a lease', () => {
     clock += 6 * SECOND;
     // Six have come back by time; the five that were leased and not used are returned before another lease is taken.
     assert.equal(await served(one, budget, 1), 1);
-    assert.equal(await served(other, budget, 100), 5);
-    assert.equal(await served(one, budget, 100), 5);
+    assert.equal(await served(other, budget, 100), 10);
+    assert.equal(await served(one, budget, 100), 0);
   });
 
-  it('of a process that died is filled again after a minute at most', async () => {
+  it('of a process that died is filled again after some seconds', async () => {
     const [survivor, budget] = [newLimiter(), newBudget()];
+    // Leases of six, three and two tokens, of which each process uses one.
     for (let place = 0; place < 3; place++) await served(newLimiter(), budget, 1);
-    assert.equal(await served(survivor, budget, 100), 42);
+    assert.equal(await served(survivor, budget, 100), 49);
 
-    clock += 61 * SECOND;
+    clock += 5 * SECOND;
+    assert.equal(await served(survivor, budget, 100), 5);
+    clock += 60 * SECOND;
     assert.equal(await served(survivor, budget, 100), 60);
+  });
+
+  it('holds no more than its process had use for the last time', async () => {
+    const [rare, busy, budget] = [newLimiter(), newLimiter(), newBudget(600)];
+    assert.equal(await rare.take(budget), 0);
+    clock += 7 * SECOND;
+    assert.equal(await rare.take(budget), 0);
+
+    assert.equal(await served(busy, budget, 1_000), 599);
+  });
+
+  it('goes by the clock of the database, which all processes share', async () => {
+    const budget = newBudget();
+    const at = (offset: number) =>
+      createLeasedRateLimiter({ database: testDatabase.database, now: () => Date.now() + offset });
+    const month = 30 * 86_400 * SECOND;
+    assert.equal(await served(at(month), budget, 30), 30);
+
+    const rest = await served(at(-month), budget, 100);
+    assert.ok(rest >= 30 && rest <= 36, String(rest));
   });
 
   it('that a replay gives back is used by the next request', async () => {
@@ -192,6 +215,17 @@ describe('a lease', () => {
 
     assert.equal(await limiter.take(budget), 0);
     assert.equal(await limiter.take(budget), 60);
+  });
+
+  it('that replays gave back costs its account nothing, however many processes they came to', async () => {
+    const budget = newBudget();
+    const limiters = Array.from({ length: 20 }, newLimiter);
+    for (let replay = 0; replay < 300; replay++) {
+      const limiter = limiters[replay % limiters.length];
+      assert.equal(await limiter?.take(budget), 0, `replay ${replay}`);
+      limiter?.giveBack(budget);
+      clock += 400;
+    }
   });
 
   it('is not taken by a machine whose clock is far ahead for longer than a minute', async () => {
@@ -215,6 +249,7 @@ describe('a lease', () => {
         query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
       },
       now: () => clock,
+      bucketNow: () => clock,
     });
     const budget = newBudget();
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => limiter.take(budget)));
@@ -235,6 +270,7 @@ describe('a lease', () => {
         query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
       },
       now: () => clock,
+      bucketNow: () => clock,
     });
     const budget = newBudget();
     limiter.spend(budget, 50);
@@ -300,6 +336,78 @@ describe('a limit that several processes share', () => {
       assert.equal(await limiter?.take(budget), 0, `request ${request}`);
       clock += 1.2 * SECOND;
     }
+  });
+
+  /** How the requests of an account come to its processes. */
+  const SPREADS = {
+    'in turn': (request: number, processes: number) => request % processes,
+    'all to one': () => 0,
+    'half of them to one, the others at random': (request: number, processes: number, random: number) =>
+      request % 2 === 0 ? 0 : Math.floor(random * processes),
+  } as const;
+  const MINUTES = 4;
+
+  interface Plan {
+    readonly processes: number;
+    readonly perMinute: number;
+    readonly spread: keyof typeof SPREADS;
+    readonly seed: number;
+  }
+
+  /** Sends requests at a steady rate, after a minute's burst was used up where there shall be none. */
+  async function serveSteadily(
+    plan: Plan & { readonly timesTheLimit: number },
+  ): Promise<{ readonly asked: number; readonly served: number }> {
+    const { processes, perMinute, timesTheLimit, spread, seed } = plan;
+    const limiters = Array.from({ length: processes }, newLimiter);
+    const budget = newBudget(perMinute);
+    if (timesTheLimit > 1) await served(limiters[0] ?? newLimiter(), budget, perMinute);
+    const asked = MINUTES * perMinute * timesTheLimit;
+    let random = seed;
+    let count = 0;
+    for (let request = 0; request < asked; request++) {
+      random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
+      const place = SPREADS[spread](request, processes, random / 2_147_483_648);
+      if ((await limiters[place]?.take(budget)) === 0) count += 1;
+      clock += 60_000 / (perMinute * timesTheLimit);
+    }
+    return { asked, served: count };
+  }
+
+  const plans: fc.Arbitrary<Plan> = fc.record({
+    processes: fc.integer({ min: 1, max: 50 }),
+    perMinute: fc.constantFrom(6, 60, 600, 1_200),
+    spread: fc.constantFrom(
+      'in turn' as const,
+      'all to one' as const,
+      'half of them to one, the others at random' as const,
+    ),
+    seed: fc.integer({ min: 1, max: 2_147_483_647 }),
+  });
+  const examples = [1, 10, 11, 20, 50].flatMap((processes) =>
+    (['in turn', 'all to one'] as const).map((spread): [Plan] => [{ processes, perMinute: 60, spread, seed: 1 }]),
+  );
+  const RUNS = { numRuns: examples.length + 10, examples };
+
+  it('rejects nobody at half the limit, with 1 to 50 processes', async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, async (plan) => {
+        const { asked, served: count } = await serveSteadily({ ...plan, timesTheLimit: 0.5 });
+        assert.equal(count, asked);
+      }),
+      RUNS,
+    );
+  });
+
+  it('admits 95 % to 115 % of the limit at twice the limit, with 1 to 50 processes', async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, async (plan) => {
+        const { served: count } = await serveSteadily({ ...plan, timesTheLimit: 2 });
+        const share = count / (MINUTES * plan.perMinute);
+        assert.ok(share >= 0.95 && share <= 1.15, `${(share * 100).toFixed(1)} %`);
+      }),
+      RUNS,
+    );
   });
 
   it('is a minute’s burst, a tenth and what the time brings in any stretch of time, whatever happens', async () => {
