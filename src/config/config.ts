@@ -40,7 +40,7 @@ export interface StoreConfig {
   };
 }
 
-/** What JSON bodies of requests may take (src/http/body-allowance.ts); a megabyte is 1,000,000 bytes. */
+/** What JSON bodies of requests may take (src/http/bodies/body-allowance.ts); a megabyte is 1,000,000 bytes. */
 export interface BodyConfig {
   /** Of one account. */
   readonly mbPerMinute: number;

@@ -17,8 +17,8 @@ export interface JsonBounds {
 export const JSON_BOUNDS: JsonBounds = {
   depth: 32,
   membersPerObject: 10_000,
-  elementsPerArray: 50_000,
-  values: 100_000,
+  elementsPerArray: 25_000,
+  values: 50_000,
 };
 
 /** The answers of upstreams: lists of models and of chunks are longer than what clients send. */
@@ -88,17 +88,31 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
       return values;
     },
     push(bytes) {
-      // Local, because this is run for every byte that comes in.
+      // Local, because this is run for every byte that comes in. Texts are skipped: most bytes are in one.
       let inside = isInText;
       let escaped = isEscaped;
+      let quoteAt = -1;
+      let backslashAt = -1;
       const { length } = bytes;
+      const find = (byte: number, from: number): number => {
+        const at = bytes.indexOf(byte, from);
+        return at === -1 ? length : at;
+      };
       for (let at = 0; at < length; at++) {
-        const byte = bytes[at];
         if (inside) {
-          if (escaped) escaped = false;
-          else if (byte === BACKSLASH) escaped = true;
-          else if (byte === QUOTE) inside = false;
-        } else if (byte === QUOTE) inside = true;
+          if (escaped) {
+            escaped = false;
+            continue;
+          }
+          if (quoteAt < at) quoteAt = find(QUOTE, at);
+          if (backslashAt < at) backslashAt = find(BACKSLASH, at);
+          at = Math.min(quoteAt, backslashAt);
+          escaped = backslashAt < quoteAt;
+          inside = escaped || at === length;
+          continue;
+        }
+        const byte = bytes[at];
+        if (byte === QUOTE) inside = true;
         else if (byte === COMMA) separate();
         else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open(byte === OPEN_OBJECT);
         else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && depth > 0) depth -= 1;

@@ -17,6 +17,7 @@ import type { ObjectStore } from '../files/object-store.ts';
 import type { UrlSigner } from '../files/signed-url.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
+import type { Turns } from '../limits/turns.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskCreator } from '../tasks/create.ts';
 import type { EventFeed } from '../tasks/feed.ts';
@@ -26,7 +27,8 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { TextAnswers } from '../text/answer.ts';
-import type { BodyAllowances } from './body-allowance.ts';
+import type { BodyAllowances } from './bodies/body-allowance.ts';
+import type { BodyThreads } from './bodies/body-threads.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
@@ -56,6 +58,10 @@ export interface HttpContext {
   readonly rateLimiter: RateLimiter;
   /** What request bodies may bring, by account. */
   readonly bodies: BodyAllowances;
+  /** Parse large bodies. */
+  readonly bodyThreads: BodyThreads;
+  /** In which this process works on large bodies. */
+  readonly turns: Turns;
   /** Answers that wait for something to happen, by account. */
   readonly waitingAnswers: TenantShares;
   /** Images of text requests that are being fetched, by account. */

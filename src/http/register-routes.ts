@@ -13,12 +13,13 @@ import { listsTag } from '../files/entity-tag.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';
-import type { BodyAllowance } from './body-allowance.ts';
+import type { BodyAllowance } from './bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
 import { invalidRequest } from './errors.ts';
 import { EXPENSIVE_WAIT_MS } from './expensive-reads.ts';
 import { countFailedAuthentication } from './failed-authentication.ts';
-import { SMALL_BODY_BYTES, hasNoBody, readJson } from './json-body.ts';
+import { SMALL_BODY_BYTES, hasNoBody, readJson } from './bodies/json-body.ts';
+import { isJsonObject } from './bodies/parse-body.ts';
 import type { RequestState } from './middleware.ts';
 import { requireOperator } from './operator.ts';
 import { readQuery } from './query.ts';
@@ -153,7 +154,7 @@ function server(http: HttpContext, route: Route): Serve {
       params: paramsOf(ctx),
       query,
       prefixed,
-      body: await bodyOf(ctx, allowance),
+      ...(await bodyOf(ctx, allowance)),
     } as unknown as RouteRequest<never, never>;
     const { caller } = ctx.state;
     const result =
@@ -168,16 +169,20 @@ function server(http: HttpContext, route: Route): Serve {
     answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
   }
 
-  async function bodyOf(ctx: Served, allowance: BodyAllowance | undefined): Promise<unknown> {
-    if (route.body?.kind !== 'json' || allowance === undefined) return undefined;
-    if (route.body.isOptional === true && hasNoBody(ctx.req)) return {};
-    const body = await readJson(ctx.req, route.body.maxBytes ?? SMALL_BODY_BYTES, allowance);
+  async function bodyOf(
+    ctx: Served,
+    allowance: BodyAllowance | undefined,
+  ): Promise<Pick<RouteRequest<never, unknown>, 'body' | 'large'>> {
+    if (route.body?.kind !== 'json' || allowance === undefined) return { body: undefined };
+    if (route.body.isOptional === true && hasNoBody(ctx.req)) return { body: {} };
+    const { maxBytes = SMALL_BODY_BYTES, isCheckedLater = false, needsFacts = false } = route.body;
+    const read = await readJson(ctx.req, { maxBytes, allowance, threads: http.bodyThreads, needsFacts });
+    const { value: body, isLarge, facts } = read;
+    if (isLarge) await http.turns.next();
     const problem = checkBody?.(body);
     if (problem !== undefined) throw invalidRequest(problem);
-    if (route.body.isCheckedLater === true && (typeof body !== 'object' || body === null || Array.isArray(body))) {
-      throw invalidRequest('invalid request: the body is not a JSON object');
-    }
-    return body;
+    if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
+    return { body, ...(isLarge && { large: { facts, nextTurn: () => http.turns.next() } }) };
   }
 }
 

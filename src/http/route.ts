@@ -6,6 +6,7 @@ import type { TObject, TSchema, Static } from 'typebox';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Scope } from '../accounts/api-key.ts';
+import type { LargeBody } from '../tasks/body-facts.ts';
 import type { RequestState } from './middleware.ts';
 
 export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -50,6 +51,8 @@ export type RouteBody =
       readonly isOptional?: boolean;
       /** The use case checks the schema itself, because something comes before that (the key of a create). */
       readonly isCheckedLater?: boolean;
+      /** Whether the use case needs what tasks/body-facts.ts says of the body. */
+      readonly needsFacts?: boolean;
       readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
     }
   /** The handler reads it: uploads. */
@@ -65,6 +68,8 @@ export interface RouteRequest<Query, Body> {
   /** Values of query parameters whose names begin with `queryPrefix`, by the rest of their names. */
   readonly prefixed: Readonly<Record<string, string>>;
   readonly body: Body;
+  /** Only where the body is so large that what is done with it is done in turns. */
+  readonly large?: LargeBody;
 }
 
 export interface RouteSpec<Query extends TObject, Body extends TSchema> {

@@ -11,7 +11,7 @@ import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
 import { ObjectTooLargeError } from '../files/object-store.ts';
 import { MAX_UPLOAD_BYTES } from '../files/uploads.ts';
 import { RequestError, invalidRequest } from './errors.ts';
-import { endPolitely } from './json-body.ts';
+import { endPolitely } from './bodies/json-body.ts';
 import { leaveToReader } from './server.ts';
 
 export interface UploadBounds {

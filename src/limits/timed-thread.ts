@@ -24,9 +24,10 @@ export interface TimedThread<Job, Answer> {
    * Does a job, starting the thread first where there is none; the time limit begins when the thread is there. The
    * caller waits for each job to end before it gives the next.
    *
+   * @param transferred buffers of the job that need not be copied: they are gone here.
    * @throws {ThreadEndedError} there is no answer, and the thread is gone.
    */
-  run(job: Job, timeoutMs: number): Promise<Answer>;
+  run(job: Job, timeoutMs: number, transferred?: readonly ArrayBuffer[]): Promise<Answer>;
   /** Starts the thread, which the first job would wait for otherwise. */
   start(): Promise<void>;
   /** Ends the thread, and the job with it. */
@@ -67,7 +68,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
     return started;
   };
 
-  async function runWithin(job: Job, timeoutMs: number): Promise<Answer> {
+  async function runWithin(job: Job, timeoutMs: number, transferred: readonly ArrayBuffer[] = []): Promise<Answer> {
     pool ??= start();
     const controller = new AbortController();
     current = controller;
@@ -78,7 +79,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       controller.abort();
     }, timeoutMs);
     try {
-      return await pool.run(job, { signal: controller.signal });
+      return await pool.run(job, { signal: controller.signal, transferList: [...transferred] });
     } catch (error) {
       throw new ThreadEndedError(isLate ? 'timeout' : 'died', error);
     } finally {
@@ -103,12 +104,12 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
 
   return {
     start: startOnce,
-    async run(job, timeoutMs) {
+    async run(job, timeoutMs, transferred) {
       // Those that waited for their turn would start it again.
       if (isClosed) throw new ThreadEndedError('died', new Error('the thread was closed'));
       try {
         if (!isStarted) await startOnce();
-        return await runWithin(job, timeoutMs);
+        return await runWithin(job, timeoutMs, transferred);
       } catch (error) {
         isStarted = false;
         throw error;

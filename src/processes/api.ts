@@ -129,6 +129,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       );
       await Promise.all([server.close(graceMs), adminServer?.close(graceMs)]);
       clearTimeout(lastWords);
+      await http.bodyThreads.close();
       await text.close();
       await catalogue.close();
       await http.keyUse.flush();

@@ -9,7 +9,8 @@ import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { compileCheck } from '../catalogue/schema-validation.ts';
 import type { HttpContext } from '../http/context.ts';
-import { createBodyAllowances } from '../http/body-allowance.ts';
+import { createBodyAllowances } from '../http/bodies/body-allowance.ts';
+import { createBodyThreads } from '../http/bodies/body-threads.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createEventStreams } from '../http/event-stream.ts';
 import { createImageFetches } from '../text/inline-images.ts';
@@ -17,6 +18,7 @@ import { createExpensiveReads } from '../http/expensive-reads.ts';
 import { createSessionCookie } from '../http/session-cookie.ts';
 import { createWaitingAnswers } from '../http/waiting-answers.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
+import { createTurns } from '../limits/turns.ts';
 import { createTaskCreator } from '../tasks/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/feed.ts';
@@ -62,6 +64,8 @@ export function createHttpContext(
       clientAddress,
       metrics: foundation.metrics.shares,
     }),
+    bodyThreads: createBodyThreads(foundation.metrics.shares),
+    turns: createTurns(),
     clientAddress,
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),

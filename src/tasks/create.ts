@@ -17,11 +17,11 @@ import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
-import { fingerprint } from './fingerprint.ts';
+import { factsOf } from './body-facts.ts';
+import type { BodyFacts, LargeBody } from './body-facts.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import { judgeMedia } from './input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
-import { unstorableProblem } from './storable-text.ts';
 
 /** A request body that has the form of wire/create-task.ts. */
 export interface CreateRequest {
@@ -58,6 +58,7 @@ export interface TaskCreator {
    * Creates a task, or finds the one that the same key created.
    *
    * @param body as parsed: the fingerprint is taken over it before anything is filled in.
+   * @param large where the body is.
    * @throws {InvalidTaskError} and the errors of accept.ts, catalogue.ts and authenticate.ts.
    */
   create(
@@ -65,6 +66,7 @@ export interface TaskCreator {
     body: Readonly<Record<string, unknown>>,
     idempotencyKey: string | undefined,
     budget?: CreateBudget,
+    large?: LargeBody,
   ): Promise<Acceptance>;
 }
 
@@ -79,8 +81,9 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
   const { database, catalogue, installationId, checkBody } = dependencies;
   const acceptor = createAcceptor(database, dependencies.mayClaim ?? (() => false));
   return {
-    async create(caller, body, idempotencyKey, budget) {
-      const print = fingerprint(body);
+    async create(caller, body, idempotencyKey, budget, large) {
+      const facts = large?.facts ?? factsOf(body);
+      const print = facts.fingerprint;
       const waitSeconds = (await budget?.take()) ?? 0;
       if (waitSeconds > 0) {
         // Contract §2: the key is looked up before the limit; a replay is never refused.
@@ -90,7 +93,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       }
       let task: NewTask;
       try {
-        task = await judge(caller, body, idempotencyKey, print);
+        task = await judge(caller, body, idempotencyKey, facts, large);
       } catch (problem) {
         // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
         // statement that accepts.
@@ -118,14 +121,16 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     caller: Caller,
     body: Readonly<Record<string, unknown>>,
     idempotencyKey: string | undefined,
-    print: Fingerprint,
+    { fingerprint: print, unstorable }: BodyFacts,
+    large: LargeBody | undefined,
   ): Promise<NewTask> {
     refuse(checkBody(body));
     const request = body as unknown as CreateRequest;
     const model = catalogue.resolve(request.model, request.route);
     requireModel(caller, model.definition.name);
+    await large?.nextTurn();
     refuse(model.checkInput(request.input));
-    refuse(unstorableProblem(body));
+    refuse(unstorable);
     const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
     refuse(callbackProblem(request.callback, dependencies.egressPolicy));
     refuse(timeoutProblem(request.timeoutSeconds, handlingSeconds));
@@ -133,6 +138,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     refuse(maxCostProblem(request.maxCost, holdMicroUsd));
     const media = await judgeMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
     refuse(media.problems[0]);
+    await large?.nextTurn();
     return {
       id: idempotencyKey === undefined ? newTaskId() : taskIdForKey(installationId, caller.accountId, idempotencyKey),
       accountId: caller.accountId,

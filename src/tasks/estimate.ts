@@ -13,11 +13,12 @@ import { quote } from '../catalogue/price.ts';
 import type { Pricing, Quote } from '../catalogue/price.ts';
 import type { CheckAll } from '../catalogue/schema-validation.ts';
 import type { Database } from '../database/database.ts';
+import { factsOf } from './body-facts.ts';
+import type { LargeBody } from './body-facts.ts';
 import type { CreateRequest } from './create.ts';
 import { judgeMedia } from './input-media.ts';
 import type { MediaJudge } from './input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
-import { unstorableProblem } from './storable-text.ts';
 
 /** What is said of a request. */
 export interface Estimate {
@@ -52,6 +53,7 @@ export async function estimateTask(
   dependencies: EstimateDependencies,
   caller: Caller,
   body: Readonly<Record<string, unknown>>,
+  large?: LargeBody,
 ): Promise<Estimate> {
   const { database, catalogue, egressPolicy, checkBody } = dependencies;
   const errors = [...checkBody(body)];
@@ -62,9 +64,10 @@ export async function estimateTask(
   const named = resolve(catalogue, request, tell);
   if (named !== undefined) requireModel(caller, named.model.definition.name);
   if (named !== undefined && request.input !== undefined) {
+    await large?.nextTurn();
     errors.push(...(await inputProblems(dependencies, caller, named.model, request.input)));
   }
-  tell(unstorableProblem(body));
+  tell((large?.facts ?? factsOf(body)).unstorable);
   tell(callbackProblem(request.callback, egressPolicy));
   if (named === undefined) return { ...NOTHING_KNOWN, errors };
 

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 /** Everything that is shared out by src/limits/tenant-shares.ts. */
 export const SHARED_RESOURCES = [
   'archive_downloads',
+  'body_threads',
   'callback_deliveries',
   'connections',
   'engine_threads',

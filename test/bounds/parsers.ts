@@ -49,10 +49,10 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'clients',
     bound: 'a part of the body of POST /mcp, which was read within the bounds of json-body.ts',
   },
-  'src/http/json-body.ts': {
+  'src/http/bodies/parse-body.ts': {
     uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'clients',
-    bound: '10 MB, 100,000 values, 32 levels, counted while it arrives (json-scanner.ts); decoded piece by piece',
+    bound: '128 kB and 5,000 values on the event loop; in a thread 10 MB, 50,000 values, 32 levels (json-scanner.ts)',
   },
   'src/http/routes/mcp.ts': { uses: { '.json': 2 }, of: 'our own', bound: "the answer of this process's own routes" },
   'src/http/upload-body.ts': {

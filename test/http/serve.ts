@@ -210,6 +210,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       http.feed.close();
       await server.close(1_000);
       await http.keyUse.flush();
+      await http.bodyThreads.close();
       await text.close();
       await foundation.close();
       await store.close();

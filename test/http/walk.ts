@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SMALL_BODY_BYTES } from '../../src/http/json-body.ts';
+import { SMALL_BODY_BYTES } from '../../src/http/bodies/json-body.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';

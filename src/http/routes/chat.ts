@@ -12,7 +12,7 @@ import { imagesOfMessages } from '../../text/image-addresses.ts';
 import { withInlinedImages } from '../../text/inline-images.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
-import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 import { prepareImages } from '../text-images.ts';

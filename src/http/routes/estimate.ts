@@ -7,7 +7,7 @@ import { CreateTaskSchema } from '../../wire/create-task.ts';
 import { EstimateSchema, presentEstimate } from '../../wire/estimate.ts';
 import type { HttpContext } from '../context.ts';
 import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
-import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 
@@ -23,13 +23,19 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
       description:
         'The body of a create, which is not carried out: nothing is held. All that is wrong with the request is listed, with status 200; only an unknown model is refused.',
       access: 'tasks:write',
-      body: { kind: 'json', schema: CreateTaskSchema, maxBytes: CREATE_BODY_BYTES, isCheckedLater: true },
+      body: {
+        kind: 'json',
+        schema: CreateTaskSchema,
+        maxBytes: CREATE_BODY_BYTES,
+        isCheckedLater: true,
+        needsFacts: true,
+      },
       answer: { kind: 'data', schema: EstimateSchema },
       answerHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE'],
-      async handle({ ctx, caller, body }) {
+      async handle({ ctx, caller, body, large }) {
         const request = body as unknown as Readonly<Record<string, unknown>>;
-        const estimate = await estimateTask({ ...http, checkBody }, caller, request);
+        const estimate = await estimateTask({ ...http, checkBody }, caller, request, large);
         tellDeprecation(ctx, estimate.model === undefined ? undefined : http.catalogue.find(estimate.model));
         return presentEstimate(estimate);
       },

@@ -7,7 +7,7 @@ import { createHookUrls } from '../../upstreams/hook-urls.ts';
 import { recordProviderHook } from '../../upstreams/provider-hooks.ts';
 import type { HttpContext } from '../context.ts';
 import { NOT_FOUND, RequestError } from '../errors.ts';
-import { SMALL_BODY_BYTES, discardBody } from '../json-body.ts';
+import { SMALL_BODY_BYTES, discardBody } from '../bodies/json-body.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 

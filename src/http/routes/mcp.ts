@@ -15,7 +15,7 @@ import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
 import type { RequestError } from '../errors.ts';
 import { createInProcessFetch } from '../in-process-fetch.ts';
-import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import type { RequestState } from '../middleware.ts';
 import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
 import type { Message } from '../../wire/json-rpc.ts';

@@ -31,7 +31,7 @@ import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
-import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 import { prepareImages } from '../text-images.ts';

@@ -9,7 +9,7 @@ import { TaskSchema } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';
 import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
 import { parseIdempotencyKey } from '../idempotency-key.ts';
-import { CREATE_BODY_BYTES } from '../json-body.ts';
+import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { createBudget } from '../register-routes.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
@@ -30,11 +30,17 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         'Idempotency-Key':
           '1-255 visible ASCII characters. The same key with the same body never creates a second task, for ever.',
       },
-      body: { kind: 'json', schema: CreateTaskSchema, maxBytes: CREATE_BODY_BYTES, isCheckedLater: true },
+      body: {
+        kind: 'json',
+        schema: CreateTaskSchema,
+        maxBytes: CREATE_BODY_BYTES,
+        isCheckedLater: true,
+        needsFacts: true,
+      },
       answer: { kind: 'data', schema: CreatedTaskSchema },
       answerHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH'],
-      async handle({ ctx, caller, body }) {
+      async handle({ ctx, caller, body, large }) {
         const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
         const budget = createBudget(caller);
         const { taskId, isReplay, claimed } = await http.taskCreator.create(
@@ -45,6 +51,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
             take: () => http.rateLimiter.take(budget),
             giveBack: () => http.rateLimiter.giveBack(budget),
           },
+          large,
         );
         tellDeprecation(ctx, http.catalogue.find(body.model));
         if (isReplay) ctx.set('Idempotent-Replay', 'true');

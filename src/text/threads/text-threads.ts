@@ -5,9 +5,8 @@
  * leaves free.
  */
 import { packageModule } from '../../config/package-root.ts';
-import { createTenantShares } from '../../limits/tenant-shares.ts';
-import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
-import type { TimedThread } from '../../limits/timed-thread.ts';
+import { createThreadPool } from '../../limits/thread-pool.ts';
+import { ThreadEndedError } from '../../limits/timed-thread.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import type { AnswerPlan } from '../conformance/answer-plan.ts';
 import { SchemaTooComplexError } from '../conformance/json/schema-reader.ts';
@@ -17,13 +16,10 @@ import { countEach, isLongerThan } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
 import type { PlanJob, TextJob, TextJobAnswer } from './text-job.ts';
 
-/** Two, so that one account leaves one to the others. */
-const THREADS = 2;
 /** Of JavaScript heap: the tokenizer's tables take 60 MB, the largest request and what is made of it some 100 MB. */
 const THREAD_HEAP_MB = 512;
 /** Usual jobs take a millisecond; 10 MB of Chinese characters at random, the slowest text to count, some 12 s. */
 const JOB_TIMEOUT_MS = 10_000;
-const WAITING = { perTenant: 100, perProcess: 1_000 };
 /** The longest wait for a thread: about as long as the jobs before may take. */
 const WAIT_MS = 20_000;
 /** Fewer are counted at once, where the request is: some hundredths of a second at most, usually less than one thousandth. */
@@ -54,42 +50,26 @@ export function createTextThreads(
   options: { readonly metrics?: ShareMetrics | undefined; readonly timeoutMs?: number } = {},
 ): TextThreads {
   const { metrics, timeoutMs = JOB_TIMEOUT_MS } = options;
-  const shares = createTenantShares({
+  const pool = createThreadPool<TextJob, TextJobAnswer>({
     resource: 'text_threads',
-    capacity: THREADS,
-    leavesFree: true,
-    waiting: WAITING,
-    retryAfterSeconds: 2,
+    module: packageModule('src/text/threads/text-thread.ts'),
+    startJob: { kind: 'start' },
+    heapMb: THREAD_HEAP_MB,
+    timeoutMs,
+    waitMs: WAIT_MS,
     metrics,
   });
-  const threads = Array.from({ length: THREADS }, () =>
-    createTimedThread<TextJob, TextJobAnswer>({
-      module: packageModule('src/text/threads/text-thread.ts'),
-      startJob: { kind: 'start' },
-      heapMb: THREAD_HEAP_MB,
-    }),
-  );
-  const idle = [...threads];
-
-  async function runInThread(job: TextJob): Promise<TextJobAnswer> {
-    const thread = idle.pop() as TimedThread<TextJob, TextJobAnswer>;
-    try {
-      return await thread.run(job, timeoutMs);
-    } catch (error) {
-      if (!(error instanceof ThreadEndedError)) throw error;
-      const isLate = error.reason === 'timeout';
-      const message = isLate ? 'the request took a text thread too long' : 'a text thread died of the request';
-      throw new TextFailure(isLate ? 'upstream_timeout' : 'upstream_unavailable', message, { cause: error });
-    } finally {
-      idle.push(thread);
-    }
-  }
 
   async function run(accountId: string, job: TextJob, signal?: AbortSignal): Promise<TextJobAnswer> {
     try {
-      return await shares.run(accountId, () => runInThread(job), { signal, waitMs: WAIT_MS });
+      return await pool.run(accountId, job, { signal });
     } catch (error) {
-      if (signal?.aborted !== true || error instanceof TextFailure) throw error;
+      if (error instanceof ThreadEndedError) {
+        const isLate = error.reason === 'timeout';
+        const message = isLate ? 'the request took a text thread too long' : 'a text thread died of the request';
+        throw new TextFailure(isLate ? 'upstream_timeout' : 'upstream_unavailable', message, { cause: error });
+      }
+      if (signal?.aborted !== true) throw error;
       throw new TextFailure('interrupted', 'the call was given up', { cause: error });
     }
   }
@@ -107,12 +87,8 @@ export function createTextThreads(
       if (answer.kind !== 'planned') throw unexpected(answer);
       return answer.plans;
     },
-    async start() {
-      await Promise.all(threads.map((thread) => thread.start()));
-    },
-    async close() {
-      await Promise.all(threads.map((thread) => thread.close()));
-    },
+    start: () => pool.start(),
+    close: () => pool.close(),
   };
 }
 

@@ -5,15 +5,15 @@
  * rate limit of creating requests says (contract §2).
  */
 import type { IncomingMessage } from 'node:http';
-import { DatabaseUnavailableError } from '../database/database.ts';
-import type { Caller } from '../accounts/authenticate.ts';
-import type { BodyConfig } from '../config/config.ts';
-import { RateLimitedError } from '../limits/rate-limiter.ts';
-import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
-import { ShareExhaustedError, createTenantShares } from '../limits/tenant-shares.ts';
-import type { Lease, TenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { addressBlock } from './client-address.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import type { BodyConfig } from '../../config/config.ts';
+import { RateLimitedError } from '../../limits/rate-limiter.ts';
+import type { Budget, RateLimiter } from '../../limits/rate-limiter.ts';
+import { ShareExhaustedError, createTenantShares } from '../../limits/tenant-shares.ts';
+import type { Lease, TenantShares } from '../../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import { addressBlock } from '../client-address.ts';
 
 const MB = 1_000_000;
 /** Tokens of the budget are kilobytes. */
@@ -26,6 +26,8 @@ const RETRY_AFTER_SECONDS = 2;
 
 /** What the body of one request may still take. */
 export interface BodyAllowance {
+  /** The sender: an account, or a block of addresses. */
+  readonly tenant: string;
   /** Takes bytes from the sender's minute, before they are read. @throws {RateLimitedError} */
   charge(bytes: number): Promise<void>;
   /** Bytes have come in and are kept until the release. @throws {ShareExhaustedError} */
@@ -65,6 +67,7 @@ export function createBodyAllowances(options: {
   const allowance = (shares: TenantShares, tenant: string, budget?: Budget): BodyAllowance => {
     let lease: Lease | undefined;
     return {
+      tenant,
       async charge(bytes) {
         if (budget === undefined || bytes <= 0) return;
         const tokens = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), budget.perMinute);

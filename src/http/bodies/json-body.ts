@@ -1,11 +1,18 @@
 /**
  * Reading a JSON body: size, type, depth, counts and form are checked before anything is believed (contract §1), most of
- * it while the bytes arrive, so that nothing takes long at once but the parsing of what is within the bounds.
+ * it while the bytes arrive. What is large is parsed in a thread.
  */
 import type { IncomingMessage } from 'node:http';
-import { JsonBoundsError, createJsonScanner } from '../domain/json-scanner.ts';
+import { JsonBoundsError, createJsonScanner } from '../../domain/json-scanner.ts';
+import type { JsonScanner } from '../../domain/json-scanner.ts';
+import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
+import { ThreadEndedError } from '../../limits/timed-thread.ts';
+import type { BodyFacts } from '../../tasks/body-facts.ts';
+import { RequestError, invalidRequest } from '../errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
-import { RequestError, invalidRequest } from './errors.ts';
+import type { BodyJobAnswer } from './body-job.ts';
+import type { BodyThreads } from './body-threads.ts';
+import { parseBody } from './parse-body.ts';
 
 /** Contract §1: 10 MB on create, estimate and the text endpoints. */
 export const CREATE_BODY_BYTES = 10_000_000;
@@ -17,45 +24,86 @@ export const SMALL_BODY_BYTES = 256_000;
 const CHARGED_TOGETHER = 64_000;
 /** A value costs as much as so many bytes, where it has fewer: objects of many members take longest to parse. */
 const BYTES_PER_VALUE = 100;
+/** What has more than this is parsed in a thread: that much takes some thousandths of a second at most. */
+const INLINE_BYTES = 128_000;
+const INLINE_VALUES = 5_000;
+/** A thread that does not come to an end with a body, or dies of it. */
+const RETRY_AFTER_SECONDS = 2;
 /** How long a rejected sender may go on sending before it is cut off: time to read why. */
 const LINGER_MS = 10_000;
+
+/** A body as it was read. */
+export interface ReadBody {
+  readonly value: unknown;
+  /** Whether what is done with it takes long enough to be done in turns (limits/turns.ts). */
+  readonly isLarge: boolean;
+  /** Of a large one that is an object, where they were asked for. */
+  readonly facts?: BodyFacts | undefined;
+}
+
+/** How a body is read. */
+export interface BodyReading {
+  readonly maxBytes: number;
+  /** Whose it is; what it holds is for the caller to release, once the body is done with. */
+  readonly allowance: BodyAllowance;
+  /** Where large bodies are parsed. */
+  readonly threads: BodyThreads;
+  /** Whether a create comes of it. */
+  readonly needsFacts: boolean;
+}
 
 /**
  * Reads and parses a JSON body, of any form.
  *
- * @param allowance whose it is; what it holds is for the caller to release, once the body is done with.
  * @throws {RequestError} 400, 413 or 415. @throws {RateLimitedError} nothing was read. @throws {ShareExhaustedError}
  */
-export async function readJson(request: IncomingMessage, maxBytes: number, allowance: BodyAllowance): Promise<unknown> {
+export async function readJson(request: IncomingMessage, reading: BodyReading): Promise<ReadBody> {
+  const { maxBytes, allowance, threads, needsFacts } = reading;
   requireJsonType(request);
   const scanner = createJsonScanner();
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-  const decode = (bytes?: Uint8Array): string => {
-    try {
-      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
-    } catch {
-      throw invalidRequest('invalid request: the body is not UTF-8');
-    }
-  };
-  const scan = (chunk: Uint8Array): void => {
-    try {
-      scanner.push(chunk);
-    } catch (error) {
-      throw error instanceof JsonBoundsError ? invalidRequest(`invalid request: ${error.message}`) : error;
-    }
-  };
-  let text = '';
-  const bytes = await readBody(request, maxBytes, allowance, (chunk) => {
+  const chunks: Buffer[] = [];
+  const length = await readBody(request, maxBytes, allowance, (chunk) => {
     allowance.hold(chunk.length);
-    scan(chunk);
-    text += decode(chunk);
+    scan(scanner, chunk);
+    chunks.push(chunk);
   });
-  text += decode();
-  await allowance.charge(scanner.values * BYTES_PER_VALUE - bytes);
+  await allowance.charge(scanner.values * BYTES_PER_VALUE - length);
+  // In memory of its own, which can be handed to a thread.
+  const bytes = new Uint8Array(length);
+  let end = 0;
+  for (const chunk of chunks.splice(0)) {
+    bytes.set(chunk, end);
+    end += chunk.length;
+  }
+  const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
+  const parsed = isLarge ? await parseInThread(threads, allowance.tenant, bytes, needsFacts) : parseBody(bytes);
+  if (parsed.kind === 'not_utf8') throw invalidRequest('invalid request: the body is not UTF-8');
+  if (parsed.kind === 'not_json') throw invalidRequest('invalid request: the body is not JSON');
+  return { ...parsed, isLarge };
+}
+
+function scan(scanner: JsonScanner, chunk: Uint8Array): void {
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw invalidRequest('invalid request: the body is not JSON');
+    scanner.push(chunk);
+  } catch (error) {
+    throw error instanceof JsonBoundsError ? invalidRequest(`invalid request: ${error.message}`) : error;
+  }
+}
+
+type Parsed = Exclude<BodyJobAnswer, { kind: 'started' }>;
+
+async function parseInThread(
+  threads: BodyThreads,
+  tenant: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  needsFacts: boolean,
+): Promise<Parsed> {
+  try {
+    const job = { kind: 'parse', bytes, needsFacts } as const;
+    return (await threads.run(tenant, job, { transferred: [bytes.buffer] })) as Parsed;
+  } catch (error) {
+    if (!(error instanceof ThreadEndedError)) throw error;
+    throw new ShareExhaustedError('body_threads', 'process', RETRY_AFTER_SECONDS);
   }
 }
 

@@ -1,0 +1,16 @@
+/**
+ * Entry of the threads in which large request bodies are parsed: takes one job at a time. Found by path from
+ * body-threads.ts.
+ */
+import { factsOf } from '../../tasks/body-facts.ts';
+import type { BodyJob, BodyJobAnswer } from './body-job.ts';
+import { isJsonObject, parseBody } from './parse-body.ts';
+
+/** Does one job; the thread calls it. */
+export default function doBodyJob(job: BodyJob): BodyJobAnswer {
+  if (job.kind === 'start') return { kind: 'started' };
+  const parsed = parseBody(job.bytes);
+  if (parsed.kind !== 'parsed') return parsed;
+  const { value } = parsed;
+  return { kind: 'parsed', value, facts: job.needsFacts && isJsonObject(value) ? factsOf(value) : undefined };
+}

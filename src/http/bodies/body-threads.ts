@@ -1,0 +1,32 @@
+/**
+ * The threads in which large request bodies are parsed, beside the event loop: ten megabytes of JSON take some tenths of
+ * a second to decode, parse and fingerprint, in which nobody else would be served. Accounts share the threads.
+ *
+ * What comes back is copied into this thread in one piece, which takes a fraction of that. Whatever is done with a large
+ * body here afterwards is done in turns (limits/turns.ts).
+ */
+import { packageModule } from '../../config/package-root.ts';
+import { createThreadPool } from '../../limits/thread-pool.ts';
+import type { ThreadPool } from '../../limits/thread-pool.ts';
+import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { BodyJob, BodyJobAnswer } from './body-job.ts';
+
+/** Of JavaScript heap: 10 MB of short values take some 100 MB. */
+const THREAD_HEAP_MB = 512;
+/** The worst body within the bounds takes a second on a slow machine. */
+const JOB_TIMEOUT_MS = 10_000;
+const WAIT_MS = 20_000;
+
+export type BodyThreads = ThreadPool<BodyJob, BodyJobAnswer>;
+
+export function createBodyThreads(metrics?: ShareMetrics): BodyThreads {
+  return createThreadPool<BodyJob, BodyJobAnswer>({
+    resource: 'body_threads',
+    module: packageModule('src/http/bodies/body-thread.ts'),
+    startJob: { kind: 'start' },
+    heapMb: THREAD_HEAP_MB,
+    timeoutMs: JOB_TIMEOUT_MS,
+    waitMs: WAIT_MS,
+    metrics,
+  });
+}

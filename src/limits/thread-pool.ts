@@ -1,0 +1,73 @@
+/**
+ * Some timed threads (timed-thread.ts) that accounts share: each holds at most as many as it leaves free, and the others
+ * of its jobs wait in turn. Used by everything that works on requests' content beside the event loop.
+ */
+import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { createTenantShares } from './tenant-shares.ts';
+import { createTimedThread } from './timed-thread.ts';
+import type { TimedThread, TimedThreadOptions } from './timed-thread.ts';
+
+/** Two, so that one account leaves one to the others. */
+const THREADS = 2;
+const WAITING = { perTenant: 100, perProcess: 1_000 };
+
+export interface ThreadPool<Job, Answer> {
+  /**
+   * Does a job for an account, once a thread is free for it.
+   *
+   * @param transferred buffers of the job that need not be copied: they are gone here.
+   * @throws {ShareExhaustedError} too many wait, or for too long.
+   * @throws {ThreadEndedError} the job took longer than it may, or its thread died.
+   */
+  run(
+    accountId: string,
+    job: Job,
+    options?: { readonly signal?: AbortSignal | undefined; readonly transferred?: readonly ArrayBuffer[] },
+  ): Promise<Answer>;
+  /** Starts the threads, which the first jobs would wait for otherwise. */
+  start(): Promise<void>;
+  /** Ends the threads, and the jobs with them. */
+  close(): Promise<void>;
+}
+
+export interface ThreadPoolOptions<Job> extends TimedThreadOptions<Job> {
+  readonly resource: SharedResource;
+  readonly metrics?: ShareMetrics | undefined;
+  /** Of one job. */
+  readonly timeoutMs: number;
+  /** The longest wait for a thread. */
+  readonly waitMs: number;
+}
+
+export function createThreadPool<Job, Answer>(options: ThreadPoolOptions<Job>): ThreadPool<Job, Answer> {
+  const { resource, metrics, timeoutMs, waitMs } = options;
+  const shares = createTenantShares({
+    resource,
+    capacity: THREADS,
+    leavesFree: true,
+    waiting: WAITING,
+    retryAfterSeconds: 2,
+    metrics,
+  });
+  const threads = Array.from({ length: THREADS }, () => createTimedThread<Job, Answer>(options));
+  const idle = [...threads];
+  return {
+    run(accountId, job, { signal, transferred } = {}) {
+      const runInThread = async (): Promise<Answer> => {
+        const thread = idle.pop() as TimedThread<Job, Answer>;
+        try {
+          return await thread.run(job, timeoutMs, transferred);
+        } finally {
+          idle.push(thread);
+        }
+      };
+      return shares.run(accountId, runInThread, { signal, waitMs });
+    },
+    async start() {
+      await Promise.all(threads.map((thread) => thread.start()));
+    },
+    async close() {
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * Turns for pieces of work that hold the event loop for some hundredths of a second each: one piece in a turn of the
+ * loop, and after it as long a rest as it took, so that such work takes half of a process at most, however much there is
+ * of it. The pieces are done in the order in which they were asked for.
+ */
+export interface Turns {
+  /** Resolves when the piece that follows may be done; it is the caller's until the caller awaits something. */
+  next(): Promise<void>;
+}
+
+export function createTurns(): Turns {
+  const waiting: (() => void)[] = [];
+  let isRunning = false;
+
+  function run(): void {
+    const begin = waiting.shift();
+    if (begin === undefined) {
+      isRunning = false;
+      return;
+    }
+    const startedAt = performance.now();
+    begin();
+    // What was begun runs before the next turn of the loop.
+    setImmediate(() => setTimeout(run, performance.now() - startedAt));
+  }
+
+  return {
+    next() {
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        if (isRunning) return;
+        isRunning = true;
+        setImmediate(run);
+      });
+    },
+  };
+}
