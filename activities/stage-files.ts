@@ -4,19 +4,28 @@
  */
 import { createReadStream } from 'node:fs';
 import { Context } from '@temporalio/activity';
+import type { Info } from '@temporalio/activity';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { ProducedFile } from '../src/providers/provider.ts';
 import type { GeneratedFile } from '../src/tasks/work.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 
+/** Which attempt it is. */
+type AttemptInfo = Pick<Info, 'workflowExecution' | 'activityId' | 'attempt'>;
+
 /**
- * A key that no other attempt uses. The folders are few and shared (the last two characters of the id spread evenly): a
+ * A key that no other attempt uses. It carries the whole id of the run: ids of runs begin with the time, so that the first
+ * eight digits are the same for all runs that start within a minute. The folders are few and shared (the last two characters of the id spread evenly): a
  * folder of its own for each task would be a directory to make and to sync each time.
  */
-export function attemptKey(taskId: TaskId, stage: 'generated' | 'archived', position: number): string {
-  const { workflowExecution, activityId, attempt } = Context.current().info;
-  const run = workflowExecution?.runId.slice(0, 8) ?? 'run';
+export function attemptKey(
+  taskId: TaskId,
+  stage: 'generated' | 'archived',
+  position: number,
+  { workflowExecution, activityId, attempt }: AttemptInfo = Context.current().info,
+): string {
+  const run = workflowExecution?.runId ?? 'run';
   return `outputs/${taskId.slice(-2)}/${taskId}-${stage}-${run}-${activityId}-${attempt}-${position}`;
 }
 
