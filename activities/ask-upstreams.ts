@@ -72,7 +72,7 @@ function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: Work
   if (waits.length === 0) return permanent(refusals.at(-1)?.reason ?? 'provider_unavailable');
   const isGivenUp = refusals.some(({ refusalsSoFar }) => refusalsSoFar >= MAX_REFUSALS * upstreams);
   const waitMs = spread(Math.min(...waits));
-  const isTooLate = task.deadlineAt !== null && Date.now() + waitMs >= task.deadlineAt;
+  const isTooLate = task.deadlineAt !== null && performance.now() + waitMs >= task.deadlineAt;
   if (isGivenUp || isTooLate) return permanent('provider_unavailable');
   return passing('provider_unavailable', waitMs);
 }

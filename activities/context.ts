@@ -4,6 +4,7 @@
 import type { WebhookKeys } from '../src/accounts/webhook-key.ts';
 import type { PinnedDefinitions } from '../src/catalogue/pinned-definitions.ts';
 import type { Config } from '../src/config/config.ts';
+import type { DatabaseClock } from '../src/database/database-clock.ts';
 import type { Database } from '../src/database/database.ts';
 import type { WorkflowCondition } from '../src/domain/task-status.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
@@ -40,7 +41,9 @@ export interface ActivityContext {
   /** Finds out what files are, in children. */
   readonly inspector: MediaInspector;
   readonly webhookKeys: WebhookKeys;
-  /** Milliseconds since 1970: what is kept until when is judged by it. */
+  /** What charges, expires or deletes reads the time here, from the database. */
+  readonly clock: DatabaseClock;
+  /** Milliseconds since 1970 as the database has it, as last measured: for signatures and what is shown. */
   now(): number;
   /** Asks Temporal what became of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;

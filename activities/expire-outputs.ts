@@ -21,7 +21,7 @@ const BATCH = 500;
 export function createExpireOutputs(context: ActivityContext): Activities['expireOutputs'] {
   const { config, database } = context;
   return async () => {
-    const now = context.now();
+    const now = await context.clock.read();
     const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
     const outputs = await inBatches((limit) => expireOutputs(database, { now, urlGraceSeconds, limit }));
     const files = await expireFiles(database, { now, urlGraceSeconds });

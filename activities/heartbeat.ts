@@ -10,7 +10,7 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
 /**
  * Runs work that heartbeats and can be stopped.
  *
- * @param deadlineAt when the work is aborted, in milliseconds since the epoch; null for no deadline.
+ * @param deadlineAt when the work is aborted, by `performance.now()`; null for no deadline.
  * @param work is given a signal that fires on cancellation, at the deadline and when the worker stops, and one that
  *   fires at the deadline alone, for what must not be cut off otherwise.
  */
@@ -23,7 +23,7 @@ export async function withHeartbeats<T>(
   const timer =
     deadlineAt === null
       ? undefined
-      : setTimeout(() => deadline.abort(new DeadlinePassedError()), Math.max(0, deadlineAt - Date.now()));
+      : setTimeout(() => deadline.abort(new DeadlinePassedError()), Math.max(0, deadlineAt - performance.now()));
   const beat = setInterval(() => context.heartbeat(), HEARTBEAT_INTERVAL_MS);
   // The first beat at once: an activity that was cancelled while it waited learns of it without delay.
   context.heartbeat();

@@ -11,7 +11,7 @@ import type { ActivityContext } from './context.ts';
 export function createMeterStorage(context: ActivityContext): Activities['meterStorage'] {
   const { config, database, logger } = context;
   return async () => {
-    const now = context.now();
+    const now = await context.clock.read();
     const heartbeat = (): void => Context.current().heartbeat();
     const days = await meterStorage(database, {
       now,

@@ -16,7 +16,7 @@ export function createPromoteOutput(context: ActivityContext): Activities['promo
     }
   };
   return async ({ outputId }: PromoteOutputInput) => {
-    const outcome = await finishPromotion(context.database, outputId, context.now(), hasBytes);
+    const outcome = await finishPromotion(context.database, outputId, await context.clock.read(), hasBytes);
     if (outcome === 'given_up') context.logger.warn({ outputId }, 'an output that was to be promoted is gone');
     else context.logger.info({ outputId, outcome }, 'a promotion has ended');
     return { state: outcome };

@@ -20,9 +20,11 @@ export async function withScratch<T>(root: string, work: (folder: string) => Pro
   }
 }
 
-/** Removes what no living attempt can be using. @returns how many folders. */
-export async function removeStaleScratch(root: string, now = Date.now()): Promise<number> {
+/** Removes what no living attempt can be using, by the clock of the file system. @returns how many folders. */
+export async function removeStaleScratch(root: string): Promise<number> {
   const names = await readdir(root).catch(() => []);
+  if (!names.some((name) => name.startsWith(PREFIX))) return 0;
+  const now = await withScratch(root, async (fresh) => (await stat(fresh)).mtimeMs);
   let removed = 0;
   for (const name of names) {
     if (!name.startsWith(PREFIX)) continue;

@@ -32,7 +32,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     if (generation?.state === 'produced') return { kind: 'produced' };
     if (generation?.state === 'submitted') return { kind: 'job' };
     if (task.isCancelRequested) throw permanent('cancelled');
-    if (task.deadlineAt !== null && task.deadlineAt <= Date.now()) throw new DeadlinePassedError();
+    if (task.deadlineAt !== null && task.deadlineAt <= performance.now()) throw new DeadlinePassedError();
 
     const routes = await routesOf(context, task);
     return withHeartbeats(task.deadlineAt, (stopSignal, deadlineSignal) =>

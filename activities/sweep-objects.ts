@@ -34,7 +34,7 @@ export function createSweepObjects(context: ActivityContext): Activities['sweepO
 /** The bytes of outputs and uploads that are gone; and the rate limits that nobody uses. */
 async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Promise<number> {
   const { database, store } = context;
-  const now = context.now();
+  const now = await context.clock.read();
   await deleteIdleBuckets(database, now - IDLE_BUCKET_MS);
   let deleted = 0;
   for (;;) {
@@ -50,7 +50,7 @@ async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Prom
 /** What attempts left behind that came to nothing. */
 async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Promise<number> {
   const { database, store } = context;
-  const before = context.now() - UNNAMED_AFTER_MS;
+  const before = (await context.clock.read()) - UNNAMED_AFTER_MS;
   if (!(await ownsStore(store, await readInstallationId(database)))) {
     context.logger.warn({}, 'the store belongs to another installation: what no record names is left there');
     return 0;

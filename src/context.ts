@@ -10,6 +10,7 @@ import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
 import { publicUrlOf } from './config/listeners.ts';
+import { createDatabaseClock } from './database/database-clock.ts';
 import { openDatabase } from './database/database.ts';
 import { ConfigurationError } from './config/environment.ts';
 import { parseAllowList } from './egress/allow-list.ts';
@@ -41,6 +42,7 @@ import { createUpstreams } from './upstreams/upstreams.ts';
 /** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` tell whether it can be. */
 export function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Foundation {
   const database = openDatabase(config.database, logger);
+  const clock = createDatabaseClock({ database, logger, maxSkewMs: config.maxClockSkewMs });
   const store = openStore(config.store);
   const egressPolicy = readEgressPolicy(config.egress);
   const metrics = createMetrics();
@@ -60,6 +62,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
       publicUrl: publicUrlOf(config.http),
       signingKey: config.urls.signingKey,
       lifetimeSeconds: config.urls.lifetimeSeconds,
+      now: () => clock.now(),
     }),
     definitions: createPinnedDefinitions(database),
     webhookKeys: createWebhookKeys(config.encryptionKey),
@@ -67,8 +70,10 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     egress,
     inspector,
     tracing,
-    now: Date.now,
+    clock,
+    now: () => clock.now(),
     async close() {
+      await clock.close();
       await tracing.close();
       await inspector.close();
       await egress.close();

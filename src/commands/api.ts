@@ -27,6 +27,8 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     }
     await prepareMediaSandbox(foundation);
     if (!(await untilDatabaseAnswers(foundation.database, logger, stopped.signal))) return;
+    await foundation.clock.measure();
+    foundation.clock.start();
     await tellWrongEncryptionKey(foundation);
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'the api is listening');

@@ -12,6 +12,7 @@ import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
 import { newWebhookSecret } from '../callbacks/signing.ts';
 import { loadDatabaseConfig, loadEncryptionKey } from '../config/config.ts';
+import { readDatabaseTime } from '../database/database-clock.ts';
 import { openDatabase } from '../database/database.ts';
 import type { Queryable } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
@@ -37,13 +38,13 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
     const answer = await database.transaction(async (transaction) => {
       const [first] = await listAccounts(transaction);
       if (first !== undefined) {
-        const keyId = await dashboardKey(transaction, first.id, Date.now());
+        const keyId = await dashboardKey(transaction, first.id, await readDatabaseTime(transaction));
         const signInSecret = await newSignInSecret(transaction, keyId);
         return { accountId: first.id, balanceUsd: formatUsd(first.availableMicroUsd), signInSecret };
       }
       const accountId = await createAccount(transaction, 'first', LIMITS);
       await topUp(transaction, accountId, STARTING_BALANCE_MICRO_USD, `first-run-${accountId}`);
-      await webhookKeys.replace(transaction, accountId, newWebhookSecret(), Date.now());
+      await webhookKeys.replace(transaction, accountId, newWebhookSecret(), await readDatabaseTime(transaction));
       const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });
       const signInSecret = await newSignInSecret(transaction, key.id);
       return { accountId, apiKey: key.text, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD), signInSecret };
@@ -55,5 +56,5 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
 }
 
 async function newSignInSecret(transaction: Queryable, keyId: string): Promise<string> {
-  return (await makeSignInLink(transaction, keyId, Date.now())).secret;
+  return (await makeSignInLink(transaction, keyId, await readDatabaseTime(transaction))).secret;
 }

@@ -6,6 +6,7 @@ import type { TemporalConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
+import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
 import { watchForHang } from '../processes/hang-watch.ts';
@@ -42,11 +43,16 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const activities = createActivityContext(foundation, gateway);
   try {
     await tellWrongEncryptionKey(foundation);
-    const worker = await startWorker({
-      connection,
-      activityContext: activities.context,
-      tracing: foundation.tracing,
-      workflowBundle: await loadWorkflowBundle(logger),
+    // Before it takes work; a database that is away is no reason not to.
+    await foundation.clock.measure();
+    foundation.clock.start();
+    const workflowBundle = await loadWorkflowBundle(logger);
+    const worker = await startClockGuardedWorker({
+      clock: foundation.clock,
+      queues: config.worker.queues,
+      logger,
+      start: () =>
+        startWorker({ connection, activityContext: activities.context, tracing: foundation.tracing, workflowBundle }),
     });
     seen.worker = worker;
     logger.info({ queues: config.worker.queues }, 'the worker is running');

@@ -100,6 +100,8 @@ export interface Config {
   readonly drainMs: number;
   /** How long the event loop may stand still; 0: for ever. */
   readonly hangMs: number;
+  /** How far the clock of the process may be off from that of the database; 0: however far. */
+  readonly maxClockSkewMs: number;
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
   readonly isEmbedded: boolean;
@@ -166,6 +168,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     traces: readTraces(read),
     drainMs: read.integer('DRAIN_SECONDS') * 1000,
     hangMs: read.integer('HANG_SECONDS') * 1000,
+    maxClockSkewMs: read.integer('CLOCK_SKEW_SECONDS') * 1000,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_SECONDS') * 1000,
     isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
   };

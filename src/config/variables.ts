@@ -239,6 +239,13 @@ export const VARIABLES = {
     maximum: 3600,
     help: 'How long the event loop of an api or a worker may stand still before the process logs where and ends with exit code 86, to be started again; 0: for ever.',
   },
+  CLOCK_SKEW_SECONDS: {
+    kind: 'integer',
+    fallback: '10',
+    minimum: 0,
+    maximum: 3600,
+    help: 'How far the clock of an api or a worker may be off from that of PostgreSQL. Beyond that the process logs it and is not ready, and a worker takes no work until the clock is right; 0: however far.',
+  },
   SHUTDOWN_GRACE_SECONDS: {
     kind: 'integer',
     fallback: '8',

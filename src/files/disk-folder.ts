@@ -4,7 +4,8 @@
  *
  * A name outside the alphabet of keys (`~partial`) is ours: no key reaches it and no listing shows it.
  */
-import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isObjectKey } from './object-key.ts';
 
@@ -29,11 +30,16 @@ export async function openDiskFolder(folder: string): Promise<DiskFolder> {
   return { root, partial };
 }
 
+/** Ages are told by the clock of the file system, which stamps the files: that of this process may be another. */
 async function removeAbandoned(partial: string): Promise<void> {
+  const fresh = path.join(partial, `clock-${randomUUID()}`);
+  await writeFile(fresh, '', { flag: 'wx' });
+  const { mtimeMs: now } = await stat(fresh);
+  await rm(fresh, { force: true });
   for (const name of await readdir(partial)) {
     const file = path.join(partial, name);
     const facts = await ifThere(lstat(file));
-    if (facts && Date.now() - facts.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
+    if (facts && now - facts.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
   }
 }
 

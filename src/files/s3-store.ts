@@ -199,16 +199,19 @@ class S3Store implements ObjectStore {
     const written = randomUUID();
     // `~` is outside the alphabet of keys: no caller reaches it and no listing shows it.
     const target = { Bucket: this.#bucket, Key: `${this.#base}~check-${written}` };
+    let writtenAt: Date | undefined;
     try {
       await this.#client.send(new PutObjectCommand({ ...target, Body: written }));
       const answer = await this.#client.send(new GetObjectCommand(target));
+      writtenAt = answer.LastModified;
       const text = await answer.Body?.transformToString();
       await this.#client.send(new DeleteObjectCommand(target));
       if (text !== written) throw new Error('the server gave back other bytes');
     } catch (error) {
       throw new StoreUnavailableError('check', { cause: error });
     }
-    await this.#abortAbandonedOnce();
+    // By the server's own clock, which says when an upload began.
+    await this.#abortAbandonedOnce(writtenAt);
   }
 
   async close(): Promise<void> {
@@ -220,14 +223,14 @@ class S3Store implements ObjectStore {
     return { Bucket: this.#bucket, Key: this.#base + key };
   }
 
-  async #abortAbandonedOnce(): Promise<void> {
-    if (this.#hasAbortedAbandoned) return;
+  async #abortAbandonedOnce(now: Date | undefined): Promise<void> {
+    if (this.#hasAbortedAbandoned || now === undefined) return;
     this.#hasAbortedAbandoned = true;
     try {
       const bucket = { Bucket: this.#bucket };
       const answer = await this.#client.send(new ListMultipartUploadsCommand({ ...bucket, Prefix: this.#base }));
       for (const { Key, UploadId, Initiated } of answer.Uploads ?? []) {
-        if (!Initiated || Date.now() - Initiated.getTime() < ABANDONED_AFTER_MS) continue;
+        if (!Initiated || now.getTime() - Initiated.getTime() < ABANDONED_AFTER_MS) continue;
         await this.#client.send(new AbortMultipartUploadCommand({ ...bucket, Key, UploadId }));
       }
     } catch {

@@ -10,6 +10,7 @@ import type { WebhookKeys } from '../accounts/webhook-key.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Config } from '../config/config.ts';
+import type { DatabaseClock } from '../database/database-clock.ts';
 import type { Database } from '../database/database.ts';
 import type { Egress } from '../egress/guarded-client.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
@@ -75,7 +76,9 @@ export interface HttpContext {
   readonly feed: EventFeed;
   readonly eventStreams: EventStreams;
   readonly tracing: Tracing;
-  /** Milliseconds since 1970. */
+  /** That of the database, as this process has it. */
+  readonly clock: DatabaseClock;
+  /** Milliseconds since 1970, as the database has it. */
   now(): number;
   /** Whose request it is: the socket's peer, or what a trusted proxy says (contract §7). */
   clientAddress(request: IncomingMessage): string;

@@ -3,6 +3,7 @@
  * (contract §4, §5). At once and for good; the bytes follow within minutes (sweep.ts). What an output occupied of its
  * account's persistent storage, or had reserved for its promotion, goes back in the same statement.
  */
+import { readDatabaseTime } from '../database/database-clock.ts';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
@@ -52,34 +53,31 @@ export async function deleteAccountOutputs(
   await transaction.query(deleteStatement, [outputIds, null, accountId, new Date(now)]);
 }
 
-/** Deletes all outputs of a task: its erasure (contract §4). @param now milliseconds since 1970. */
+/** Deletes all outputs of a task: its erasure (contract §4). @param now milliseconds since 1970; default: the database's. */
 export async function deleteOutputsOfTask(
   transaction: Queryable,
   accountId: string,
   taskId: TaskId,
-  now = Date.now(),
+  now?: number,
 ): Promise<void> {
   await transaction.query(lockThem, [[], taskId]);
-  await transaction.query(deleteStatement, [[], taskId, accountId, new Date(now)]);
+  const deletedAt = new Date(now ?? (await readDatabaseTime(transaction)));
+  await transaction.query(deleteStatement, [[], taskId, accountId, deletedAt]);
 }
 
 /**
  * Deletes an output, whosesoever it is: an operator's decision.
  *
- * @param now milliseconds since 1970. @returns the object's key; undefined where there is no such output any more.
+ * @param now milliseconds since 1970; default: the database's. @returns the object's key; undefined where there is no such output any more.
  */
-export async function deleteAnyOutput(
-  database: Database,
-  outputId: string,
-  now = Date.now(),
-): Promise<string | undefined> {
+export async function deleteAnyOutput(database: Database, outputId: string, now?: number): Promise<string | undefined> {
   return database.transaction(async (transaction) => {
     await transaction.query(lockThem, [[outputId], null]);
     const [row] = await transaction.query<{ objectKey: string }>(deleteStatement, [
       [outputId],
       null,
       null,
-      new Date(now),
+      new Date(now ?? (await readDatabaseTime(transaction))),
     ]);
     return row?.objectKey;
   });

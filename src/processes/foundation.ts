@@ -18,6 +18,7 @@ type Shared = Pick<
   | 'webhookKeys'
   | 'egress'
   | 'inspector'
+  | 'clock'
   | 'now'
 >;
 

@@ -13,6 +13,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { registerServiceGauges } from '../telemetry/metrics-service.ts';
 import { checkTemporal } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
+import { registerClockGauges } from './clock-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import { createServiceChecks } from './service-checks.ts';
 import type { ServiceChecks } from './service-checks.ts';
@@ -28,11 +29,12 @@ export async function startMetricsListener(
 
 /** @param readSdkMetrics the text of Temporal's SDK; empty where there is none. @returns what reads everything. */
 function rendererOf(
-  { metrics, database }: Foundation,
+  { metrics, database, clock }: Foundation,
   checks: Pick<ServiceChecks, 'state'>,
   readSdkMetrics: () => Promise<string>,
 ): () => Promise<string> {
   const show = registerProcessGauges(metrics, database);
+  registerClockGauges(metrics, clock);
   return async () => {
     const [state, sdkText] = await Promise.all([checks.state(), readSdkMetrics()]);
     show(state);
@@ -130,7 +132,7 @@ export function startWorkerMetrics(
   registerWorkerGauges(foundation.metrics, running);
   const probes: MetricsPages['probes'] = new Map([
     ['/healthz', async () => ({ isGood: true, parts: { status: 'ok' } })],
-    ['/readyz', () => readinessOf(checks, running())],
+    ['/readyz', () => readinessOf(checks, running(), foundation.clock.isRight())],
   ]);
   const metrics = rendererOf(foundation, checks, () => runtime.readMetrics());
   return startMetricsListener(foundation, { metrics, probes });
@@ -153,18 +155,23 @@ export function registerWorkerGauges(
 }
 
 /** It can work: what it stands on answers, and it takes work from all of its queues. One that drains does not. */
-async function readinessOf(checks: ServiceChecks, running: ReadonlyMap<string, boolean>): Promise<ProbeAnswer> {
+async function readinessOf(
+  checks: ServiceChecks,
+  running: ReadonlyMap<string, boolean>,
+  clock: boolean,
+): Promise<ProbeAnswer> {
   const [database, store, temporal] = await Promise.all([
     checks.isDatabaseUp(),
     checks.isStoreUp(),
     checks.isTemporalUp(),
   ]);
-  const isGood = database && store && temporal && [...running.values()].every(Boolean);
+  const isGood = database && store && temporal && clock && [...running.values()].every(Boolean);
   const parts = {
     status: isGood ? 'ready' : 'not ready',
     database,
     store,
     temporal,
+    clock,
     queues: Object.fromEntries(running),
   };
   return { isGood, parts };

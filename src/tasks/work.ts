@@ -24,7 +24,7 @@ export interface WorkingTask {
   readonly timeoutSeconds: number | null;
   readonly heldMicroUsd: bigint;
   readonly isCancelRequested: boolean;
-  /** The deadline of the stage that has one at this moment, by the worker's clock: now plus what is left. */
+  /** The deadline of the stage that has one at this moment, by the worker's steady clock: `performance.now()` plus what is left. */
   readonly deadlineAt: number | null;
   readonly archivingDeadlineAt: number | null;
   /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
@@ -109,7 +109,7 @@ export async function beginArchiving(database: Database, taskId: TaskId, limitSe
 }
 
 function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow): WorkingTask {
-  const at = (seconds: number | null): number | null => (seconds === null ? null : Date.now() + seconds * 1000);
+  const at = (seconds: number | null): number | null => (seconds === null ? null : performance.now() + seconds * 1000);
   return { ...row, deadlineAt: at(secondsLeft), archivingDeadlineAt: at(archivingSecondsLeft) };
 }
 

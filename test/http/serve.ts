@@ -40,6 +40,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { movedClock } from '../support/moved-clock.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -146,6 +147,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     egress,
     inspector,
     tracing: NO_TRACES,
+    clock: movedClock(() => clock.now()),
     now: () => clock.now(),
     async close() {
       await inspector.close();

@@ -187,7 +187,7 @@ describe('the time that a caller gives a task', () => {
 
     const { task } = await beginHandling(room.database, taskId, 600);
 
-    const left = ((task.deadlineAt ?? 0) - Date.now()) / 1000;
+    const left = ((task.deadlineAt ?? 0) - performance.now()) / 1000;
     assert.ok(left > 25 && left <= 31, `${left} s`);
   });
 
@@ -197,6 +197,6 @@ describe('the time that a caller gives a task', () => {
 
     const { task } = await beginHandling(room.database, taskId, 5);
 
-    assert.ok(((task.deadlineAt ?? 0) - Date.now()) / 1000 <= 6);
+    assert.ok(((task.deadlineAt ?? 0) - performance.now()) / 1000 <= 6);
   });
 });

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openDatabase } from '../../src/database/database.ts';
+import { registerClockGauges } from '../../src/processes/clock-metrics.ts';
 import { registerApiGauges, registerProcessGauges, registerWorkerGauges } from '../../src/processes/metrics.ts';
 
 /** The names of all metrics of an api and a worker but those of Temporal's SDK, with their types. */
@@ -12,6 +13,7 @@ export async function everyMetric(): Promise<ReadonlyMap<string, string>> {
   registerProcessGauges(metrics, database);
   registerApiGauges(metrics, { server: createServer(), eventStreams: () => 0 });
   registerWorkerGauges(metrics, () => new Map());
+  registerClockGauges(metrics, { skewMs: () => 0, isRight: () => true });
   const all = await metrics.registry.getMetricsAsJSON();
   await database.close();
   return new Map(all.map(({ name, type }) => [name, String(type)]));

@@ -134,6 +134,7 @@ describe('a worker that waits for Temporal', () => {
       database: true,
       store: true,
       temporal: false,
+      clock: true,
       queues: { media: false, generation: false, waiting: false, callbacks: false },
     });
   });

@@ -4,6 +4,7 @@ import { ROTATION_OVERLAP_SECONDS, createKey, listKeys, revokeKey, rotateKey } f
 import type { SpendCaps } from '../../accounts/keys.ts';
 import { readCapSpending } from '../../billing/key-spending.ts';
 import { findUnknownModels } from '../../catalogue/known-models.ts';
+import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, listOf, onlyAccount, readAmount, readExpiry, readName, readWhole } from './arguments.ts';
@@ -34,7 +35,9 @@ export function keyCommands(group: Group, onInstallation: OnInstallation) {
           name: readName(name),
           scopes: scopes ?? SCOPES,
           ...(models === undefined ? {} : { models: await readModels(database, models) }),
-          ...(expires === undefined ? {} : { expiresAt: readExpiry('expires', expires, Date.now()) }),
+          ...(expires === undefined
+            ? {}
+            : { expiresAt: readExpiry('expires', expires, await readDatabaseTime(database)) }),
           spendCaps: readCaps(capDay, capTotal),
         };
         const accountId = await onlyAccount(database, account);
@@ -49,7 +52,7 @@ export function keyCommands(group: Group, onInstallation: OnInstallation) {
       onInstallation(async ({ account }, { database }) => {
         const keys = await listKeys(database, await onlyAccount(database, account));
         const capIds = keys.flatMap(({ spendCapId }) => spendCapId ?? []);
-        const spending = await readCapSpending(database, [...new Set(capIds)], Date.now());
+        const spending = await readCapSpending(database, [...new Set(capIds)], await readDatabaseTime(database));
         return keys.map((key) => presentKey(key, spending));
       }),
     )
@@ -64,9 +67,8 @@ export function keyCommands(group: Group, onInstallation: OnInstallation) {
         }),
       onInstallation(async ({ key, overlap }, { database }) => {
         const overlapSeconds = readWhole('overlap', overlap, 0, ROTATION_OVERLAP_SECONDS.maximum);
-        const made = await database.transaction((transaction) =>
-          rotateKey(transaction, key, { now: Date.now(), overlapSeconds }),
-        );
+        const now = await readDatabaseTime(database);
+        const made = await database.transaction((transaction) => rotateKey(transaction, key, { now, overlapSeconds }));
         return { keyId: made.id, apiKey: made.text, replaces: key };
       }),
     )

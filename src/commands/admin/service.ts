@@ -1,5 +1,6 @@
 /** `admin queues` and `admin admin-token`: the service itself. */
 import { loadAdminToken } from '../../config/config.ts';
+import { readDatabaseTime } from '../../database/database-clock.ts';
 import { locateDataFolder } from '../../embedded/data-folder.ts';
 import { readInstance } from '../../embedded/instance.ts';
 import { readSecrets } from '../../embedded/secrets.ts';
@@ -14,7 +15,7 @@ export function queuesCommand(command: Group, onInstallation: OnInstallation) {
     '$0',
     'see what waits and runs',
     (y) => y,
-    onInstallation((_options, { database }) => readQueues(database, Date.now())),
+    onInstallation(async (_options, { database }) => readQueues(database, await readDatabaseTime(database))),
   );
 }
 

@@ -3,6 +3,7 @@ import { dashboardKey } from '../../accounts/dashboard-key.ts';
 import { readKey } from '../../accounts/keys.ts';
 import { SIGN_IN_LINK_SECONDS, makeSignInLink, signInUrl } from '../../accounts/sign-in-links.ts';
 import { loadPublicUrl } from '../../config/config.ts';
+import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, onlyAccount } from './arguments.ts';
@@ -23,7 +24,7 @@ export function signInLinkCommand(command: Group, onInstallation: OnInstallation
         .conflicts('account', 'key'),
     onInstallation(async ({ account, key }, { database, environment }) => {
       const publicUrl = loadPublicUrl(environment);
-      const now = Date.now();
+      const now = await readDatabaseTime(database);
       return database.transaction(async (transaction) => {
         const keyId =
           key === undefined

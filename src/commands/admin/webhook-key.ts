@@ -7,6 +7,7 @@ import { AdminError } from './admin-error.ts';
 import { ACCOUNT, onlyAccount } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation, OpenInstallation } from './installation.ts';
+import { readDatabaseTime } from '../../database/database-clock.ts';
 
 export function webhookKeyCommands(group: Group, onInstallation: OnInstallation) {
   return group
@@ -16,7 +17,8 @@ export function webhookKeyCommands(group: Group, onInstallation: OnInstallation)
       (y) => y.option('account', ACCOUNT),
       onInstallation(async ({ account }, installation) => {
         const accountId = await onlyAccount(installation.database, account);
-        const secrets = await keysOf(installation).activeSecrets(installation.database, accountId, Date.now());
+        const now = await readDatabaseTime(installation.database);
+        const secrets = await keysOf(installation).activeSecrets(installation.database, accountId, now);
         if (secrets.length === 0) return { account: accountId, secret: 'none: callbacks are not signed' };
         return secrets.map((secret) => ({ account: accountId, secret, whsec: whsecSpelling(secret) }));
       }),
@@ -62,6 +64,7 @@ async function replace(installation: OpenInstallation, account: string | undefin
   }
   const { database } = installation;
   const accountId = await onlyAccount(database, account);
-  await database.transaction((transaction) => keysOf(installation).replace(transaction, accountId, secret, Date.now()));
+  const now = await readDatabaseTime(database);
+  await database.transaction((transaction) => keysOf(installation).replace(transaction, accountId, secret, now));
   return { account: accountId, secret, whsec: whsecSpelling(secret) };
 }

@@ -1,5 +1,5 @@
 /**
- * `/healthz`: this process runs. `/readyz`: it can serve, that is, the database and the store answer. Temporal is not
+ * `/healthz`: this process runs. `/readyz`: it can serve, that is, the database and the store answer and its clock is right. Temporal is not
  * asked: tasks are accepted, read and cancelled without it (architecture).
  */
 import { Type } from 'typebox';
@@ -15,6 +15,7 @@ const ReadinessSchema = Type.Object(
     status: Type.String({ enum: ['ready', 'not ready'] }),
     database: Type.Boolean(),
     store: Type.Boolean(),
+    clock: Type.Boolean(),
     draining: Type.Boolean(),
   },
   { additionalProperties: false },
@@ -45,9 +46,16 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       otherAnswers: { 503: { description: 'Not ready.', schema: ReadinessSchema } },
       async handle({ ctx }) {
         const [database, store] = await Promise.all([isDatabaseUp(), isStoreUp()]);
-        const isReady = http.isReady() && database && store;
+        const clock = http.clock.isRight();
+        const isReady = http.isReady() && database && store && clock;
         ctx.set('Cache-Control', 'no-store');
-        const readiness = { status: isReady ? 'ready' : 'not ready', database, store, draining: !http.isReady() };
+        const readiness = {
+          status: isReady ? 'ready' : 'not ready',
+          database,
+          store,
+          clock,
+          draining: !http.isReady(),
+        };
         if (isReady) return readiness;
         ctx.status = 503;
         ctx.body = readiness;

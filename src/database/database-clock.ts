@@ -1,0 +1,139 @@
+/**
+ * The clock of the database, as a process has it. What charges, expires or deletes goes by this clock and never by that of
+ * the machine, so that all processes agree and a machine whose clock is wrong does no harm. Between two measurements it
+ * goes on by the steady clock of the process, which nobody can set.
+ *
+ * A process whose own clock is off by more than a bound says so: other machines (Temporal, providers, receivers of
+ * callbacks) still see that clock.
+ */
+import type { Logger } from '../telemetry/log.ts';
+import type { Queryable, Statement } from './database.ts';
+
+const selectTime: Statement = {
+  name: 'select_database_time',
+  text: 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms',
+};
+
+/**
+ * The time of the database at this moment, in milliseconds since 1970.
+ *
+ * @throws {DatabaseUnavailableError}
+ */
+export async function readDatabaseTime(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ ms: number }>(selectTime);
+  if (row === undefined) throw new Error('the database did not return its time');
+  return Math.floor(row.ms);
+}
+
+export interface DatabaseClock {
+  /** The time of the database in milliseconds since 1970, as last measured; before the first time that of the machine. */
+  now(): number;
+  /** How far the clock of this process is ahead, in milliseconds, negative: behind; undefined: not measured yet. */
+  skewMs(): number | undefined;
+  /** False: the clock of this process was found off by more than the bound. */
+  isRight(): boolean;
+  /** Asks the database for its time. @returns milliseconds since 1970. @throws {DatabaseUnavailableError} */
+  read(): Promise<number>;
+  /** Measures at once. @returns whether the database answered. */
+  measure(): Promise<boolean>;
+  /** Resolves when the clock of this process is right, or is not; at once where it is so already, or the signal fires. */
+  waitUntil(isRight: boolean, signal: AbortSignal): Promise<void>;
+  /** Measures every few seconds from now on. */
+  start(): void;
+  /** Waits for a measurement that is under way. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseClockOptions {
+  readonly database: Queryable;
+  readonly logger: Logger;
+  /** How far the clock of the process may be off; 0: it is never found wrong. */
+  readonly maxSkewMs: number;
+  /** Milliseconds since 1970, as the machine has it. */
+  readonly systemClock?: () => number;
+  /** Milliseconds since any moment; never set. */
+  readonly steadyClock?: () => number;
+}
+
+/** A clock that is set by hand or by a broken time server is noticed within this time. */
+const MEASURE_EVERY_MS = 5_000;
+
+export function createDatabaseClock({
+  database,
+  logger,
+  maxSkewMs,
+  systemClock = Date.now,
+  steadyClock = () => performance.now(),
+}: DatabaseClockOptions): DatabaseClock {
+  /** What the steady clock has to be moved by. */
+  let offsetMs: number | undefined;
+  let skewMs: number | undefined;
+  let isRight = true;
+  let timer: NodeJS.Timeout | undefined;
+  let measuring: Promise<boolean> | undefined;
+  const waiting = new Set<() => void>();
+
+  async function measure(): Promise<boolean> {
+    const askedAt = steadyClock();
+    let databaseTime;
+    try {
+      databaseTime = await readDatabaseTime(database);
+    } catch (err) {
+      logger.debug({ err }, 'the time of the database could not be read');
+      return false;
+    }
+    const answeredAt = steadyClock();
+    // Somewhere between question and answer: what was known is kept where it agrees with that.
+    const errorMs = (answeredAt - askedAt) / 2;
+    const measured = databaseTime - (askedAt + answeredAt) / 2;
+    if (offsetMs === undefined || Math.abs(measured - offsetMs) > errorMs) offsetMs = measured;
+    skewMs = systemClock() - (answeredAt + offsetMs);
+    update(maxSkewMs === 0 || Math.abs(skewMs) - errorMs <= maxSkewMs);
+    return true;
+  }
+
+  function update(isRightNow: boolean): void {
+    if (isRightNow === isRight) return;
+    isRight = isRightNow;
+    const facts = { skewSeconds: Math.round((skewMs ?? 0) / 100) / 10, maxSkewSeconds: maxSkewMs / 1000 };
+    if (isRight) logger.info(facts, 'the clock of this process agrees with that of the database again');
+    else logger.error(facts, 'the clock of this process is wrong: set it right; until then the process is not ready');
+    for (const wake of waiting) wake();
+  }
+
+  const measureOnce = (): Promise<boolean> => {
+    measuring ??= measure().finally(() => {
+      measuring = undefined;
+    });
+    return measuring;
+  };
+
+  return {
+    now: () => (offsetMs === undefined ? systemClock() : Math.floor(steadyClock() + offsetMs)),
+    skewMs: () => skewMs,
+    isRight: () => isRight,
+    read: () => readDatabaseTime(database),
+    measure: measureOnce,
+    async waitUntil(wanted, signal) {
+      while (isRight !== wanted && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const wake = (): void => {
+            waiting.delete(wake);
+            signal.removeEventListener('abort', wake);
+            resolve();
+          };
+          waiting.add(wake);
+          signal.addEventListener('abort', wake);
+        });
+      }
+    },
+    start() {
+      timer ??= setInterval(() => void measureOnce(), MEASURE_EVERY_MS).unref();
+      void measureOnce();
+    },
+    async close() {
+      clearInterval(timer);
+      await measuring;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** How far the clock of a process is off from that of the database, read when somebody scrapes. */
+import { Gauge } from 'prom-client';
+import type { DatabaseClock } from '../database/database-clock.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+export function registerClockGauges(
+  { registry }: Pick<Metrics, 'registry'>,
+  clock: Pick<DatabaseClock, 'skewMs' | 'isRight'>,
+): void {
+  const skew = new Gauge({
+    name: 'darkroom_clock_skew_seconds',
+    help: 'How far the clock of this process is ahead of that of the database; negative: behind',
+    registers: [registry],
+    collect(): void {
+      const skewMs = clock.skewMs();
+      // What is not known is not shown, and not shown as 0 either.
+      if (skewMs === undefined) skew.remove();
+      else skew.set(skewMs / 1000);
+    },
+  });
+  const wrong = new Gauge({
+    name: 'darkroom_clock_wrong',
+    help: 'Whether the clock of this process is off by more than CLOCK_SKEW_SECONDS: it is not ready then',
+    registers: [registry],
+    collect(): void {
+      wrong.set(clock.isRight() ? 0 : 1);
+    },
+  });
+}

@@ -1,0 +1,160 @@
+/** The clock of the database as a process has it, and how a wrong clock of the machine is noticed. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createDatabaseClock } from '../../src/database/database-clock.ts';
+import type { DatabaseClock } from '../../src/database/database-clock.ts';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import type { Queryable } from '../../src/database/database.ts';
+import type { Logger } from '../../src/telemetry/log.ts';
+
+const NOW = Date.parse('2026-11-23T12:00:00Z');
+const DAYS_30 = 30 * 86_400_000;
+
+/** Everything that ticks, by hand. */
+interface World {
+  /** The time of the database. */
+  database: number;
+  /** How far the machine is ahead of it. */
+  aheadMs: number;
+  steady: number;
+  /** How long an answer takes. */
+  tripMs: number;
+  isAway: boolean;
+  readonly logged: { level: string; message: string; skewSeconds: number }[];
+  readonly clock: DatabaseClock;
+}
+
+function world({ maxSkewMs = 10_000 } = {}): World {
+  const logged: World['logged'] = [];
+  const log = (level: string) => (fields: { skewSeconds: number }, message: string) =>
+    void logged.push({ level, message, skewSeconds: fields.skewSeconds });
+  const logger = { error: log('error'), info: log('info'), debug() {} } as unknown as Logger;
+  const database = {
+    async query() {
+      if (made.isAway) throw new DatabaseUnavailableError('away');
+      pass(made.tripMs / 2);
+      const ms = made.database;
+      pass(made.tripMs / 2);
+      return [{ ms }];
+    },
+  } as unknown as Queryable;
+  const pass = (ms: number): void => {
+    made.database += ms;
+    made.steady += ms;
+  };
+  const made: World = {
+    database: NOW,
+    aheadMs: 0,
+    steady: 500,
+    tripMs: 2,
+    isAway: false,
+    logged,
+    clock: createDatabaseClock({
+      database,
+      logger,
+      maxSkewMs,
+      systemClock: () => made.database + made.aheadMs,
+      steadyClock: () => made.steady,
+    }),
+  };
+  return made;
+}
+
+describe('the clock of the database', () => {
+  for (const aheadMs of [DAYS_30, -DAYS_30]) {
+    it(`is followed where the machine is ${aheadMs > 0 ? 'ahead' : 'behind'} by 30 days, and the machine is found wrong`, async () => {
+      const it = world();
+      it.aheadMs = aheadMs;
+      assert.equal(await it.clock.measure(), true);
+
+      assert.ok(Math.abs(it.clock.now() - it.database) <= 1);
+      assert.ok(Math.abs((it.clock.skewMs() ?? 0) - aheadMs) <= 2);
+      assert.equal(it.clock.isRight(), false);
+      assert.deepEqual(
+        it.logged.map(({ level }) => level),
+        ['error'],
+      );
+
+      it.aheadMs = 0;
+      await it.clock.measure();
+      assert.equal(it.clock.isRight(), true);
+      assert.deepEqual(
+        it.logged.map(({ level }) => level),
+        ['error', 'info'],
+      );
+    });
+  }
+
+  it('is not moved by somebody who sets the clock of the machine', async () => {
+    const it = world();
+    await it.clock.measure();
+    it.aheadMs = DAYS_30;
+    it.database += 1_000;
+    it.steady += 1_000;
+
+    assert.ok(Math.abs(it.clock.now() - it.database) <= 1);
+  });
+
+  it('is said to be off only beyond the bound, and not for an answer that took long', async () => {
+    const it = world();
+    it.aheadMs = 9_900;
+    await it.clock.measure();
+    assert.equal(it.clock.isRight(), true);
+
+    it.aheadMs = 10_100;
+    it.tripMs = 1_000;
+    await it.clock.measure();
+    assert.equal(it.clock.isRight(), true);
+
+    it.tripMs = 2;
+    await it.clock.measure();
+    assert.equal(it.clock.isRight(), false);
+  });
+
+  it('is never found to be off where no bound is set', async () => {
+    const it = world({ maxSkewMs: 0 });
+    it.aheadMs = DAYS_30;
+    await it.clock.measure();
+
+    assert.equal(it.clock.isRight(), true);
+    assert.ok(Math.abs(it.clock.now() - it.database) <= 1);
+  });
+
+  it('goes on while the database is away, and asks it where the time decides', async () => {
+    const it = world();
+    await it.clock.measure();
+    it.isAway = true;
+    it.database += 60_000;
+    it.steady += 60_000;
+
+    assert.equal(await it.clock.measure(), false);
+    assert.ok(Math.abs(it.clock.now() - it.database) <= 1);
+    await assert.rejects(it.clock.read(), DatabaseUnavailableError);
+  });
+
+  it('wakes who waits for the machine to be wrong, and to be right again', async () => {
+    const it = world();
+    const never = new AbortController().signal;
+    const woken: string[] = [];
+    const wrong = it.clock.waitUntil(false, never).then(() => woken.push('wrong'));
+    await it.clock.measure();
+    assert.equal(woken.length, 0);
+
+    it.aheadMs = DAYS_30;
+    await it.clock.measure();
+    await wrong;
+    const right = it.clock.waitUntil(true, never).then(() => woken.push('right'));
+    it.aheadMs = 0;
+    await it.clock.measure();
+    await right;
+
+    assert.deepEqual(woken, ['wrong', 'right']);
+  });
+
+  it('lets go who waits no longer', async () => {
+    const stopping = new AbortController();
+    const waiting = world().clock.waitUntil(false, stopping.signal);
+    stopping.abort();
+    await waiting;
+  });
+});

@@ -1,0 +1,165 @@
+/**
+ * Workers whose clock is wrong by 30 days, as processes of their own: they take no work until it is right; and where they
+ * are allowed to, they charge, expire and delete by the clock of the database.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { packageFile } from '../../src/config/package-root.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import type { ExpireResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom } from '../support/darkroom.ts';
+import { until } from '../support/until.ts';
+
+const DAY_MS = 86_400_000;
+const SHIFTS = { ahead: 30 * DAY_MS, behind: -30 * DAY_MS };
+
+/** A Darkroom whose worker has another clock, which the test moves. */
+async function withShiftedWorker(
+  shiftMs: number,
+  environment: Readonly<Record<string, string>>,
+  work: (darkroom: Darkroom, shift: (ms: number) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-clock-'));
+  const file = path.join(folder, 'shift');
+  const shift = (ms: number): Promise<void> => writeFile(file, String(ms));
+  await shift(shiftMs);
+  const preload = pathToFileURL(packageFile('test/support/shift-clock.mjs')).href;
+  const darkroom = await startDarkroom({
+    hasMetrics: true,
+    environment: { NODE_OPTIONS: `--import=${preload}`, CLOCK_SHIFT_FILE: file, ...environment },
+  });
+  try {
+    await work(darkroom, shift);
+  } finally {
+    await darkroom.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Readiness {
+  readonly clock: boolean;
+  readonly queues: Readonly<Record<string, boolean>>;
+}
+
+for (const [name, shiftMs] of Object.entries(SHIFTS)) {
+  describe(`a worker whose clock is 30 days ${name}`, () => {
+    it('says so, is not ready and takes no work, until its clock is right', async () => {
+      await withShiftedWorker(shiftMs, {}, async (darkroom, shift) => {
+        const [, metrics = ''] = darkroom.metricsUrls;
+        const readiness = async (): Promise<{ status: number; parts: Readiness }> => {
+          const response = await fetch(`${metrics}/readyz`);
+          return { status: response.status, parts: (await response.json()) as Readiness };
+        };
+        const wrong = await readiness();
+        assert.equal(wrong.status, 503);
+        assert.equal(wrong.parts.clock, false);
+        assert.deepEqual(new Set(Object.values(wrong.parts.queues)), new Set([false]));
+        assert.match(await readFile(darkroom.logFile, 'utf8'), /the clock of this process is wrong/);
+        const text = await (await fetch(`${metrics}/metrics`)).text();
+        assert.match(text, /^darkroom_clock_wrong 1$/m);
+        const skew = Number(/^darkroom_clock_skew_seconds (\S+)$/m.exec(text)?.[1]);
+        assert.ok(Math.abs(skew - shiftMs / 1000) < 10, String(skew));
+        // The api beside it has the right time.
+        assert.equal((await fetch(`${darkroom.url}/readyz`)).status, 200);
+
+        const account = await darkroom.createAccount();
+        const { taskId } = (await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse' } }))
+          .body.data;
+        const statusOf = async (): Promise<string | undefined> => {
+          const rows = await darkroom.testDatabase.database.query<{ status: string }>(
+            { name: 'test_status_of_task', text: 'SELECT status FROM tasks WHERE id = $1' },
+            [taskId],
+          );
+          return rows[0]?.status;
+        };
+        await until('Temporal has the task', async () => {
+          const { database } = darkroom.testDatabase;
+          return (await database.query({ name: 'test_outbox', text: 'SELECT 1 FROM outbox' })).length === 0;
+        });
+        assert.equal(await statusOf(), 'queued');
+
+        await shift(0);
+        await until('the worker is ready', async () => (await readiness()).status === 200);
+        await until('the task is done', async () => (await statusOf()) === 'success');
+
+        await shift(shiftMs);
+        await until('the worker has stopped', async () => {
+          const { parts } = await readiness();
+          return !parts.clock && Object.values(parts.queues).every((isServed) => !isServed);
+        });
+      });
+    });
+
+    it('charges, expires and deletes nothing early or late where it may work all the same', async () => {
+      await withShiftedWorker(shiftMs, { CLOCK_SKEW_SECONDS: '0' }, async (darkroom) => {
+        const { database } = darkroom.testDatabase;
+        let statements = 0;
+        const rows = <Row>(text: string, ...values: unknown[]): Promise<readonly Row[]> =>
+          database.query<Row>({ name: `test_clock_${(statements += 1)}`, text }, values);
+        const run = <Result>(type: string, ...args: unknown[]): Promise<Result> =>
+          darkroom.temporal.workflow.execute(type, {
+            workflowId: newId('req'),
+            taskQueue: TASK_QUEUES.media,
+            args,
+          }) as Promise<Result>;
+        // A persistent output since three days, a temporary one that is over since a day, one that has a day left.
+        const account = await darkroom.createAccount();
+        const { client } = account;
+        const done = async (storage: string): Promise<string> => {
+          const request = { model: 'darkroom/scene', input: { prompt: 'a lighthouse' }, storage };
+          const { taskId } = (await client.create(request)).body.data;
+          await until('the task is done', async () => {
+            const [task] = await rows<{ status: string }>('SELECT status FROM tasks WHERE id = $1', taskId);
+            return task?.status === 'success';
+          });
+          const [output] = await rows<{ id: string }>('SELECT id FROM outputs WHERE task_id = $1', taskId);
+          return output?.id ?? assert.fail('the task has no output');
+        };
+        const kept = await done('persistent');
+        const over = await done('temp');
+        const young = await done('temp');
+        await rows(`UPDATE storage_periods SET began_at = now() - interval '3 days' WHERE output_id = $1`, kept);
+        await rows(`UPDATE outputs SET retain_until = now() - interval '1 day' WHERE id = $1`, over);
+        await rows(`UPDATE outputs SET retain_until = now() + interval '1 day' WHERE id = $1`, young);
+        const file = { id: newId('file'), sha: randomBytes(32).toString('hex') };
+        await rows(
+          `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
+           VALUES ($1, $2, $3, 'image/png', 1, $4, now(), now() + interval '1 day')`,
+          file.id,
+          account.id,
+          `files/ZZ/${file.id}-original`,
+          file.sha,
+        );
+
+        await run<ExpireResult>('expireOutputs');
+        const metered = await run<MeterResult>('meterStorage');
+        await run<SweepResult>('sweepObjects', { target: 'deleted' });
+        await run<SweepResult>('sweepObjects', { target: 'unnamed' });
+
+        const gone = await rows<{ id: string; isErased: boolean }>(
+          `SELECT id, bytes_deleted_at IS NOT NULL AS "isErased" FROM outputs WHERE gone_at IS NOT NULL`,
+        );
+        assert.deepEqual(gone, [{ id: over, isErased: true }]);
+        assert.deepEqual(await rows('SELECT id FROM files WHERE gone_at IS NOT NULL'), []);
+        // Whole days that have ended since it was kept, whatever the hour: the first was begun in its middle.
+        const [days] = await rows<{ due: string }>(
+          `SELECT string_agg(day::text, ' ' ORDER BY day) AS due FROM storage_days`,
+        );
+        const [expected] = await rows<{ due: string }>(
+          `SELECT string_agg(day::date::text, ' ' ORDER BY day) AS due
+             FROM generate_series((now() AT TIME ZONE 'UTC')::date - 3, (now() - interval '1 minute') AT TIME ZONE 'UTC'
+                                  - interval '1 day', interval '1 day') AS day`,
+        );
+        assert.deepEqual(days, expected);
+        assert.equal(metered.returned, 0);
+      });
+    });
+  });
+}

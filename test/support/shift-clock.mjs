@@ -1,0 +1,25 @@
+/**
+ * Loaded before a worker of ours by `--import`: moves its wall clock by the milliseconds that stand in the file that
+ * `CLOCK_SHIFT_FILE` names, and follows the file. Timers and the steady clock are left alone, as a machine does whose
+ * clock is set wrong.
+ */
+import { readFileSync } from 'node:fs';
+
+const LOOK_EVERY_MS = 100;
+const file = process.env.CLOCK_SHIFT_FILE;
+
+if (file !== undefined && process.argv.includes('worker')) {
+  const MachineDate = globalThis.Date;
+  let shiftMs = 0;
+  const look = () => {
+    shiftMs = Number(readFileSync(file, 'utf8')) || 0;
+  };
+  look();
+  setInterval(look, LOOK_EVERY_MS).unref();
+  const now = () => MachineDate.now() + shiftMs;
+  globalThis.Date = new Proxy(MachineDate, {
+    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
+    apply: () => new MachineDate(now()).toString(),
+    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+  });
+}
