@@ -3,13 +3,14 @@
  * inputs of tasks (src/tasks/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
  */
 import { Context } from '@temporalio/activity';
+import { createIsolation } from '../src/database/failing-items.ts';
 import { ROUNDING_SECONDS } from '../src/files/signed-url.ts';
 import { expireFiles } from '../src/files/uploads.ts';
 import { expireOutputs } from '../src/outputs/retention.ts';
 import { eraseOldInputs } from '../src/tasks/erase.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';
-import type { Activities } from '../workflows/contracts.ts';
+import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 
 /** A create that was sent such a URL in its last moment has pinned the object by then. */
@@ -19,16 +20,29 @@ const MS_PER_DAY = 86_400_000;
 const BATCH = 500;
 
 export function createExpireOutputs(context: ActivityContext): Activities['expireOutputs'] {
-  const { config, database } = context;
+  const { config, database, logger, metrics } = context;
   return async () => {
     const now = await context.clock.read();
     const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
-    const outputs = await inBatches((limit) => expireOutputs(database, { now, urlGraceSeconds, limit }));
-    const files = await expireFiles(database, { now, urlGraceSeconds });
-    const inputs = await eraseInputs(context, now);
-    const responses = await inBatches((limit) => deleteExpiredResponses(database, { now, limit }));
-    const requested = await requestStalledPromotions(database, now);
-    return { outputs, files, inputs, responses, requested };
+    const counts = { outputs: 0, files: 0, inputs: 0, responses: 0, requested: 0 };
+    const steps: Readonly<Record<keyof ExpireResult, () => Promise<number>>> = {
+      outputs: () => inBatches((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
+      files: () => expireFiles(database, { now, urlGraceSeconds }),
+      inputs: () => eraseInputs(context, now),
+      responses: () => inBatches((limit) => deleteExpiredResponses(database, { now, limit })),
+      requested: () => requestStalledPromotions(database, now),
+    };
+    // One kind that cannot be worked on keeps no other from expiring.
+    await createIsolation({ database, logger, metrics: metrics.passes })({
+      kind: 'expiry',
+      items: Object.keys(steps) as (keyof ExpireResult)[],
+      idOf: (step) => step,
+      async work(step) {
+        counts[step] = await steps[step]();
+      },
+      beforeEach: () => Context.current().heartbeat(),
+    });
+    return counts;
   };
 }
 

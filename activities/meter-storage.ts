@@ -4,12 +4,14 @@
  */
 import { Context } from '@temporalio/activity';
 import { meterStorage } from '../src/billing/storage-metering.ts';
+import { createIsolation } from '../src/database/failing-items.ts';
 import { returnUnpaidOutputs } from '../src/tasks/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 
 export function createMeterStorage(context: ActivityContext): Activities['meterStorage'] {
   const { config, database, logger } = context;
+  const isolate = createIsolation({ database, logger, metrics: context.metrics.passes });
   return async () => {
     const now = await context.clock.read();
     const heartbeat = (): void => Context.current().heartbeat();
@@ -17,9 +19,10 @@ export function createMeterStorage(context: ActivityContext): Activities['meterS
       now,
       priceMicroUsdPerGbMonth: config.storagePriceMicroUsdPerGbMonth,
       onDay: heartbeat,
+      isolate,
     });
     const retentionDays = config.outputRetentionDays;
-    const returned = await returnUnpaidOutputs(database, { now, retentionDays, onBatch: heartbeat });
+    const returned = await returnUnpaidOutputs(database, { now, retentionDays, onBatch: heartbeat, isolate });
     if (days > 0 || returned > 0) logger.info({ days, returned }, 'persistent storage was metered');
     return { days, returned };
   };

@@ -2,6 +2,7 @@
  * One pass of the repair over everything that is not over (src/tasks/repair.ts), a page at a time.
  */
 import { Context } from '@temporalio/activity';
+import { createIsolation, pruneFailingItems } from '../src/database/failing-items.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/open-tasks.ts';
 import { pruneRepairs } from '../src/tasks/repair-record.ts';
 import { repairCallbacks, repairTask } from '../src/tasks/repair.ts';
@@ -33,7 +34,9 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
     if (first === FIRST_IDLE_CURSOR) {
       await repairCallbacks(dependencies);
       await pruneRepairs(context.database, context.logger);
+      await pruneFailingItems(context.database);
     }
+    const isolate = createIsolation({ ...dependencies, metrics: context.metrics.passes });
     let after = first;
     for (;;) {
       const tasks = await findIdleTasks(context.database, {
@@ -42,14 +45,18 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
         after,
         limit: PAGE,
       });
-      for (let first = 0; first < tasks.length; first += AT_ONCE) {
-        Context.current().heartbeat();
-        const some = tasks.slice(first, first + AT_ONCE);
-        const repairs = await Promise.all(some.map((task) => repairTask(task, dependencies)));
-        counts.checked += some.length;
-        counts.settled += repairs.filter((repair) => repair === 'settled').length;
-        counts.restarted += repairs.filter((repair) => repair === 'restarted').length;
-      }
+      await isolate({
+        kind: 'task',
+        items: tasks,
+        idOf: ({ id }) => id,
+        async work(task) {
+          counts.checked += 1;
+          const repair = await repairTask(task, dependencies);
+          if (repair !== 'none') counts[repair] += 1;
+        },
+        atOnce: AT_ONCE,
+        beforeEach: () => Context.current().heartbeat(),
+      });
       after = tasks.at(-1)?.cursor ?? after;
       if (tasks.length < PAGE) return counts;
       if (performance.now() > endAt) return { ...counts, next: after };

@@ -4,6 +4,7 @@
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
+import { WrongEncryptionKeyError } from '../src/accounts/webhook-key.ts';
 import {
   isReduced,
   listFailingReceivers,
@@ -18,6 +19,7 @@ import {
   postponeAttempt,
 } from '../src/callbacks/attempts.ts';
 import type { AttemptResult, CallbackState, PendingCallback } from '../src/callbacks/attempts.ts';
+import { recordFailingItem } from '../src/database/failing-items.ts';
 import { createDeliverySlots } from '../src/callbacks/delivery-slots.ts';
 import { signCallback } from '../src/callbacks/signing.ts';
 import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs } from '../src/domain/callback-schedule.ts';
@@ -79,9 +81,23 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
     }
   };
 
+  /** A signing key that cannot be decrypted is its account's affair: its deliveries are retried, and operators see it. */
+  async function beginOrRecord(taskId: TaskId): Promise<BegunAttempt | undefined> {
+    try {
+      return await begin(context, taskId, offsetsSeconds.length);
+    } catch (error) {
+      if (error instanceof WrongEncryptionKeyError) {
+        const accountId = (await accountOfCallback(context.database, taskId)) ?? taskId;
+        const { database, metrics } = context;
+        await recordFailingItem({ database, metrics: metrics.passes }, 'webhook_key', accountId, error);
+      }
+      throw error;
+    }
+  }
+
   /** @throws {ApplicationFailure} unless it was delivered, or nothing is to be sent any more. */
   async function attemptOnce(taskId: TaskId): Promise<DeliveryResult> {
-    const begun = await begin(context, taskId, offsetsSeconds.length);
+    const begun = await beginOrRecord(taskId);
     if (begun === undefined) return { state: 'nothing_to_send' };
     const { attempt, scheduled, hasOneAttempt } = begun;
     const startedAt = performance.now();

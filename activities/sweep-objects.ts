@@ -3,6 +3,8 @@
  * that a sweep which was killed is simply made again.
  */
 import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
+import { createIsolation } from '../src/database/failing-items.ts';
+import type { PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
 import { ownsStore } from '../src/files/store-owner.ts';
 import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
@@ -33,7 +35,7 @@ export function createSweepObjects(context: ActivityContext): Activities['sweepO
 
 /** The bytes of outputs and uploads that are gone; and the rate limits that nobody uses. */
 async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Promise<number> {
-  const { database, store } = context;
+  const { database } = context;
   const now = await context.clock.read();
   await deleteIdleBuckets(database, now - IDLE_BUCKET_MS);
   let deleted = 0;
@@ -41,9 +43,9 @@ async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Prom
     signal.throwIfAborted();
     const objects = await listDoomedObjects(database, now - DOOMED_AFTER_MS, BATCH);
     if (objects.length === 0) return deleted;
-    await inGroups(objects, ({ objectKey }) => store.delete(objectKey));
-    await markBytesDeleted(database, objects, now);
-    deleted += objects.length;
+    const { done } = await deleteEach(context, signal, objects, ({ objectKey }) => objectKey);
+    await markBytesDeleted(database, done, now);
+    deleted += done.length;
   }
 }
 
@@ -59,8 +61,8 @@ async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Prom
   let keys: string[] = [];
   const sweep = async (): Promise<void> => {
     const unnamed = await listUnnamedKeys(database, keys);
-    await inGroups(unnamed, (key) => store.delete(key));
-    deleted += unnamed.length;
+    const { done } = await deleteEach(context, signal, unnamed, (key) => key);
+    deleted += done.length;
     keys = [];
   };
   for (const prefix of PREFIXES) {
@@ -75,8 +77,20 @@ async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Prom
   return deleted;
 }
 
-async function inGroups<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  for (let first = 0; first < items.length; first += AT_ONCE) {
-    await Promise.all(items.slice(first, first + AT_ONCE).map(work));
-  }
+/** Deletes objects, each by itself. @throws {StoreUnavailableError} the store is away: no object is to blame for that. */
+function deleteEach<Item>(
+  { database, logger, metrics, store }: ActivityContext,
+  signal: AbortSignal,
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): Promise<PassResult<Item>> {
+  return createIsolation({ database, logger, metrics: metrics.passes })({
+    kind: 'object',
+    items,
+    idOf: keyOf,
+    work: (item) => store.delete(keyOf(item)),
+    atOnce: AT_ONCE,
+    beforeEach: () => signal.throwIfAborted(),
+    requireSurroundings: () => store.check(),
+  });
 }

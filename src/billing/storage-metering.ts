@@ -5,6 +5,8 @@
  * periods (`storage_periods`), so that it does not matter when or how often this runs.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
+import { inOrder } from '../database/failing-items.ts';
+import type { Isolation } from '../database/failing-items.ts';
 
 const BYTES_PER_GB = 1_000_000_000n;
 const MS_PER_DAY = 86_400_000;
@@ -120,6 +122,8 @@ export interface MeteringOptions {
   readonly priceMicroUsdPerGbMonth: bigint;
   /** Is told after each day of each account. */
   readonly onDay?: () => void;
+  /** Keeps accounts apart: one that cannot be metered stops no other. */
+  readonly isolate?: Isolation;
 }
 
 /**
@@ -129,13 +133,20 @@ export interface MeteringOptions {
  */
 export async function meterStorage(database: Database, options: MeteringOptions): Promise<number> {
   const lastDay = lastMeterableDay(options.now);
+  const { isolate = inOrder, priceMicroUsdPerGbMonth, onDay } = options;
   let booked = 0;
-  for (const { accountId, fromDay } of await database.query<DueAccount>(selectDue, [lastDay])) {
-    for (let day = fromDay; day <= lastDay; day = dayAfter(day)) {
-      if (await meterDay(database, accountId, day, options.priceMicroUsdPerGbMonth)) booked += 1;
-      options.onDay?.();
-    }
-  }
+  await isolate({
+    kind: 'storage_metering',
+    items: await database.query<DueAccount>(selectDue, [lastDay]),
+    idOf: ({ accountId }) => accountId,
+    // Days in their order: one that failed is metered again before those after it.
+    async work({ accountId, fromDay }) {
+      for (let day = fromDay; day <= lastDay; day = dayAfter(day)) {
+        if (await meterDay(database, accountId, day, priceMicroUsdPerGbMonth)) booked += 1;
+        onDay?.();
+      }
+    },
+  });
   return booked;
 }
 

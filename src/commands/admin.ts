@@ -9,6 +9,7 @@ import { requireSingle } from './admin/arguments.ts';
 import { ledgerCommands, usageCommand } from './admin/books.ts';
 import { createRunner } from './admin/installation.ts';
 import { databaseCommands } from './admin/database.ts';
+import { failingItemsCommand } from './admin/failing-items.ts';
 import { keyCommands } from './admin/keys.ts';
 import { modelCommands } from './admin/models.ts';
 import { adminTokenCommands, queuesCommand } from './admin/service.ts';
@@ -41,6 +42,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
     .command('tasks', 'single tasks', (group) => taskCommands(group, run))
     .command('outputs', 'stored outputs', (group) => outputCommands(group, run))
     .command('queues', 'what waits and runs', (command) => queuesCommand(command, run))
+    .command('failing-items', 'what passes could not deal with', (command) => failingItemsCommand(command, run))
     .command('database', 'the database itself', (group) => databaseCommands(group))
     .command('admin-token', 'the token of the admin listener', (group) => adminTokenCommands(group, environment))
     .demandCommand(1, 'name a group of commands')

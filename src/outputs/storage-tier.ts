@@ -111,16 +111,16 @@ export async function abandonPromotion(transaction: Queryable, outputId: string)
 const selectStalled: Statement = {
   name: 'select_stalled_promotions',
   text: `SELECT id, account_id AS "accountId" FROM outputs
-          WHERE pending_since < $1 ORDER BY pending_since LIMIT $2`,
+          WHERE pending_since < $1 AND id > $2 ORDER BY id LIMIT $3`,
 };
 
-/** Promotions that were accepted before a moment and have not ended, oldest first. @param before milliseconds. */
+/** Promotions that were accepted before a moment and have not ended, by their ids. @param before milliseconds. */
 export async function listStalledPromotions(
   database: Queryable,
   before: number,
-  limit: number,
+  { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<readonly { readonly id: string; readonly accountId: string }[]> {
-  return database.query(selectStalled, [new Date(before), limit]);
+  return database.query(selectStalled, [new Date(before), after, limit]);
 }
 
 const selectPersistent: Statement = {

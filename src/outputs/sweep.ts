@@ -16,15 +16,19 @@ export interface DoomedObject {
 const IS_PINNED = `EXISTS (SELECT 1 FROM task_inputs i JOIN tasks t ON t.id = i.task_id
                             WHERE i.object_key = g.object_key AND t.completed_at IS NULL)`;
 
+/** One that could not be deleted waits for its retry, so that those behind it have their turn. */
+const IS_HELD_BACK = `EXISTS (SELECT 1 FROM failing_items f
+                               WHERE f.kind = 'object' AND f.subject_id = g.object_key AND f.retry_at > now())`;
+
 const selectDoomed: Statement = {
   name: 'select_doomed_objects',
   text: `(SELECT 'output' AS source, g.id, g.object_key AS "objectKey" FROM outputs g
-           WHERE g.gone_at <= $1 AND g.bytes_deleted_at IS NULL AND NOT ${IS_PINNED}
+           WHERE g.gone_at <= $1 AND g.bytes_deleted_at IS NULL AND NOT ${IS_PINNED} AND NOT ${IS_HELD_BACK}
              AND NOT EXISTS (SELECT 1 FROM outputs k WHERE k.object_key = g.object_key AND k.gone_at IS NULL)
            ORDER BY g.gone_at LIMIT $2)
          UNION ALL
          (SELECT 'file', g.id, g.object_key FROM files g
-           WHERE g.gone_at <= $1 AND g.bytes_deleted_at IS NULL AND NOT ${IS_PINNED}
+           WHERE g.gone_at <= $1 AND g.bytes_deleted_at IS NULL AND NOT ${IS_PINNED} AND NOT ${IS_HELD_BACK}
            ORDER BY g.gone_at LIMIT $2)`,
 };
 

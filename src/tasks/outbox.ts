@@ -175,27 +175,41 @@ export async function hasStart(database: Queryable, taskId: TaskId): Promise<boo
   return rows.length > 0;
 }
 
+/** Of one pass: it is one transaction, and the next comes a minute later. */
+const STALLED_CALLBACKS_AT_ONCE = 1_000;
+
 const insertStalledCallbacks: Statement = {
   name: 'insert_stalled_callbacks',
-  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready)
-         SELECT 'deliver_callback', c.account_id, c.task_id, true
-           FROM callbacks c
-          WHERE c.state = 'pending'
-            AND coalesce(c.next_attempt_at,
-                         (SELECT max(a.started_at) FROM callback_attempts a WHERE a.task_id = c.task_id),
-                         c.created_at) < now() - interval '2 minutes'
-          LIMIT 1000
+  text: `WITH stalled AS (
+           SELECT c.task_id, c.account_id
+             FROM callbacks c
+            WHERE c.state = 'pending'
+              AND coalesce(c.next_attempt_at,
+                           (SELECT max(a.started_at) FROM callback_attempts a WHERE a.task_id = c.task_id),
+                           c.created_at) < now() - interval '2 minutes'
+              AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.kind = 'deliver_callback' AND o.subject_id = c.task_id)
+            ORDER BY c.asked_again_at NULLS FIRST, c.created_at, c.task_id
+            LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
+         marked AS (
+           UPDATE callbacks c SET asked_again_at = now() FROM stalled s WHERE c.task_id = s.task_id)
+         INSERT INTO outbox (kind, account_id, subject_id, is_ready)
+         SELECT 'deliver_callback', account_id, task_id, true FROM stalled
          ON CONFLICT (kind, subject_id) DO NOTHING
          RETURNING subject_id AS "taskId"`,
 };
 
 /**
  * Asks once more for deliveries that are well overdue: their workflow was terminated, or lost with Temporal's database.
- * Where it still runs, the start is refused as a duplicate and nothing happens.
+ * Where it still runs, the start is refused as a duplicate and nothing happens. Those that were asked for longest ago come
+ * first, so that each has its turn however many of them never end.
  *
+ * @param limit of one pass.
  * @returns the tasks whose callbacks they are.
  */
-export async function requestStalledCallbacks(database: Queryable): Promise<readonly TaskId[]> {
-  const rows = await database.query<{ taskId: TaskId }>(insertStalledCallbacks);
+export async function requestStalledCallbacks(
+  database: Queryable,
+  limit: number = STALLED_CALLBACKS_AT_ONCE,
+): Promise<readonly TaskId[]> {
+  const rows = await database.query<{ taskId: TaskId }>(insertStalledCallbacks, [limit]);
   return rows.map(({ taskId }) => taskId);
 }

@@ -7,6 +7,8 @@
 import { readAccount } from '../accounts/accounts.ts';
 import { UNPAID_DAYS, listUnpaidAccounts, storageCostOfDay } from '../billing/storage-metering.ts';
 import type { Database, Queryable, Statement } from '../database/database.ts';
+import { inOrder } from '../database/failing-items.ts';
+import type { Isolation } from '../database/failing-items.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { deleteAccountOutputs } from '../outputs/deletion.ts';
 import { reservePersistentBytes } from '../outputs/storage-cap.ts';
@@ -52,8 +54,8 @@ export interface StorageRequest {
 const MS_PER_DAY = 86_400_000;
 /** A promotion takes a second; one that takes this long has lost its workflow, or has one that still tries. */
 const STALLED_AFTER_MS = 120_000;
-/** Of one pass: the next comes a minute later. */
-const MAX_STALLED = 1_000;
+/** Of one statement. A pass asks for all of them: the first may be those that never end. */
+const STALLED_AT_ONCE = 1_000;
 /** Outputs that one transaction returns to `temp`: it holds the rows of their tasks. */
 const RETURNED_AT_ONCE = 100;
 
@@ -147,9 +149,14 @@ export async function finishPromotion(
  * @param now milliseconds since 1970. @returns how many.
  */
 export async function requestStalledPromotions(database: Queryable, now: number): Promise<number> {
-  const stalled = await listStalledPromotions(database, now - STALLED_AFTER_MS, MAX_STALLED);
-  for (const { id, accountId } of stalled) await requestWork(database, 'promote_output', accountId, id);
-  return stalled.length;
+  let requested = 0;
+  for (let after = ''; ;) {
+    const stalled = await listStalledPromotions(database, now - STALLED_AFTER_MS, { after, limit: STALLED_AT_ONCE });
+    for (const { id, accountId } of stalled) await requestWork(database, 'promote_output', accountId, id);
+    requested += stalled.length;
+    after = stalled.at(-1)?.id ?? after;
+    if (stalled.length < STALLED_AT_ONCE) return requested;
+  }
 }
 
 /**
@@ -160,15 +167,21 @@ export async function requestStalledPromotions(database: Queryable, now: number)
  */
 export async function returnUnpaidOutputs(
   database: Database,
-  options: { readonly now: number; readonly retentionDays: number; readonly onBatch?: () => void },
+  options: {
+    readonly now: number;
+    readonly retentionDays: number;
+    readonly onBatch?: () => void;
+    /** Keeps accounts apart: one whose outputs cannot be returned stops no other. */
+    readonly isolate?: Isolation;
+  },
 ): Promise<number> {
-  const { now, retentionDays, onBatch } = options;
+  const { now, retentionDays, onBatch, isolate = inOrder } = options;
   const since = now - UNPAID_DAYS * MS_PER_DAY;
   let returned = 0;
-  for (const accountId of await listUnpaidAccounts(database, now)) {
+  async function returnOutputsOf(accountId: string): Promise<void> {
     for (;;) {
       const ids = await listPersistentSince(database, accountId, since, RETURNED_AT_ONCE);
-      if (ids.length === 0) break;
+      if (ids.length === 0) return;
       const before = returned;
       await database.transaction(async (transaction) => {
         await lockTasksOf(transaction, ids, accountId);
@@ -181,9 +194,16 @@ export async function returnUnpaidOutputs(
       });
       onBatch?.();
       // A period whose output is gone would be listed for ever: `admin ledger verify` tells of it.
-      if (returned === before) break;
+      if (returned === before) return;
     }
   }
+
+  await isolate({
+    kind: 'unpaid_storage',
+    items: await listUnpaidAccounts(database, now),
+    idOf: (accountId) => accountId,
+    work: returnOutputsOf,
+  });
   return returned;
 }
 

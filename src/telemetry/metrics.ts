@@ -13,6 +13,8 @@ import { createMediaMetrics } from './metrics-media.ts';
 import type { MediaMetrics } from './metrics-media.ts';
 import { createOutgoingMetrics } from './metrics-outgoing.ts';
 import type { OutgoingMetrics } from './metrics-outgoing.ts';
+import { createPassMetrics } from './metrics-passes.ts';
+import type { PassMetrics } from './metrics-passes.ts';
 import { createRequestMetrics } from './metrics-requests.ts';
 import type { RequestMetrics } from './metrics-requests.ts';
 import { createShareMetrics } from './metrics-shares.ts';
@@ -35,6 +37,7 @@ export interface Metrics {
   readonly outgoing: OutgoingMetrics;
   readonly shares: ShareMetrics;
   readonly media: MediaMetrics;
+  readonly passes: PassMetrics;
 }
 
 /** The instruments of one process, all at zero. */
@@ -49,5 +52,6 @@ export function createMetrics(): Metrics {
     outgoing: createOutgoingMetrics(registry),
     shares: createShareMetrics(registry),
     media: createMediaMetrics(registry),
+    passes: createPassMetrics(registry),
   };
 }

@@ -7,15 +7,10 @@ import { randomBytes } from 'node:crypto';
 import { utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { createActivities } from '../../activities/index.ts';
-import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
-import { createFrameDecoders } from '../../activities/frame-decoders.ts';
-import { createInputFetches } from '../../activities/input-fetches.ts';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { readAccount } from '../../src/accounts/accounts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId, newTaskId } from '../../src/domain/ids.ts';
-import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/files/object-store.ts';
 import { recordUpload, uploadKey } from '../../src/files/uploads.ts';
@@ -24,16 +19,13 @@ import type { Launcher } from '../../src/processes/launcher.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
-import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
-import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
-import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import type { ExpireResult, MeterResult, SweepInput, SweepResult } from '../../workflows/contracts.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { listStored, serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
 import { body } from '../tasks/task-room.ts';
-import { createTestNamespace } from '../support/test-namespace.ts';
-import type { TestNamespace } from '../support/test-namespace.ts';
+import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
+import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { until } from '../support/until.ts';
 
 // The worker in this process tells of its start and its end.
@@ -46,54 +38,33 @@ const DAY_MS = 24 * HOUR_MS;
 describe('what is stored', () => {
   let app: AppWithClock;
   let served: ServedApp;
-  let namespace: TestNamespace;
-  let worker: Worker;
-  let finished: Promise<void>;
+  let maintenance: MaintenanceWorker;
   let launcher: Launcher;
 
   before(async () => {
     app = await serveWithClock();
     ({ served } = app);
-    namespace = await createTestNamespace();
-    const gateway = createWorkflowGateway(namespace.client);
-    worker = await Worker.create({
-      connection: namespace.connection,
-      namespace: namespace.name,
-      taskQueue: TASK_QUEUES.media,
-      workflowBundle: await loadWorkflowBundle(silentLogger()),
-      activities: createActivities({
-        ...served.http,
-        providers: new Map(),
-        inputFetches: createInputFetches(),
-        archiveDownloads: createArchiveDownloads(),
-        frameDecoders: createFrameDecoders(),
-        upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
-        describeTask: (taskId) => gateway.describeTask(taskId),
-      }),
-    });
-    finished = worker.run();
+    maintenance = await startMaintenanceWorker(served);
     const { database, definitions } = served.http;
-    launcher = startLauncher({ database, gateway, definitions, tracing: NO_TRACES, logger: silentLogger() });
+    launcher = startLauncher({
+      database,
+      gateway: maintenance.gateway,
+      definitions,
+      tracing: NO_TRACES,
+      logger: silentLogger(),
+    });
   });
   after(async () => {
     await launcher.close();
-    worker.shutdown();
-    await finished;
+    await maintenance.close();
     assert.deepEqual(await verifyLedger(served.room.database), []);
-    await namespace.close();
     await served.close();
   });
 
-  function run<Result>(type: string, ...args: unknown[]): Promise<Result> {
-    return namespace.client.workflow.execute(type, {
-      workflowId: newId('req'),
-      taskQueue: TASK_QUEUES.media,
-      args,
-    }) as Promise<Result>;
-  }
-  const expire = (): Promise<ExpireResult> => run('expireOutputs');
-  const sweep = (target: SweepInput['target'] = 'deleted'): Promise<SweepResult> => run('sweepObjects', { target });
-  const meter = (): Promise<MeterResult> => run('meterStorage');
+  const expire = (): Promise<ExpireResult> => maintenance.run('expireOutputs');
+  const sweep = (target: SweepInput['target'] = 'deleted'): Promise<SweepResult> =>
+    maintenance.run('sweepObjects', { target });
+  const meter = (): Promise<MeterResult> => maintenance.run('meterStorage');
 
   async function isStored(key: string): Promise<boolean> {
     try {

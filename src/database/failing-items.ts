@@ -1,0 +1,167 @@
+/**
+ * Single items that a pass could not deal with: an object that cannot be deleted, a task whose repair throws. A pass goes
+ * on without such an item, which is retried with backoff, counted, and listed for operators until it is dealt with. One
+ * way for all passes, because each of them would otherwise stop for ever at its first bad item.
+ */
+import type { FailingKind } from '../domain/failing-kind.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { PassMetrics } from '../telemetry/metrics-passes.ts';
+import { DatabaseUnavailableError } from './database.ts';
+import type { Queryable, Statement } from './database.ts';
+
+/** The first retry comes after a minute, and each later one after twice the time of the one before, up to an hour. */
+const FIRST_RETRY_SECONDS = 60;
+const LAST_RETRY_SECONDS = 3_600;
+/** Errors are kept as far as they help. */
+const MAX_ERROR_LENGTH = 300;
+
+export interface IsolationOptions {
+  readonly database: Queryable;
+  readonly logger: Logger;
+  readonly metrics: PassMetrics;
+}
+
+/** A pass over items of one kind. */
+export interface Pass<Item> {
+  readonly kind: FailingKind;
+  readonly items: readonly Item[];
+  readonly idOf: (item: Item) => string;
+  readonly work: (item: Item) => Promise<void>;
+  /** How many are worked on at once; default: 1. */
+  readonly atOnce?: number;
+  /** Called before each group of `atOnce`; what it throws ends the pass. */
+  readonly beforeEach?: () => void;
+  /** Called when something failed. It throws where that is not the item's fault, which ends the pass and records nothing. */
+  readonly requireSurroundings?: () => Promise<void>;
+}
+
+/** What became of the items. Those whose retry is not due are in neither list. */
+export interface PassResult<Item> {
+  readonly done: readonly Item[];
+  readonly failed: readonly Item[];
+}
+
+/** Works through items, each by itself: one that fails stops no other. */
+export type Isolation = <Item>(pass: Pass<Item>) => Promise<PassResult<Item>>;
+
+/** Without isolation: the first item that fails ends the pass. */
+export const inOrder: Isolation = async ({ items, work }) => {
+  for (const item of items) await work(item);
+  return { done: items, failed: [] };
+};
+
+const selectKnown: Statement = {
+  name: 'select_known_failing_items',
+  text: `SELECT subject_id AS id, retry_at > now() AS "isHeldBack" FROM failing_items
+          WHERE kind = $1 AND subject_id = ANY ($2)`,
+};
+
+const recordStatement: Statement = {
+  name: 'record_failing_items',
+  text: `INSERT INTO failing_items AS f (kind, subject_id, retry_at, error)
+         SELECT $1, i.id, now() + make_interval(secs => ${FIRST_RETRY_SECONDS}), i.error
+           FROM unnest($2::text[], $3::text[]) AS i (id, error)
+         ON CONFLICT (kind, subject_id) DO UPDATE
+            SET failures = f.failures + 1, last_failed_at = now(), error = excluded.error,
+                retry_at = now() + make_interval(secs =>
+                  least(${LAST_RETRY_SECONDS}, ${FIRST_RETRY_SECONDS} * power(2, least(f.failures, 10)))::float8)`,
+};
+
+const forgetStatement: Statement = {
+  name: 'forget_failing_items',
+  text: 'DELETE FROM failing_items WHERE kind = $1 AND subject_id = ANY ($2)',
+};
+
+/**
+ * @throws {DatabaseUnavailableError} from a pass: no item is to blame for that. And what a pass's own `beforeEach` and
+ *   `requireSurroundings` throw.
+ */
+export function createIsolation({ database, logger, metrics }: IsolationOptions): Isolation {
+  return async ({ kind, items, idOf, work, atOnce = 1, beforeEach, requireSurroundings }) => {
+    const known = await database.query<{ id: string; isHeldBack: boolean }>(selectKnown, [kind, items.map(idOf)]);
+    const heldBack = new Set(known.filter(({ isHeldBack }) => isHeldBack).map(({ id }) => id));
+    const due = items.filter((item) => !heldBack.has(idOf(item)));
+    const done: (typeof items)[number][] = [];
+    const failed: (typeof items)[number][] = [];
+    for (let first = 0; first < due.length; first += atOnce) {
+      beforeEach?.();
+      const group = due.slice(first, first + atOnce);
+      const results = await Promise.allSettled(group.map((item) => work(item)));
+      const errors = new Map<string, unknown>();
+      for (const [place, item] of group.entries()) {
+        const result = results[place];
+        if (result?.status !== 'rejected') {
+          done.push(item);
+          continue;
+        }
+        if (result.reason instanceof DatabaseUnavailableError) throw result.reason;
+        failed.push(item);
+        errors.set(idOf(item), result.reason);
+      }
+      if (errors.size === 0) continue;
+      await requireSurroundings?.();
+      for (const [id, err] of errors) logger.warn({ err, kind, id }, 'an item failed; the pass goes on without it');
+      metrics.itemsFailed(kind, errors.size);
+      await database.query(recordStatement, [kind, [...errors.keys()], [...errors.values()].map(textOf)]);
+    }
+    const failedIds = new Set(failed.map(idOf));
+    const worked = new Set(done.map(idOf));
+    const recovered = known.flatMap(({ id }) => (worked.has(id) && !failedIds.has(id) ? [id] : []));
+    if (recovered.length > 0) await database.query(forgetStatement, [kind, recovered]);
+    return { done, failed };
+  };
+}
+
+/** Records one item that something failed to deal with which is retried by other means than a pass. */
+export async function recordFailingItem(
+  { database, metrics }: Pick<IsolationOptions, 'database' | 'metrics'>,
+  kind: FailingKind,
+  id: string,
+  error: unknown,
+): Promise<void> {
+  metrics.itemsFailed(kind, 1);
+  await database.query(recordStatement, [kind, [id], [textOf(error)]]);
+}
+
+/** Name and message alone: a stack is in the log. */
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : 'an unknown error';
+  return text.slice(0, MAX_ERROR_LENGTH);
+}
+
+/** An item that fails again and again. */
+export interface FailingItem {
+  readonly kind: FailingKind;
+  readonly id: string;
+  readonly failures: number;
+  readonly firstFailedAt: Date;
+  readonly lastFailedAt: Date;
+  readonly retryAt: Date;
+  readonly error: string;
+}
+
+const selectItems: Statement = {
+  name: 'select_failing_items',
+  text: `SELECT kind, subject_id AS id, failures, first_failed_at AS "firstFailedAt", last_failed_at AS "lastFailedAt",
+                retry_at AS "retryAt", error
+           FROM failing_items WHERE $1::text IS NULL OR kind = $1
+          ORDER BY first_failed_at, kind, subject_id LIMIT $2`,
+};
+
+/** At most `limit` of them, those that have failed longest first. */
+export async function listFailingItems(
+  database: Queryable,
+  { kind, limit }: { readonly kind?: FailingKind | undefined; readonly limit: number },
+): Promise<readonly FailingItem[]> {
+  return database.query<FailingItem>(selectItems, [kind ?? null, limit]);
+}
+
+const pruneStatement: Statement = {
+  name: 'prune_failing_items',
+  text: `DELETE FROM failing_items WHERE last_failed_at < now() - interval '7 days'`,
+};
+
+/** Forgets what was not tried for a week: it was dealt with otherwise, or is there no more. */
+export async function pruneFailingItems(database: Queryable): Promise<void> {
+  await database.query(pruneStatement);
+}

@@ -1,0 +1,9 @@
+/** What a pass can fail to deal with, as it is counted, recorded and listed. Pure. */
+
+/**
+ * `object`: its bytes could not be deleted. `task`: its repair failed. `storage_metering`: an account's storage could not
+ * be charged. `unpaid_storage`: an account's unpaid outputs could not be returned to temporary storage. `expiry`: one kind
+ * of what expires could not be worked on. `webhook_key`: an account's signing key could not be decrypted.
+ */
+export const FAILING_KINDS = ['object', 'task', 'storage_metering', 'unpaid_storage', 'expiry', 'webhook_key'] as const;
+export type FailingKind = (typeof FAILING_KINDS)[number];

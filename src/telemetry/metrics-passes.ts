@@ -1,0 +1,20 @@
+/** Single items that a pass over many could not deal with. */
+import { Counter } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { FAILING_KINDS } from '../domain/failing-kind.ts';
+import type { FailingKind } from '../domain/failing-kind.ts';
+
+export interface PassMetrics {
+  itemsFailed(kind: FailingKind, count: number): void;
+}
+
+export function createPassMetrics(registry: Registry): PassMetrics {
+  const failures = new Counter({
+    name: 'darkroom_pass_item_failures_total',
+    help: 'Items that a pass failed to deal with and went on without, by kind; each retry that fails counts',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  for (const kind of FAILING_KINDS) failures.inc({ kind }, 0);
+  return { itemsFailed: (kind, count) => failures.inc({ kind }, count) };
+}

@@ -1,0 +1,110 @@
+/** Items that a pass cannot deal with: they stop no other, wait longer each time, and are forgotten when dealt with. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import { createIsolation, listFailingItems } from '../../src/database/failing-items.ts';
+import type { Isolation } from '../../src/database/failing-items.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import type { TestDatabase } from '../support/test-database.ts';
+import { parseExposition } from '../telemetry/exposition.ts';
+
+let room: TestDatabase;
+let isolate: Isolation;
+const metrics = createMetrics();
+before(async () => {
+  room = await createTestDatabase();
+  isolate = createIsolation({ database: room.database, logger: silentLogger(), metrics: metrics.passes });
+});
+after(() => room.close());
+
+const idOf = (id: string): string => id;
+
+/** Works on objects; those named `bad…` fail. @returns those that were tried. */
+async function work(items: readonly string[], isBad = (id: string) => id.startsWith('bad')): Promise<string[]> {
+  const tried: string[] = [];
+  await isolate({
+    kind: 'object',
+    items,
+    idOf,
+    async work(id) {
+      tried.push(id);
+      if (isBad(id)) throw new RangeError(`no ${id}`);
+    },
+    atOnce: 2,
+  });
+  return tried;
+}
+
+async function comeDue(id: string): Promise<void> {
+  const text = `UPDATE failing_items SET retry_at = now() WHERE subject_id = $1`;
+  await room.database.query({ name: 'test_item_due', text }, [id]);
+}
+
+async function waitSeconds(id: string): Promise<number> {
+  const item = (await listFailingItems(room.database, { limit: 100 })).find((each) => each.id === id);
+  return Math.round(((item?.retryAt.getTime() ?? NaN) - (item?.lastFailedAt.getTime() ?? NaN)) / 1000);
+}
+
+describe('items of a pass', () => {
+  it('are worked on to the last one, whichever of them fail', async () => {
+    assert.deepEqual(await work(['bad-1', 'a', 'b', 'bad-2', 'c']), ['bad-1', 'a', 'b', 'bad-2', 'c']);
+
+    const listed = await listFailingItems(room.database, { kind: 'object', limit: 10 });
+    assert.deepEqual(
+      listed.map(({ id, failures, error }) => [id, failures, error]),
+      [
+        ['bad-1', 1, 'RangeError: no bad-1'],
+        ['bad-2', 1, 'RangeError: no bad-2'],
+      ],
+    );
+    const counted = parseExposition(await metrics.registry.metrics());
+    assert.equal(counted.value('darkroom_pass_item_failures_total', { kind: 'object' }), 2);
+  });
+
+  it('are left out until their retry is due, which takes twice as long each time, up to an hour', async () => {
+    await work(['bad-slow']);
+    assert.deepEqual(await work(['bad-slow', 'd']), ['d']);
+
+    const waits = [await waitSeconds('bad-slow')];
+    for (let retry = 0; retry < 8; retry++) {
+      await comeDue('bad-slow');
+      assert.deepEqual(await work(['bad-slow']), ['bad-slow']);
+      waits.push(await waitSeconds('bad-slow'));
+    }
+    assert.deepEqual(waits, [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+  });
+
+  it('are forgotten once they were dealt with', async () => {
+    await work(['bad-once']);
+    await comeDue('bad-once');
+    assert.deepEqual(await work(['bad-once'], () => false), ['bad-once']);
+
+    const listed = await listFailingItems(room.database, { limit: 100 });
+    assert.equal(
+      listed.some(({ id }) => id === 'bad-once'),
+      false,
+    );
+  });
+
+  it('are not blamed where the database, or what the pass needs, is away', async () => {
+    const away = isolate({
+      kind: 'task',
+      items: ['one', 'two'],
+      idOf,
+      work: () => Promise.reject(new DatabaseUnavailableError('away')),
+    });
+    await assert.rejects(away, DatabaseUnavailableError);
+    const unmet = isolate({
+      kind: 'task',
+      items: ['one', 'two'],
+      idOf,
+      work: () => Promise.reject(new Error('no answer')),
+      requireSurroundings: () => Promise.reject(new RangeError('the store is away')),
+    });
+    await assert.rejects(unmet, RangeError);
+
+    assert.deepEqual(await listFailingItems(room.database, { kind: 'task', limit: 10 }), []);
+  });
+});

@@ -1,0 +1,172 @@
+/** One bad item stops no pass: the maintenance workflows on a real Temporal server, with items that always fail. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { listFailingItems } from '../../src/database/failing-items.ts';
+import type { FailingKind } from '../../src/domain/failing-kind.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { ObjectNotFoundError } from '../../src/files/object-store.ts';
+import { StoreUnavailableError } from '../../src/files/store-unavailable-error.ts';
+import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox.ts';
+import type { MeterResult, ReconcileResult, SweepResult } from '../../workflows/contracts.ts';
+import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
+import type { AppWithClock } from '../http/stored-outputs.ts';
+import type { ServedApp } from '../http/serve.ts';
+import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
+import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
+import { body } from '../tasks/task-room.ts';
+
+// The worker in this process tells of its start and its end.
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+const DAY_MS = 86_400_000;
+
+describe('a pass', () => {
+  let app: AppWithClock;
+  let served: ServedApp;
+  let maintenance: MaintenanceWorker;
+  /** Objects that the store does not delete, and tasks that Temporal cannot be asked about. */
+  const bad = new Set<string>();
+
+  before(async () => {
+    app = await serveWithClock();
+    ({ served } = app);
+    const { store } = served;
+    maintenance = await startMaintenanceWorker(served, {
+      store: new Proxy(store, {
+        get(target, name) {
+          if (name === 'delete') {
+            return (key: string) =>
+              bad.has(key)
+                ? Promise.reject(new StoreUnavailableError('delete', { cause: new Error('access denied') }))
+                : target.delete(key);
+          }
+          const member: unknown = Reflect.get(target, name);
+          return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+        },
+      }),
+      describeTask: (taskId) =>
+        bad.has(taskId) ? Promise.reject(new Error('an answer that nobody understands')) : Promise.resolve('missing'),
+    });
+  });
+  after(async () => {
+    await maintenance.close();
+    await served.close();
+  });
+
+  async function isStored(key: string): Promise<boolean> {
+    try {
+      await served.store.head(key);
+      return true;
+    } catch (error) {
+      assert.ok(error instanceof ObjectNotFoundError);
+      return false;
+    }
+  }
+
+  async function failing(kind: FailingKind): Promise<readonly string[]> {
+    return (await listFailingItems(served.room.database, { kind, limit: 100 })).map(({ id }) => id);
+  }
+
+  it('of the sweep deletes what it can behind an object that it cannot, and that one when it can', async () => {
+    const account = await served.newAccount();
+    const [first, second] = [await storeOutput(served, account), await storeOutput(served, account)];
+    for (const { id } of [first, second]) await account.client.send('DELETE', `/v1/storages/${id}`);
+    const keyOf = ({ taskId }: { readonly taskId: string }): string => `outputs/${taskId}/1`;
+    bad.add(keyOf(first));
+    const sweep = (): Promise<SweepResult> =>
+      app.later(61_000, () => maintenance.run('sweepObjects', { target: 'deleted' }));
+
+    assert.deepEqual(await sweep(), { deleted: 1 });
+    assert.equal(await isStored(keyOf(first)), true);
+    assert.equal(await isStored(keyOf(second)), false);
+    assert.deepEqual(await failing('object'), [keyOf(first)]);
+    // It waits for its retry, and keeps no later pass busy.
+    assert.deepEqual(await sweep(), { deleted: 0 });
+
+    bad.delete(keyOf(first));
+    await served.room.rows('UPDATE failing_items SET retry_at = now()');
+    assert.deepEqual(await sweep(), { deleted: 1 });
+    assert.equal(await isStored(keyOf(first)), false);
+    assert.deepEqual(await failing('object'), []);
+  });
+
+  it('of the repair goes on behind a task whose repair throws', async () => {
+    const account = await served.newAccount();
+    const ids: TaskId[] = [];
+    for (let place = 0; place < 3; place++) {
+      ids.push((await account.client.create(body())).body.data.taskId as TaskId);
+    }
+    const claimed = await claimOutbox(served.room.database, 1_000);
+    await removeOutbox(
+      served.room.database,
+      claimed.map(({ id }) => id),
+    );
+    await served.room.rows(`UPDATE tasks SET updated_at = now() - interval '1 minute' WHERE id = ANY ($1)`, ids);
+    const [stuck = assert.fail('there is no task')] = ids;
+    bad.add(stuck);
+
+    const result = await maintenance.run<ReconcileResult>('reconcile');
+
+    assert.equal(result.restarted, 2);
+    assert.deepEqual(await failing('task'), [stuck]);
+    const restarted = await served.room.rows<{ id: string }>(
+      `SELECT subject_id AS id FROM outbox WHERE kind = 'start_task' AND subject_id = ANY ($1)`,
+      ids,
+    );
+    assert.deepEqual(new Set(restarted.map(({ id }) => id)), new Set(ids.slice(1)));
+  });
+
+  it('of the metering charges all accounts but the one that cannot be charged', async () => {
+    const accounts = [await served.newAccount(), await served.newAccount(), await served.newAccount()];
+    for (const account of accounts) {
+      const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
+      await served.succeed(taskId, randomBytes(100));
+    }
+    const ids = accounts.map(({ id }) => id).sort();
+    const [broken = assert.fail('there is no account')] = ids;
+    await served.room.rows(
+      `CREATE FUNCTION test_refuse_day() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE EXCEPTION 'a row that cannot be written'; END $$`,
+    );
+    await served.room.rows(
+      `CREATE TRIGGER test_refuse_day BEFORE INSERT ON storage_days FOR EACH ROW
+         WHEN (NEW.account_id = '${broken}') EXECUTE FUNCTION test_refuse_day()`,
+    );
+
+    await app.later(2 * DAY_MS, () => maintenance.run<MeterResult>('meterStorage'));
+
+    const charged = await served.room.rows<{ id: string }>(
+      'SELECT DISTINCT account_id AS id FROM storage_days WHERE account_id = ANY ($1) ORDER BY id',
+      ids,
+    );
+    assert.deepEqual(
+      charged.map(({ id }) => id),
+      ids.slice(1),
+    );
+    assert.deepEqual(await failing('storage_metering'), [broken]);
+  });
+
+  it('over stalled callbacks comes to all of them, although the first are stalled for ever', async () => {
+    const account = await served.newAccount();
+    const ids: string[] = [];
+    for (let place = 0; place < 5; place++) ids.push((await account.client.create(body())).body.data.taskId);
+    await served.room.rows(
+      `INSERT INTO callbacks (task_id, account_id, url, state, attempts, created_at)
+       SELECT id, account_id, 'https://example.com/', 'pending', 0, now() - interval '1 hour'
+         FROM tasks WHERE id = ANY ($1)`,
+      ids,
+    );
+    const { database } = served.room;
+    const asked: string[] = [];
+    for (let pass = 0; pass < 3; pass++) {
+      asked.push(...(await requestStalledCallbacks(database, 2)));
+      // Temporal was told, and nothing came of it: they are as stalled as before.
+      await served.room.rows(`DELETE FROM outbox WHERE kind = 'deliver_callback'`);
+    }
+
+    assert.deepEqual(new Set(asked), new Set(ids));
+    assert.deepEqual(new Set(await requestStalledCallbacks(database, 2)), new Set(asked.slice(1, 3)));
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * A worker in the process of a test that runs the maintenance workflows on the app's database, store and clock, on a real
+ * Temporal server: what the Schedules start, a test starts when it wants to.
+ */
+import { Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.ts';
+import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { createFrameDecoders } from '../../activities/frame-decoders.ts';
+import { createInputFetches } from '../../activities/input-fetches.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
+import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import type { WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import { createUpstreams } from '../../src/upstreams/upstreams.ts';
+import type { ServedApp } from '../http/serve.ts';
+import { createTestNamespace } from './test-namespace.ts';
+
+export interface MaintenanceWorker {
+  readonly gateway: WorkflowGateway;
+  /** Runs one workflow to its end. @throws what it failed with. */
+  run<Result>(type: string, ...args: unknown[]): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** @param changes what the activities are given instead of what the app has. */
+export async function startMaintenanceWorker(
+  served: ServedApp,
+  changes: Partial<ActivityContext> = {},
+): Promise<MaintenanceWorker> {
+  const namespace = await createTestNamespace();
+  const gateway = createWorkflowGateway(namespace.client);
+  const worker = await Worker.create({
+    connection: namespace.connection,
+    namespace: namespace.name,
+    taskQueue: TASK_QUEUES.media,
+    workflowBundle: await loadWorkflowBundle(silentLogger()),
+    activities: createActivities({
+      ...served.http,
+      providers: new Map(),
+      inputFetches: createInputFetches(),
+      archiveDownloads: createArchiveDownloads(),
+      frameDecoders: createFrameDecoders(),
+      upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
+      describeTask: (taskId) => gateway.describeTask(taskId),
+      ...changes,
+    }),
+  });
+  const finished = worker.run();
+  return {
+    gateway,
+    run<Result>(type: string, ...args: unknown[]): Promise<Result> {
+      return namespace.client.workflow.execute(type, {
+        workflowId: newId('req'),
+        taskQueue: TASK_QUEUES.media,
+        args,
+      }) as Promise<Result>;
+    },
+    async close() {
+      worker.shutdown();
+      await finished;
+      await namespace.close();
+    },
+  };
+}
