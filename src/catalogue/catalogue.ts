@@ -81,7 +81,7 @@ export class ContradictoryRouteError extends Error {
 export interface CatalogueState {
   /** Milliseconds since 1970: since when it is what it is. */
   readonly since: number;
-  /** What is wrong with the model files as they are now; while there is such a thing, the catalogue stays as it was. */
+  /** What is wrong with the model files as they are now; a bad one has what it had before. */
   readonly refused: { readonly since: number; readonly problems: readonly ModelFileError[] } | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The catalogue of a process that runs: its model files are looked at again when they change, and what they say then is
- * taken up as a whole or not at all. Tasks go on under the definitions that they were accepted with, which are pinned; a
+ * taken up. A bad file keeps the model that it had, and holds up no other. Tasks go on under the definitions that they were accepted with, which are pinned; a
  * new definition is pinned before the first request can name it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,6 +27,8 @@ export interface LiveCatalogueOptions {
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Told how many files are bad, whenever they have changed. */
+  readonly onRefused?: (files: number) => void;
   /** How often to look where nothing tells of a change. */
   readonly pollMs?: number;
   /** For how long the files must stay as they are: editors write in several steps, and a release is many files. */
@@ -44,7 +46,7 @@ const MAX_SETTLING_ROUNDS = 40;
  * @throws {ModelFileError} one of them is bad: there is no catalogue yet that could stay.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
-  const { folders, definitions, logger, now, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
+  const { folders, definitions, logger, now, onRefused, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
   const read = createModelReader();
   let texts = await readModelTexts(folders);
   const first = read(texts);
@@ -68,18 +70,18 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
 
   async function takeUp(next: ModelTexts): Promise<void> {
     const { definitions: models, problems } = read(next);
-    if (problems.length > 0) {
-      refused = { since: now(), problems };
-      for (const { file, problem } of problems) {
-        logger.error({ file, problem }, 'a model file is refused: the catalogue stays as it was');
-      }
-    } else {
-      const changes = changesBetween(current.models, models);
+    const changes = changesBetween(current.models, models);
+    const hasChanges = changes.definitions.length > 0 || changes.names.removed.length > 0;
+    if (hasChanges || problems.length === 0) {
       await definitions.pin(changes.definitions);
       current = createCatalogue(models, now);
-      refused = undefined;
       logger.info(changes.names, 'the model files changed: the catalogue is what they say now');
     }
+    for (const { file, problem } of problems) {
+      logger.error({ file, problem }, 'a model file is refused: what it had before stays');
+    }
+    if (problems.length > 0) onRefused?.(problems.length);
+    refused = problems.length === 0 ? undefined : { since: now(), problems };
     texts = next;
   }
 

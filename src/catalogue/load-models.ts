@@ -2,6 +2,7 @@
  * Reads model files and says, for a bad one, which file, which place in it and why. What is read is proven here, so that
  * nobody meets a model that has no price for an input it accepts.
  */
+import path from 'node:path';
 import { DEFAULT_ROUTE, ModelDefinitionSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { withDefaults } from './input-defaults.ts';
@@ -20,7 +21,10 @@ export { ModelFileError } from './model-files.ts';
 const checkDefinition = compileCheck(ModelDefinitionSchema, 'invalid model file');
 const checkTextDefinition = compileCheck(TextModelDefinitionSchema, 'invalid model file');
 
-/** What model files say. Where one of them is bad the definitions are not all there. */
+/**
+ * What model files say. A bad file has the definition that it had when it was last good, so that it stops no other; one
+ * that never was good has none.
+ */
 export interface ReadModels {
   readonly definitions: readonly CatalogueModel[];
   /** In the order of the files. */
@@ -43,6 +47,8 @@ export async function loadModels(folders: readonly string[]): Promise<readonly C
 
 export function createModelReader(): ModelReader {
   let known = new Map<string, { readonly text: string; readonly model: CatalogueModel | ModelFileError }>();
+  /** What the last read gave, by file. */
+  let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
   return (texts) => {
     const before = known;
     known = new Map();
@@ -51,16 +57,54 @@ export function createModelReader(): ModelReader {
     for (const [file, text] of texts) {
       if (text instanceof ModelFileError) {
         problems.push(text);
+        for (const [kept, model] of accepted) if (isIn(kept, file)) files.set(kept, model);
         continue;
       }
       const earlier = before.get(file);
       const model = earlier?.text === text ? earlier.model : readModel(file, text);
       known.set(file, { text, model });
+      const given = model instanceof ModelFileError ? accepted.get(file) : model;
       if (model instanceof ModelFileError) problems.push(model);
-      else files.set(file, model);
+      if (given !== undefined) files.set(file, given);
     }
-    return { definitions: [...files.values()], problems: [...problems, ...problemsBetween(files)] };
+    const between = settleBetween(files, accepted);
+    accepted = files;
+    return { definitions: [...files.values()], problems: [...problems, ...between] };
   };
+}
+
+/** Whether a path is this one, or lies in this folder. */
+function isIn(file: string, fileOrFolder: string): boolean {
+  return file === fileOrFolder || path.dirname(file) === fileOrFolder;
+}
+
+/**
+ * Takes back what does not go together with the other files: such a file has what it had before, or nothing.
+ *
+ * @param files by path; changed here.
+ */
+function settleBetween(
+  files: Map<string, CatalogueModel>,
+  accepted: ReadonlyMap<string, CatalogueModel>,
+): readonly ModelFileError[] {
+  const problems = new Map<string, ModelFileError>();
+  for (;;) {
+    // Those that were there before come first: a name is theirs.
+    const isAsBefore = (file: string): number => (files.get(file) === accepted.get(file) ? 0 : 1);
+    const inOrder = new Map([...files].sort(([one], [other]) => isAsBefore(one) - isAsBefore(other)));
+    let hasChanged = false;
+    for (const problem of problemsBetween(inOrder)) {
+      const { file } = problem;
+      if (!problems.has(file)) problems.set(file, problem);
+      const before = accepted.get(file);
+      // What was there stays, although what it refers to may be gone.
+      if (before !== undefined && before === files.get(file)) continue;
+      if (before === undefined) files.delete(file);
+      else files.set(file, before);
+      hasChanged = true;
+    }
+    if (!hasChanged) return [...problems.values()];
+  }
 }
 
 /** What is wrong with files that are right by themselves. @param files by path. */

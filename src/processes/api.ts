@@ -47,7 +47,13 @@ const LAST_WORDS_MS = 500;
 export async function startApi(foundation: Foundation, runtime: TemporalRuntime): Promise<RunningApi> {
   const { config, database, logger, definitions } = foundation;
   const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
-  const catalogue = await openLiveCatalogue({ folders, definitions, logger, now: foundation.now });
+  const catalogue = await openLiveCatalogue({
+    folders,
+    definitions,
+    logger,
+    now: foundation.now,
+    onRefused: (files) => foundation.metrics.passes.itemsFailed('model_file', files),
+  });
 
   let isDraining = false;
   const stopping = new AbortController();

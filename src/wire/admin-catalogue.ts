@@ -29,7 +29,7 @@ export const AdminCatalogueSchema = Type.Object(
     refused: Type.Unsafe<{ since: number; problems: { file: string; problem: string }[] } | null>({
       type: ['object', 'null'],
       description:
-        'What is wrong with the model files as they are now; until it is mended the catalogue stays as it was. null: nothing.',
+        'What is wrong with the model files as they are now; until it is fixed a bad file has the model that it had before. null: nothing.',
       required: ['since', 'problems'],
       additionalProperties: false,
       properties: {

@@ -161,13 +161,12 @@ describe('a bad file', () => {
     await assert.rejects(open(), ModelFileError);
   });
 
-  it('leaves the whole catalogue as it was, and is told with file, place and reason until it is mended', async () => {
+  it('holds up no other, and is told with file, place and reason until it is fixed', async () => {
     await put('a.json', text({ name: 'a' }));
     const catalogue = await open();
-    const { since } = catalogue.state();
 
     await put('b.json', text({ name: 'b', typicalSeconds: -1 }));
-    await put('a.json', text({ name: 'a', description: 'Good, and not taken up alone.' }));
+    await put('a.json', text({ name: 'a', description: 'Good, and taken up alone.' }));
     await put('c.json', '{\n  "name": "c",\n  "modality" "image"\n}');
     await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
 
@@ -177,16 +176,47 @@ describe('a bad file', () => {
     assert.deepEqual(second?.file, at('c.json'));
     assert.match(second?.problem ?? '', /line 3,? column 14/);
     assert.deepEqual(new Set(refusals().map(({ file }) => file)), new Set([at('b.json'), at('c.json')]));
-    assert.equal(catalogue.find('a')?.description, 'For tests.');
-    assert.equal(catalogue.state().since, since);
+    assert.equal(catalogue.find('a')?.description, 'Good, and taken up alone.');
     assert.deepEqual(names(catalogue), ['a']);
-    assert.deepEqual(pinned, ['a']);
+    assert.deepEqual(pinned, ['a', 'a']);
 
     await put('b.json', text({ name: 'b' }));
     await unlink(at('c.json'));
     await until('all is taken up', () => names(catalogue).join() === 'a,b');
     assert.equal(catalogue.state().refused, undefined);
-    assert.equal(catalogue.find('a')?.description, 'Good, and not taken up alone.');
+    assert.deepEqual(pinned, ['a', 'a', 'b']);
+  });
+
+  it('keeps the model that it had, until it is good again or goes', async () => {
+    await put('a.json', text({ name: 'a' }));
+    await put('b.json', text({ name: 'b' }));
+    let refusedFiles = 0;
+    const catalogue = await open({ onRefused: (files) => (refusedFiles += files) });
+
+    await put('a.json', '{');
+    await put('b.json', text({ name: 'b', description: 'Another.' }));
+    await until('b is taken up', () => catalogue.find('b')?.description === 'Another.');
+    assert.equal(catalogue.find('a')?.description, 'For tests.');
+    await put('c.json', text({ name: 'c' }));
+    await until('c is taken up', () => names(catalogue).includes('c'));
+    assert.deepEqual(names(catalogue), ['a', 'b', 'c']);
+    await until('both changes were counted', () => refusedFiles >= 2);
+
+    await unlink(at('a.json'));
+    await until('a is gone', () => names(catalogue).join() === 'b,c');
+    assert.equal(catalogue.state().refused, undefined);
+  });
+
+  it('does not take the name of a model that is there, wherever it stands in their order', async () => {
+    await put('b.json', text({ name: 'b' }));
+    const catalogue = await open();
+
+    await put('a.json', text({ name: 'b', created: 1 }));
+    await put('c.json', text({ name: 'c', replacement: 'nowhere' }));
+    await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
+
+    assert.deepEqual(names(catalogue), ['b']);
+    assert.equal(catalogue.find('b')?.created, definition().created);
   });
 
   it('is told once, however often it is looked at', async () => {
