@@ -31,6 +31,7 @@ function isPlain(error: unknown): error is Error {
     'AdminError',
     'DatabaseUnavailableError',
     'DatabaseRefusedError',
+    'MigrationLockError',
     'TemporalUnreachableError',
     'AccountNotFoundError',
     'OutputNotFoundError',

@@ -20,7 +20,8 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
   const connection = await requireTemporal(temporalConfig);
   try {
     await prepareNamespace(connection, temporalConfig, logger);
-    await ensureSchedules(temporalClient(connection, temporalConfig));
+    const updated = await ensureSchedules(temporalClient(connection, temporalConfig));
+    if (updated.length > 0) logger.info({ schedules: updated }, 'schedules of an earlier release were updated');
     logger.info({ namespace: temporalConfig.namespace }, 'Temporal is prepared');
   } finally {
     await connection.close();

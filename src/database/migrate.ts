@@ -1,25 +1,66 @@
 /**
- * Brings the database to the schema of this release: forward-only SQL files in `migrations/`, run by node-pg-migrate
- * under its advisory lock, so that several processes may try at once.
+ * Brings the database to the schema of this release beside processes that go on working: forward-only SQL files in
+ * `migrations/`, run by node-pg-migrate one after the other, each in a transaction of its own (migration-file.ts says
+ * which are not). A statement that cannot have its lock within `lockTimeoutMs` gives way to those that queue behind it
+ * and is tried again later, so that no reader or writer waits longer than that because of a migration.
  */
-import { runner } from 'node-pg-migrate';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { packageFile } from '../config/package-root.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Database, Statement } from './database.ts';
+import { watchBlockers } from './lock-blockers.ts';
+import type { Blocker } from './lock-blockers.ts';
+import { migrationLoader } from './migration-file.ts';
 
-/** Runs what has not run yet and gives the installation its id. */
-export async function migrate(databaseUrl: string, database: Database, logger: Logger): Promise<readonly string[]> {
-  const applied = await withClient(databaseUrl, (client) => apply(client, logger));
+export interface MigrateOptions {
+  /** Where the SQL files are; default: those of this release. */
+  readonly folder?: string;
+  /** How long a statement waits for a lock that others would queue behind. Default 1 s. */
+  readonly lockTimeoutMs?: number;
+  /** After so long without its lock a migration is given up. Default 30 min. */
+  readonly giveUpAfterMs?: number;
+}
+
+const LOCK_TIMEOUT_MS = 1_000;
+const GIVE_UP_AFTER_MS = 30 * 60_000;
+/** Between two tries others have at least twice the time that they waited for one. */
+const LEAST_BACKOFF_IN_LOCK_TIMEOUTS = 2;
+const MOST_BACKOFF_MS = 15_000;
+/** A process that stands still inside a migration's transaction must not hold its lock for long. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+const ADVISORY_LOCK_POLL_MS = 100;
+const ADVISORY_LOCK_LOG_EVERY_MS = 10_000;
+
+/** A migration could not have its lock: transactions of others held it all the time. */
+export class MigrationLockError extends Error {
+  override readonly name = 'MigrationLockError';
+}
+
+/**
+ * Runs what has not run yet and gives the installation its id. Several processes may try at once, and it may be
+ * interrupted at any point: running it again goes on where it was.
+ *
+ * @returns the names of the migrations that this call ran.
+ * @throws {MigrationLockError} others held the locks for `giveUpAfterMs`.
+ */
+export async function migrate(
+  databaseUrl: string,
+  database: Database,
+  logger: Logger,
+  options: MigrateOptions = {},
+): Promise<readonly string[]> {
+  const applied = await withClient(databaseUrl, (client) => applyAll(client, database, logger, options));
   await database.query(createInstallation, [newId('inst')]);
   await database.query(forgetForeignTransactions);
-  return applied.map((migration) => migration.name);
+  return applied;
 }
 
 /** The library closes a connection of its own without waiting for it: whoever ends then meets one that is still open. */
 async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString });
+  const client = new pg.Client({ connectionString, keepAlive: true, application_name: 'darkroom migrate' });
   // What is asked of it fails with the same error.
   client.on('error', () => undefined);
   try {
@@ -30,23 +71,110 @@ async function withClient<T>(connectionString: string, work: (client: pg.Client)
   }
 }
 
-function apply(dbClient: pg.Client, logger: Logger): ReturnType<typeof runner> {
-  return runner({
+async function applyAll(
+  client: pg.Client,
+  database: Database,
+  logger: Logger,
+  options: MigrateOptions,
+): Promise<readonly string[]> {
+  const folder = options.folder ?? packageFile('migrations');
+  const { lockTimeoutMs = LOCK_TIMEOUT_MS, giveUpAfterMs = GIVE_UP_AFTER_MS } = options;
+  // An index of a large table takes as long as it takes, whatever the role's settings say.
+  await client.query('SET statement_timeout = 0');
+  await client.query(`SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`);
+  const applied: string[] = [];
+  let failures = 0;
+  let since = Date.now();
+  await acquireMigrationLock(client, logger);
+  for (;;) {
+    const blockers = await watchBlockers(client, database, logger);
+    try {
+      // Again after a failure: it may have ended a statement that had set its own.
+      await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
+      const migration = await applyNext(client, folder, lockTimeoutMs, logger);
+      if (migration === undefined) break;
+      logger.info({ migration }, 'migration applied');
+      applied.push(migration);
+      [failures, since] = [0, Date.now()];
+    } catch (error) {
+      // A connection that was lost has nothing to roll back, and the first error says more.
+      await client.query('ROLLBACK').catch(() => undefined);
+      if (!isLockFailure(error)) throw error;
+      await blockers.stop();
+      if (Date.now() - since > giveUpAfterMs) throw lockError(error, giveUpAfterMs, blockers.last());
+      // Also ours: a migrate of 0.1.0 waits for it inside a statement, and a concurrent index waits for that statement.
+      await releaseMigrationLock(client);
+      const waitMs = backoffMs(failures++, lockTimeoutMs);
+      logger.warn({ err: error, attempt: failures, retryInMs: waitMs, blockers: blockers.last() }, RETRIED);
+      await sleep(waitMs);
+      await acquireMigrationLock(client, logger);
+    } finally {
+      await blockers.stop();
+    }
+  }
+  await releaseMigrationLock(client);
+  return applied;
+}
+
+const RETRIED = 'a migration could not have its lock, and is tried again';
+
+/** @returns the name of the migration that ran; undefined: none was left. */
+async function applyNext(
+  dbClient: pg.Client,
+  dir: string,
+  lockTimeoutMs: number,
+  logger: Logger,
+): Promise<string | undefined> {
+  // What fails is thrown as well; how it looked is worth reading only where something is wrong with the statement.
+  const debug = (line: string): void => logger.debug(line);
+  const [migration] = await runner({
     dbClient,
-    dir: packageFile('migrations'),
+    dir,
     migrationsTable: 'migrations',
+    migrationLoaderStrategies: migrationLoader(lockTimeoutMs, logger),
     direction: 'up',
-    count: Infinity,
-    singleTransaction: true,
-    advisoryLockMode: 'wait',
+    count: 1,
+    singleTransaction: false,
+    // It waits for its lock inside a statement, which the concurrent index of another process would wait for in turn.
+    noLock: true,
     verbose: false,
-    logger: {
-      debug: (line: string) => logger.debug(line),
-      info: (line: string) => logger.debug(line),
-      warn: (line: string) => logger.warn(line),
-      error: (line: string) => logger.error(line),
-    },
+    logger: { debug, info: debug, warn: debug, error: debug },
   });
+  return migration?.name;
+}
+
+/** Polls: see `noLock`. The session holds it; it ends with the connection. */
+async function acquireMigrationLock(client: pg.Client, logger: Logger): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += ADVISORY_LOCK_POLL_MS) {
+    const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_lock($1) AS "isOurs"', [
+      PG_MIGRATE_LOCK_ID,
+    ]);
+    if (rows[0]?.isOurs === true) return;
+    if (waitedMs % ADVISORY_LOCK_LOG_EVERY_MS === 0) logger.info('waiting for another process that migrates');
+    await sleep(ADVISORY_LOCK_POLL_MS);
+  }
+}
+
+async function releaseMigrationLock(client: pg.Client): Promise<void> {
+  await client.query('SELECT pg_advisory_unlock($1)', [PG_MIGRATE_LOCK_ID]);
+}
+
+/** 55P03: no lock within `lock_timeout`. 40P01: a deadlock, of which it was the victim. */
+function isLockFailure(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
+}
+
+function lockError(cause: Error, afterMs: number, blockers: readonly Blocker[]): MigrationLockError {
+  return new MigrationLockError(
+    `a migration could not have its lock for ${Math.round(afterMs / 1000)} s, because of these transactions: ` +
+      `${JSON.stringify(blockers)}. End them (SELECT pg_terminate_backend(pid)) and run migrate again.`,
+    { cause },
+  );
+}
+
+function backoffMs(failures: number, lockTimeoutMs: number): number {
+  const least = LEAST_BACKOFF_IN_LOCK_TIMEOUTS * lockTimeoutMs;
+  return Math.round(Math.min(least * 2 ** failures, Math.max(least, MOST_BACKOFF_MS)) * (1 + Math.random() / 4));
 }
 
 /**

@@ -1,12 +1,14 @@
 /**
  * Makes a Temporal server ready for us: the namespace with its retention, the search attributes, the schedules. Safe to
- * run at any time and from several processes; what is there already is left alone.
+ * run at any time and from several processes; what is there already is left alone, but for schedules that an earlier
+ * release defined otherwise.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import type { Client } from '@temporalio/client';
+import type { Client, ScheduleDescription, ScheduleOptions } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
-import { msToTs } from '@temporalio/common/lib/time.js';
+import { msToNumber, msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
@@ -160,24 +162,71 @@ const SCHEDULES: readonly OwnSchedule[] = [
 /** The ids of our schedules, for whoever takes an installation down. */
 export const SCHEDULE_IDS: readonly string[] = SCHEDULES.map(({ scheduleId }) => scheduleId);
 
-/** Creates the schedules that do not exist yet. */
-export async function ensureSchedules(client: Client): Promise<void> {
-  await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, schedule)));
+/**
+ * Creates the schedules that do not exist yet, and updates those that were made with another definition, by an earlier
+ * release. Whether one is paused stays as its operator left it.
+ *
+ * @returns the ids of those that were updated.
+ */
+export async function ensureSchedules(client: Client): Promise<readonly string[]> {
+  const updated = await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, schedule)));
+  return SCHEDULE_IDS.filter((_id, position) => updated[position] === true);
 }
 
-async function ensureSchedule(client: Client, { every, offset, workflowType, ...rest }: OwnSchedule): Promise<void> {
-  await client.schedule
-    .create({
-      scheduleId: rest.scheduleId,
-      spec: { intervals: [{ every, ...(offset === undefined ? {} : { offset }) }] },
-      action: { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUES.media, args: [...rest.args] },
-      // A pass that was missed is made up for by the next one.
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
-      memo: { purpose: rest.purpose },
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    });
+/** @returns whether it existed with another definition. */
+async function ensureSchedule(client: Client, { scheduleId, purpose, ...rest }: OwnSchedule): Promise<boolean> {
+  const definition = definitionOf(rest);
+  try {
+    await client.schedule.create({ scheduleId, ...definition, memo: { purpose } });
+    return false;
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+  }
+  const handle = client.schedule.getHandle(scheduleId);
+  if (isDefinedAs(await handle.describe(), definition)) return false;
+  await handle.update(({ state, policies }) => ({
+    ...definition,
+    policies: { ...definition.policies, pauseOnFailure: policies.pauseOnFailure },
+    state,
+  }));
+  return true;
+}
+
+function definitionOf({ every, offset, workflowType, args }: Omit<OwnSchedule, 'scheduleId' | 'purpose'>) {
+  return {
+    spec: { intervals: [{ every, ...(offset === undefined ? {} : { offset }) }] },
+    action: { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUES.media, args: [...args] },
+    // A pass that was missed is made up for by the next one.
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+  } satisfies Pick<ScheduleOptions, 'spec' | 'action' | 'policies'>;
+}
+
+/** Whether a schedule of the server does what the definition says; both in the form that the server gives back. */
+function isDefinedAs(
+  description: ScheduleDescription,
+  { spec, action, policies }: ReturnType<typeof definitionOf>,
+): boolean {
+  const found = description.action;
+  return isDeepStrictEqual(
+    {
+      intervals: (description.spec.intervals ?? []).map(({ every, offset }) => [every, offset ?? 0]),
+      calendars: description.spec.calendars?.length ?? 0,
+      workflowType: found.workflowType,
+      taskQueue: found.taskQueue,
+      args: found.args ?? [],
+      overlap: description.policies.overlap,
+      catchupWindow: description.policies.catchupWindow,
+    },
+    {
+      intervals: spec.intervals.map(({ every, offset }) => [msToNumber(every), msToNumber(offset ?? 0)]),
+      calendars: 0,
+      workflowType: action.workflowType,
+      taskQueue: action.taskQueue,
+      args: action.args,
+      overlap: policies.overlap,
+      catchupWindow: msToNumber(policies.catchupWindow),
+    },
+  );
 }
 
 function grpcCode(error: unknown): number | undefined {

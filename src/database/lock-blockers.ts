@@ -1,0 +1,61 @@
+/**
+ * Whom a migration waits for. Asked on another connection while it runs: once its wait is over, nobody can tell any more.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from '../telemetry/log.ts';
+import type { Database, Statement } from './database.ts';
+
+/** A transaction that holds what a migration waits for. Its statement may have secrets in it and is not read. */
+export interface Blocker {
+  readonly pid: number;
+  readonly application: string;
+  readonly state: string | null;
+  /** How long its transaction has lasted. */
+  readonly seconds: number | null;
+}
+
+export interface BlockerWatch {
+  /** Those that were seen last; empty: none. */
+  last(): readonly Blocker[];
+  stop(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 200;
+const LOG_EVERY_MS = 10_000;
+
+const selectBlockers: Statement = {
+  name: 'select_lock_blockers',
+  text: `SELECT pid, application_name AS application, state,
+                round(extract(epoch FROM now() - xact_start))::integer AS seconds
+           FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)) ORDER BY xact_start LIMIT 5`,
+};
+
+/** Looks until it is stopped, and logs every 10 s of waiting whom the connection `client` waits for. */
+export async function watchBlockers(client: pg.Client, database: Database, logger: Logger): Promise<BlockerWatch> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const stopped = new AbortController();
+  let last: readonly Blocker[] = [];
+  const look = async (): Promise<void> => {
+    let waitedMs = 0;
+    while (!stopped.signal.aborted) {
+      await sleep(LOOK_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (stopped.signal.aborted) return;
+      const blockers = await database.query<Blocker>(selectBlockers, [rows[0]?.pid]).catch(() => []);
+      waitedMs = blockers.length === 0 ? 0 : waitedMs + LOOK_EVERY_MS;
+      if (blockers.length > 0) last = blockers;
+      if (waitedMs >= LOG_EVERY_MS) {
+        logger.info({ blockers }, 'a migration waits for other transactions');
+        waitedMs = 0;
+      }
+    }
+  };
+  const looking = look();
+  return {
+    last: () => last,
+    async stop() {
+      stopped.abort();
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * Migrations beside processes that go on working: the database of 0.1.0 is migrated while the statements of that release
+ * keep running and a reader holds its snapshot and its lock. Nobody else waits, and the migration gets through; where it
+ * is interrupted, or several processes try at once, running it again is enough.
+ */
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
+import pg from 'pg';
+import { pino } from 'pino';
+import { packageFile } from '../../src/config/package-root.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { MigrationLockError, migrate } from '../../src/database/migrate.ts';
+import type { MigrateOptions } from '../../src/database/migrate.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createReleaseDatabase } from '../support/release-fixture.ts';
+import type { ReleaseDatabase } from '../support/release-fixture.ts';
+import { startReleaseLoad } from '../support/release-load.ts';
+import type { ReleaseLoad } from '../support/release-load.ts';
+import { until } from '../support/until.ts';
+
+const VERSION = '0.1.0';
+const LOCK_TIMEOUT_MS = 300;
+/** Far above a wait for `LOCK_TIMEOUT_MS`, on a slow machine too, and below what a queue behind the reader lasts. */
+const MOST_WAIT_MS = 5_000;
+/** Rounds of every old statement between two tries of the migration. */
+const ROUNDS = 3;
+
+const COLUMN = '-- Up Migration\nALTER TABLE tasks ADD COLUMN note text;\n';
+const INDEX = `-- Up Migration (no transaction)
+CREATE INDEX CONCURRENTLY IF NOT EXISTS tasks_by_note ON tasks (account_id, note);
+`;
+const BACKFILL = `-- Up Migration (no transaction)
+-- Repeat until no row changes
+UPDATE tasks SET note = 'old' WHERE id IN (SELECT id FROM tasks WHERE note IS NULL AND created_at < '2026-11-23 13:00Z' LIMIT 5);
+ALTER TABLE tasks DROP CONSTRAINT IF EXISTS tasks_note_check;
+ALTER TABLE tasks ADD CONSTRAINT tasks_note_check CHECK (length(note) < 100) NOT VALID;
+ALTER TABLE tasks VALIDATE CONSTRAINT tasks_note_check;
+`;
+
+describe('migrating beside work', () => {
+  let folder: string;
+  let release: ReleaseDatabase;
+  let database: Database;
+  let reader: pg.Client;
+  let load: ReleaseLoad | undefined;
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-migrations-'));
+    await cp(packageFile('migrations'), folder, { recursive: true });
+    await writeFile(path.join(folder, '9001_note.sql'), COLUMN);
+    await writeFile(path.join(folder, '9002_note_index.sql'), INDEX);
+    await writeFile(path.join(folder, '9003_note_backfill.sql'), BACKFILL);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  beforeEach(async () => {
+    release = await createReleaseDatabase(VERSION);
+    database = openDatabase({ url: release.url, poolSize: 4 }, silentLogger());
+    reader = new pg.Client({ connectionString: release.url, application_name: 'a long report' });
+    await reader.connect();
+  });
+  afterEach(async () => {
+    await load?.stop().catch(() => undefined);
+    load = undefined;
+    await reader.end();
+    await database.close();
+    await release.close();
+  });
+
+  function run(options: MigrateOptions = {}, onLine: (line: string) => void = () => undefined) {
+    const logger = pino({ level: 'info' }, { write: onLine });
+    return migrate(release.url, database, logger, { folder, lockTimeoutMs: LOCK_TIMEOUT_MS, ...options });
+  }
+
+  async function startLoad(): Promise<ReleaseLoad> {
+    const [account = { id: '', keyId: '' }] = release.fixture.samples.accounts;
+    await database.query({
+      name: 'enrich',
+      text: 'UPDATE account_counters SET available_micro_usd = 1000000000, queue_cap = 1000000',
+    });
+    load = await startReleaseLoad({ url: release.url, version: VERSION, account, mostWaitMs: MOST_WAIT_MS });
+    return load;
+  }
+
+  async function hasRounds(running: ReleaseLoad, rounds: number): Promise<void> {
+    const before = new Map(running.answered);
+    await until('the old statements are answered', () =>
+      [...running.answered].every(([name, count]) => count >= (before.get(name) ?? 0) + rounds),
+    );
+  }
+
+  async function isIndexValid(): Promise<boolean | undefined> {
+    const [row] = await database.query<{ isValid: boolean }>({
+      name: 'is_valid',
+      text: `SELECT indisvalid AS "isValid" FROM pg_index WHERE indexrelid = to_regclass('tasks_by_note')`,
+    });
+    return row?.isValid;
+  }
+
+  /** The session that builds the index and waits for the reader, once there is one. */
+  async function buildingPid(): Promise<number> {
+    let pid = 0;
+    await until('the index waits for the reader', async () => {
+      const [row] = await database.query<{ pid: number }>({
+        name: 'building',
+        text: `SELECT pid FROM pg_stat_activity
+                WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND cardinality(pg_blocking_pids(pid)) > 0
+                  AND datname = current_database()`,
+      });
+      pid = row?.pid ?? 0;
+      return pid !== 0;
+    });
+    return pid;
+  }
+
+  it('lets creates and reads of the old release pass while a reader keeps it from its lock, and gets through', async () => {
+    const running = await startLoad();
+    await hasRounds(running, ROUNDS);
+    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await reader.query('SELECT count(*) FROM tasks');
+    const retries: string[] = [];
+
+    const migrating = run({}, (line) => {
+      if (line.includes('is tried again')) retries.push(line);
+    });
+    migrating.catch(() => undefined);
+    for (let tries = 1; tries <= 2; tries++) {
+      await until('the migration has given way', () => retries.length >= tries);
+      await hasRounds(running, ROUNDS);
+    }
+    await reader.query('COMMIT');
+    const applied = await migrating;
+    await hasRounds(running, ROUNDS);
+    await running.stop();
+
+    assert.deepEqual(applied.slice(-3), ['9001_note', '9002_note_index', '9003_note_backfill']);
+    assert.match(retries[0] ?? '', /"application":"a long report"/);
+    assert.equal(await isIndexValid(), true);
+    const [left] = await database.query<{ count: bigint }>({
+      name: 'left',
+      text: `SELECT count(*) FROM tasks WHERE note IS NULL AND created_at < '2026-11-23 13:00Z'`,
+    });
+    assert.equal(left?.count, 0n);
+  });
+
+  it('builds an index while the old release works, and waits for a snapshot without anybody waiting for it', async () => {
+    const running = await startLoad();
+    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await reader.query('SELECT count(*) FROM accounts');
+
+    const migrating = run();
+    migrating.catch(() => undefined);
+    await buildingPid();
+    await hasRounds(running, ROUNDS);
+    await reader.query('COMMIT');
+    await migrating;
+    await running.stop();
+
+    assert.equal(await isIndexValid(), true);
+  });
+
+  it('builds an index again that an interrupted run left invalid', async () => {
+    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await reader.query('SELECT count(*) FROM accounts');
+    const interrupted = run();
+    interrupted.catch(() => undefined);
+    await database.query({ name: 'end', text: 'SELECT pg_terminate_backend($1)' }, [await buildingPid()]);
+    await assert.rejects(interrupted);
+    await reader.query('COMMIT');
+    assert.equal(await isIndexValid(), false);
+
+    const applied = await run();
+
+    assert.deepEqual(applied, ['9002_note_index', '9003_note_backfill']);
+    assert.equal(await isIndexValid(), true);
+  });
+
+  it('is run once by several processes at once, also while it builds an index', async () => {
+    const runs = await Promise.all(Array.from({ length: 4 }, () => run()));
+
+    const applied = runs.flat();
+    assert.equal(applied.length, new Set(applied).size);
+    assert.ok(applied.includes('9002_note_index'));
+    assert.equal(await isIndexValid(), true);
+  });
+
+  it('gets past a migrate of 0.1.0, which waits for the lock inside a statement', async () => {
+    const old = new pg.Client({ connectionString: release.url });
+    await old.connect();
+    try {
+      await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+      await reader.query('SELECT count(*) FROM accounts');
+      const migrating = run();
+      migrating.catch(() => undefined);
+      await buildingPid();
+      // It may be the victim of the deadlock, as the migration may be.
+      const waiting = old.query('SELECT pg_advisory_lock($1)', [PG_MIGRATE_LOCK_ID]).then(
+        () => old.query('SELECT pg_advisory_unlock($1)', [PG_MIGRATE_LOCK_ID]),
+        () => undefined,
+      );
+      await reader.query('COMMIT');
+
+      const applied = await migrating;
+      await waiting;
+
+      assert.equal(applied.at(-1), '9003_note_backfill');
+      assert.equal(await isIndexValid(), true);
+    } finally {
+      await old.end();
+    }
+  });
+
+  it('gives up where its lock is never free, names who has it, and changes nothing', async () => {
+    await reader.query('BEGIN');
+    await reader.query('SELECT count(*) FROM tasks');
+
+    const failed = run({ giveUpAfterMs: 0 });
+
+    await assert.rejects(failed, (error: unknown) => {
+      assert.ok(error instanceof MigrationLockError);
+      assert.match(error.message, /"application":"a long report"/);
+      return true;
+    });
+    await reader.query('COMMIT');
+    assert.ok((await run()).includes('9001_note'), 'it goes on where it was');
+  });
+});
