@@ -4,7 +4,7 @@
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
-import { WrongEncryptionKeyError } from '../src/accounts/webhook-key.ts';
+import { WrongEncryptionKeyError } from '../src/accounts/secret-cipher.ts';
 import {
   isReduced,
   listFailingReceivers,

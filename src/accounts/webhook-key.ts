@@ -2,14 +2,14 @@
  * The webhook signing key of an account (spec §5.5): its own secret or one made here, encrypted at rest, and replaced
  * with an overlap in which both keys sign (contract §6: 24 h).
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { Queryable, Statement } from '../database/database.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
 import { lockAccount } from './accounts.ts';
+import { createSecretCipher } from './secret-cipher.ts';
+import { sampleSecrets } from './stored-secrets.ts';
+import type { SecretCounts } from './stored-secrets.ts';
 
 /** Contract §6: "During rotation both keys sign for 24 h". */
 const OVERLAP_MS = 24 * 3_600_000;
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 
 /** Contract §6: a text of 16-256 characters. */
 export const WEBHOOK_SECRET_LENGTH = { minimum: 16, maximum: 256 } as const;
@@ -24,7 +24,11 @@ export interface WebhookKey {
 
 /** `now` is in milliseconds since 1970: what signs depends on it, and a test advances it. */
 export interface WebhookKeys {
-  /** The secrets that sign at this moment: the current one first; none where the account has no key. */
+  /**
+   * The secrets that sign at this moment: the current one first; none where the account has no key.
+   *
+   * @throws {WrongEncryptionKeyError} what is stored was encrypted with a key that was not given.
+   */
   activeSecrets(database: Queryable, accountId: string, now: number): Promise<readonly string[]>;
   /** @returns undefined where the account has no key. */
   read(database: Queryable, accountId: string, now: number): Promise<WebhookKey | undefined>;
@@ -35,19 +39,10 @@ export interface WebhookKeys {
    * @throws {AccountNotFoundError}
    */
   replace(transaction: Queryable, accountId: string, secret: string, now: number): Promise<void>;
-  /**
-   * Looks whether what was stored last can be opened: beside another key than its own a restored database cannot.
-   *
-   * @throws {WrongEncryptionKeyError}
-   */
-  requireKeyOf(database: Queryable): Promise<void>;
+  /** Which keys decrypt what is stored: of the oldest and the newest 500 secrets. */
+  countByKey(database: Database): Promise<SecretCounts>;
   /** Takes the key away, the one before it too: callbacks are not signed from now on. */
   remove(transaction: Queryable, accountId: string): Promise<void>;
-}
-
-/** What is stored was sealed with another key: it can only be removed, and set anew. */
-export class WrongEncryptionKeyError extends Error {
-  override readonly name = 'WrongEncryptionKeyError';
 }
 
 interface ActiveRow {
@@ -62,11 +57,6 @@ const selectActive: Statement = {
            FROM webhook_keys
           WHERE account_id = $1 AND (expires_at IS NULL OR expires_at > $2)
           ORDER BY id DESC`,
-};
-const selectNewest: Statement = {
-  name: 'select_newest_webhook_key',
-  text: `SELECT account_id AS "accountId", secret_ciphertext AS "secretCiphertext"
-           FROM webhook_keys ORDER BY id DESC LIMIT 1`,
 };
 const expireCurrent: Statement = {
   name: 'expire_webhook_key',
@@ -83,32 +73,9 @@ const deleteExpired: Statement = {
 };
 const deleteAll: Statement = { name: 'delete_webhook_keys', text: 'DELETE FROM webhook_keys WHERE account_id = $1' };
 
-/** @param encryptionKey of the configuration; the cipher's key is derived from it for this purpose alone. */
-export function createWebhookKeys(encryptionKey: string): WebhookKeys {
-  const key = Buffer.from(hkdfSync('sha256', encryptionKey, '', 'darkroom webhook secrets v1', 32));
-
-  const encrypt = (accountId: string, secret: string): Buffer => {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', key, iv);
-    cipher.setAAD(Buffer.from(accountId));
-    const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
-    return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
-  };
-
-  const decrypt = (accountId: string, sealed: Buffer): string => {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES));
-    decipher.setAAD(Buffer.from(accountId));
-    decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-    const opened = decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES));
-    try {
-      return Buffer.concat([opened, decipher.final()]).toString('utf8');
-    } catch (error) {
-      throw new WrongEncryptionKeyError(
-        `ENCRYPTION_KEY is not the one that the signing key of ${accountId} was stored with`,
-        { cause: error },
-      );
-    }
-  };
+/** @param encryptionKey encrypts what is stored from now on; `fallbacks` decrypt what is stored already. */
+export function createWebhookKeys(encryptionKey: string, ...fallbacks: readonly string[]): WebhookKeys {
+  const cipher = createSecretCipher(encryptionKey, ...fallbacks);
 
   const readActive = (database: Queryable, accountId: string, now: number): Promise<readonly ActiveRow[]> =>
     database.query<ActiveRow>(selectActive, [accountId, new Date(now)]);
@@ -117,7 +84,7 @@ export function createWebhookKeys(encryptionKey: string): WebhookKeys {
     const [current, previous] = await readActive(database, accountId, now);
     if (current === undefined) return undefined;
     return {
-      secret: decrypt(accountId, current.secretCiphertext),
+      secret: cipher.decrypt(accountId, current.secretCiphertext).secret,
       createdAt: current.createdAt,
       previousExpiresAt: previous?.expiresAt ?? undefined,
     };
@@ -126,13 +93,10 @@ export function createWebhookKeys(encryptionKey: string): WebhookKeys {
   return {
     async activeSecrets(database, accountId, now) {
       const rows = await readActive(database, accountId, now);
-      return rows.map((row) => decrypt(accountId, row.secretCiphertext));
+      return rows.map((row) => cipher.decrypt(accountId, row.secretCiphertext).secret);
     },
     read,
-    async requireKeyOf(database) {
-      const [newest] = await database.query<{ accountId: string; secretCiphertext: Buffer }>(selectNewest);
-      if (newest !== undefined) decrypt(newest.accountId, newest.secretCiphertext);
-    },
+    countByKey: (database) => sampleSecrets(database, cipher),
     async replace(transaction, accountId, secret, now) {
       // Two at once would both be current otherwise.
       await lockAccount(transaction, accountId);
@@ -140,7 +104,7 @@ export function createWebhookKeys(encryptionKey: string): WebhookKeys {
       if (current?.secret === secret) return;
       await transaction.query(deleteExpired, [accountId, new Date(now)]);
       await transaction.query(expireCurrent, [accountId, new Date(now + OVERLAP_MS)]);
-      await transaction.query(insertKey, [accountId, encrypt(accountId, secret), new Date(now)]);
+      await transaction.query(insertKey, [accountId, cipher.encrypt(accountId, secret), new Date(now)]);
     },
     async remove(transaction, accountId) {
       await lockAccount(transaction, accountId);

@@ -12,6 +12,7 @@ import { databaseCommands } from './admin/database.ts';
 import { failingItemsCommand } from './admin/failing-items.ts';
 import { keyCommands } from './admin/keys.ts';
 import { modelCommands } from './admin/models.ts';
+import { secretCommands } from './admin/secrets.ts';
 import { adminTokenCommands, queuesCommand } from './admin/service.ts';
 import { signInLinkCommand } from './admin/sign-in-link.ts';
 import { outputCommands, taskCommands } from './admin/tasks.ts';
@@ -36,6 +37,9 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
     .command('keys', 'API keys', (group) => keyCommands(group, run))
     .command('sign-in-link', 'a link to the dashboard', (command) => signInLinkCommand(command, run))
     .command('webhook-key', 'the key that signs callbacks', (group) => webhookKeyCommands(group, run))
+    .command('secrets', 'the keys that encrypt and sign, and their rotation', (group) =>
+      secretCommands(group, run, environment),
+    )
     .command('ledger', 'the books, and the proof that they add up', (group) => ledgerCommands(group, run))
     .command('usage', 'what was captured, by day, model and key', (command) => usageCommand(command, run))
     .command('models', 'model files', (group) => modelCommands(group))

@@ -8,7 +8,7 @@ import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
-import { tellWrongEncryptionKey } from './tell-wrong-encryption-key.ts';
+import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { untilDatabaseAnswers } from './until-database-answers.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -29,7 +29,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     if (!(await untilDatabaseAnswers(foundation.database, logger, stopped.signal))) return;
     await foundation.clock.measure();
     foundation.clock.start();
-    await tellWrongEncryptionKey(foundation);
+    await checkStoredSecrets(foundation);
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'the api is listening');
     // Elsewhere the signal means what it always does: the terminal is gone.

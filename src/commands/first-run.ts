@@ -11,7 +11,7 @@ import { makeSignInLink } from '../accounts/sign-in-links.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
 import { newWebhookSecret } from '../callbacks/signing.ts';
-import { loadDatabaseConfig, loadEncryptionKey } from '../config/config.ts';
+import { loadDatabaseConfig, loadEncryptionKeys } from '../config/config.ts';
 import { readDatabaseTime } from '../database/database-clock.ts';
 import { openDatabase } from '../database/database.ts';
 import type { Queryable } from '../database/database.ts';
@@ -33,7 +33,7 @@ const LIMITS = {
 
 export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void> {
   const database = openDatabase(loadDatabaseConfig(environment), silentLogger());
-  const webhookKeys = createWebhookKeys(loadEncryptionKey(environment));
+  const webhookKeys = createWebhookKeys(...loadEncryptionKeys(environment));
   try {
     const answer = await database.transaction(async (transaction) => {
       const [first] = await listAccounts(transaction);

@@ -18,7 +18,7 @@ import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
-import { tellWrongEncryptionKey } from './tell-wrong-encryption-key.ts';
+import { checkStoredSecrets } from './check-stored-secrets.ts';
 
 /** How long to wait between attempts to reach Temporal while it is away. */
 const RECONNECT_MS = 1_000;
@@ -42,7 +42,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const gateway = createWorkflowGateway(temporalClient(connection, config.temporal));
   const activities = createActivityContext(foundation, gateway);
   try {
-    await tellWrongEncryptionKey(foundation);
+    await checkStoredSecrets(foundation);
     // Before it takes work; a database that is away is no reason not to.
     await foundation.clock.measure();
     foundation.clock.start();

@@ -62,11 +62,15 @@ export interface Config {
   readonly store: StoreConfig;
   readonly urls: {
     readonly signingKey: string;
+    /** Accepted, and none is made with them: the key to come, or the one before. */
+    readonly signingKeyFallbacks: readonly string[];
     readonly lifetimeSeconds: number;
     /** How bytes reach clients (contract §3). */
     readonly downloads: 'proxy' | 'direct';
   };
   readonly encryptionKey: string;
+  /** Decrypt what the key does not, and encrypt nothing. */
+  readonly encryptionKeyFallbacks: readonly string[];
   readonly outputRetentionDays: number;
   /** 0: inputs are kept. */
   readonly inputRetentionDays: number;
@@ -143,10 +147,12 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     },
     urls: {
       signingKey: read.longSecret('URL_SIGNING_KEY'),
+      signingKeyFallbacks: read.longSecrets('URL_SIGNING_KEY_FALLBACKS'),
       lifetimeSeconds: read.integer('URL_LIFETIME_SECONDS'),
       downloads: readDownloads(read),
     },
     encryptionKey: read.longSecret('ENCRYPTION_KEY'),
+    encryptionKeyFallbacks: read.longSecrets('ENCRYPTION_KEY_FALLBACKS'),
     outputRetentionDays: read.integer('OUTPUT_RETENTION_DAYS'),
     inputRetentionDays: read.integer('INPUT_RETENTION_DAYS'),
     storagePriceMicroUsdPerGbMonth: readStoragePrice(read),
@@ -210,12 +216,25 @@ export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConf
   return temporal;
 }
 
-/** Only the key that encrypts webhook secrets. */
-export function loadEncryptionKey(environment: NodeJS.ProcessEnv): string {
+/** Only the keys of stored secrets: the one that encrypts them first, then those that decrypt too. */
+export function loadEncryptionKeys(environment: NodeJS.ProcessEnv): readonly [string, ...string[]] {
   const read = new EnvironmentReader(environment);
-  const key = read.longSecret('ENCRYPTION_KEY');
+  const keys = [read.longSecret('ENCRYPTION_KEY'), ...read.longSecrets('ENCRYPTION_KEY_FALLBACKS')] as const;
   read.throwIfBroken();
-  return key;
+  return keys;
+}
+
+/** Only the keys that download URLs are accepted with beside the current one, and how long a URL lives at least. */
+export function loadUrlRotation(
+  environment: NodeJS.ProcessEnv,
+): Pick<Config['urls'], 'signingKeyFallbacks' | 'lifetimeSeconds'> {
+  const read = new EnvironmentReader(environment);
+  const urls = {
+    signingKeyFallbacks: read.longSecrets('URL_SIGNING_KEY_FALLBACKS'),
+    lifetimeSeconds: read.integer('URL_LIFETIME_SECONDS'),
+  };
+  read.throwIfBroken();
+  return urls;
 }
 
 /** Only the token of the admin listener; empty where there is none. */

@@ -64,6 +64,21 @@ export class EnvironmentReader {
     return secret;
   }
 
+  /** Comma-separated secrets, each at least 32 characters long; in a file also one a line. */
+  longSecrets(name: VariableName): string[] {
+    const secrets = this.text(name)
+      .split(/[,\n]/)
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
+    for (const [position, { length }] of secrets.entries()) {
+      if (length >= LONG_SECRET_CHARACTERS) continue;
+      this.report(
+        `${name}: key ${position + 1} has ${length} characters; each needs at least ${LONG_SECRET_CHARACTERS}`,
+      );
+    }
+    return secrets;
+  }
+
   /** A whole number within the variable's bounds. */
   integer(name: VariableName): number {
     const variable: Variable = VARIABLES[name];

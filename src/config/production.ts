@@ -19,6 +19,10 @@ export function refuseDevelopmentDefaults(read: EnvironmentReader): void {
   for (const name of SECRETS) {
     if (isWeak(read.text(name))) read.report(`${name} is no secret: make one with openssl rand -hex 32`);
   }
+  for (const name of ['URL_SIGNING_KEY_FALLBACKS', 'ENCRYPTION_KEY_FALLBACKS'] as const) {
+    // A weak key that is being replaced is refused as well: whoever knows it can still use it.
+    if (read.longSecrets(name).some(isWeak)) read.report(`${name} has one that is no secret: leave it out`);
+  }
   if (read.text('URL_SIGNING_KEY') !== '' && read.text('URL_SIGNING_KEY') === read.text('ENCRYPTION_KEY')) {
     read.report('URL_SIGNING_KEY and ENCRYPTION_KEY are the same: each needs its own secret');
   }

@@ -137,9 +137,19 @@ export const VARIABLES = {
     help: 'How bytes reach clients: through the api, or by a redirect to an address that the S3 store opens.',
   },
   URL_SIGNING_KEY: { kind: 'secret', help: 'At least 32 characters; signs download URLs. The same in every process.' },
+  URL_SIGNING_KEY_FALLBACKS: {
+    kind: 'secret',
+    fallback: '',
+    help: 'Comma-separated keys whose download URLs are accepted too, while URL_SIGNING_KEY is rotated.',
+  },
   ENCRYPTION_KEY: {
     kind: 'secret',
     help: 'At least 32 characters; encrypts webhook secrets at rest. The same in every process.',
+  },
+  ENCRYPTION_KEY_FALLBACKS: {
+    kind: 'secret',
+    fallback: '',
+    help: 'Comma-separated keys that stored secrets are decrypted with too, while ENCRYPTION_KEY is rotated.',
   },
   OUTPUT_RETENTION_DAYS: {
     kind: 'integer',

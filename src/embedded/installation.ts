@@ -99,7 +99,9 @@ export class Installation {
       // Half of them resolve names that operators configured (docs/0025).
       UV_THREADPOOL_SIZE: '16',
       URL_SIGNING_KEY: secrets.urlSigningKey,
+      URL_SIGNING_KEY_FALLBACKS: secrets.urlSigningKeyFallbacks?.join(',') ?? '',
       ENCRYPTION_KEY: secrets.encryptionKey,
+      ENCRYPTION_KEY_FALLBACKS: secrets.encryptionKeyFallbacks?.join(',') ?? '',
       ...(settings.hasAdminToken ? {} : { ADMIN_TOKEN: secrets.adminToken }),
       STORE_URL: pathToFileURL(path.join(dataDir, 'objects')).href,
       ...withoutEmpty(this.#options.environment),
@@ -144,6 +146,7 @@ export class Installation {
       databaseUrl: environment['DATABASE_URL'] ?? '',
       storeUrl: environment['STORE_URL'] ?? '',
       dataDir,
+      startedAt: new Date().toISOString(),
       environment: configurationOf(environment),
     });
     const publicUrl = environment['PUBLIC_URL'] ?? apiUrl;

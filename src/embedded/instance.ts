@@ -19,6 +19,8 @@ export interface Instance {
   readonly databaseUrl: string;
   readonly storeUrl: string;
   readonly dataDir: string;
+  /** When its processes had started, in ISO 8601; absent where an earlier release runs. */
+  readonly startedAt?: string;
   /** The configuration that its processes run with: what `admin` needs to work on the same installation. */
   readonly environment: Readonly<Record<string, string>>;
 }

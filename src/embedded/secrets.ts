@@ -12,6 +12,9 @@ export interface InstallationSecrets {
   readonly urlSigningKey: string;
   /** `ENCRYPTION_KEY`: without it stored webhook secrets cannot be read. */
   readonly encryptionKey: string;
+  /** `URL_SIGNING_KEY_FALLBACKS` and `ENCRYPTION_KEY_FALLBACKS`: the keys before, while these are rotated. */
+  readonly urlSigningKeyFallbacks?: readonly string[];
+  readonly encryptionKeyFallbacks?: readonly string[];
   readonly postgresPassword: string;
   /** `ADMIN_TOKEN`: what operators send to the admin listener. */
   readonly adminToken: string;
@@ -62,10 +65,41 @@ export async function readSecrets(folder: string): Promise<StoredSecrets | undef
   return text === undefined ? undefined : parseSecrets(text, file);
 }
 
+/**
+ * Puts new keys in the place of those that sign and encrypt, and keeps these as fallbacks. The next start uses them.
+ *
+ * @throws {EmbeddedError} there are no secrets, or those of the rotation before are still there.
+ */
+export async function rotateSecrets(folder: string): Promise<void> {
+  const found = await requireSecrets(folder);
+  if (found.urlSigningKeyFallbacks !== undefined || found.encryptionKeyFallbacks !== undefined) {
+    throw new EmbeddedError('the keys of the rotation before are still in use: finish it with secrets forget');
+  }
+  await writeSecrets(path.join(folder, SECRETS_FILE), {
+    ...found,
+    urlSigningKey: randomSecret(),
+    encryptionKey: randomSecret(),
+    urlSigningKeyFallbacks: [found.urlSigningKey],
+    encryptionKeyFallbacks: [found.encryptionKey],
+  });
+}
+
+/** Removes the fallbacks. The next start does without them. @throws {EmbeddedError} there are no secrets. */
+export async function forgetFallbacks(folder: string): Promise<void> {
+  const { urlSigningKeyFallbacks: _urls, encryptionKeyFallbacks: _secrets, ...kept } = await requireSecrets(folder);
+  await writeSecrets(path.join(folder, SECRETS_FILE), kept);
+}
+
+async function requireSecrets(folder: string): Promise<StoredSecrets> {
+  const found = await readSecrets(folder);
+  if (found === undefined) throw new EmbeddedError(`${folder} has no ${SECRETS_FILE}: npm start makes one there`);
+  return found;
+}
+
 /** What a file holds that was written by an earlier release. */
 type StoredSecrets = Omit<InstallationSecrets, 'adminToken'> & { readonly adminToken: string | undefined };
 
-async function writeSecrets(file: string, secrets: InstallationSecrets): Promise<void> {
+async function writeSecrets(file: string, secrets: StoredSecrets): Promise<void> {
   await writeWhole(file, `${JSON.stringify(secrets, null, 2)}\n`, 0o600);
 }
 
@@ -77,16 +111,30 @@ function parseSecrets(text: string, file: string): StoredSecrets {
   try {
     const found = JSON.parse(text) as Partial<Record<keyof InstallationSecrets, unknown>>;
     const { urlSigningKey, encryptionKey, postgresPassword, adminToken } = found;
+    const { urlSigningKeyFallbacks, encryptionKeyFallbacks } = found;
     if (
       typeof urlSigningKey === 'string' &&
       typeof encryptionKey === 'string' &&
       typeof postgresPassword === 'string' &&
-      (typeof adminToken === 'string' || adminToken === undefined)
+      (typeof adminToken === 'string' || adminToken === undefined) &&
+      isListOfKeys(urlSigningKeyFallbacks) &&
+      isListOfKeys(encryptionKeyFallbacks)
     ) {
-      return { urlSigningKey, encryptionKey, postgresPassword, adminToken };
+      return {
+        urlSigningKey,
+        encryptionKey,
+        ...(urlSigningKeyFallbacks === undefined ? {} : { urlSigningKeyFallbacks }),
+        ...(encryptionKeyFallbacks === undefined ? {} : { encryptionKeyFallbacks }),
+        postgresPassword,
+        adminToken,
+      };
     }
   } catch {
     // Told below, with the file's name and without its content.
   }
   throw new EmbeddedError(`${file} is damaged: restore it from a copy.`);
+}
+
+function isListOfKeys(value: unknown): value is readonly string[] | undefined {
+  return value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 }

@@ -25,8 +25,8 @@ export interface UrlSignerOptions {
   readonly publicUrl: string;
   /** At least 32 characters. */
   readonly signingKey: string;
-  /** Keys that signed until lately: their URLs are still accepted, and none is made with them. */
-  readonly previousSigningKeys?: readonly string[];
+  /** Keys whose URLs are accepted, and none is made with them: the key to come, or the one before. */
+  readonly signingKeyFallbacks?: readonly string[];
   /** How long a URL lives at least; up to 5 min more by rounding. */
   readonly lifetimeSeconds: number;
   /** Milliseconds since 1970, as `Date.now`. */
@@ -90,7 +90,7 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   const now = options.now ?? Date.now;
   const base = `${options.publicUrl}/media/`;
   const key = deriveKey(options.signingKey);
-  const accepted = [key, ...(options.previousSigningKeys ?? []).map(deriveKey)];
+  const accepted = [key, ...(options.signingKeyFallbacks ?? []).map(deriveKey)];
   return {
     publicUrl: options.publicUrl,
     sign({ outputId, fileName, notAfter = Infinity, expireAt: end }) {

@@ -4,6 +4,7 @@
  * anyone. What a provider signs itself is not looked at: a hook is a hint, and needs no more trust than this.
  */
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
@@ -29,25 +30,39 @@ export interface HookUrls {
   taskOf(upstreamName: string, token: string): TaskId | undefined;
 }
 
-/**
- * @param publicUrl without a trailing slash.
- * @param signingKey at least 32 characters.
- */
-export function createHookUrls({ publicUrl, signingKey }: { publicUrl: string; signingKey: string }): HookUrls {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', signingKey, '', PURPOSE, 32)));
-  const macOf = (upstreamName: string, taskId: string): string =>
-    createHmac('sha256', key).update(`${upstreamName}\n${taskId}`).digest('base64url').slice(0, MAC_LENGTH);
+export interface HookUrlOptions {
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  /** At least 32 characters. */
+  readonly signingKey: string;
+  /** Keys whose URLs are accepted, and none is made with them. */
+  readonly signingKeyFallbacks?: readonly string[];
+}
+
+export function createHookUrls({ publicUrl, signingKey, signingKeyFallbacks = [] }: HookUrlOptions): HookUrls {
+  const key = deriveKey(signingKey);
+  const accepted = [key, ...signingKeyFallbacks.map(deriveKey)];
   return {
     urlFor({ name, baseUrl }, taskId) {
       if (baseUrl === undefined || !canReach(new URL(baseUrl), new URL(publicUrl))) return undefined;
-      return `${publicUrl}/hooks/${encodeURIComponent(name)}/${taskId}.${macOf(name, taskId)}`;
+      return `${publicUrl}/hooks/${encodeURIComponent(name)}/${taskId}.${macOf(key, name, taskId)}`;
     },
     taskOf(upstreamName, token) {
       const [, taskId = '', mac = ''] = TOKEN.exec(token) ?? [];
       if (!isTaskId(taskId)) return undefined;
-      return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(upstreamName, taskId))) ? taskId : undefined;
+      const given = Buffer.from(mac);
+      const isOurs = accepted.some((each) => timingSafeEqual(given, Buffer.from(macOf(each, upstreamName, taskId))));
+      return isOurs ? taskId : undefined;
     },
   };
+}
+
+function deriveKey(signingKey: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', signingKey, '', PURPOSE, 32)));
+}
+
+function macOf(key: KeyObject, upstreamName: string, taskId: string): string {
+  return createHmac('sha256', key).update(`${upstreamName}\n${taskId}`).digest('base64url').slice(0, MAC_LENGTH);
 }
 
 /**

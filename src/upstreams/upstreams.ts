@@ -19,6 +19,7 @@ export function createUpstreams(dependencies: {
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly signingKey: string;
+  readonly signingKeyFallbacks?: readonly string[];
 }): Upstreams {
   return {
     gate: createUpstreamGate(dependencies),

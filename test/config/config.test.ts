@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadConfig, loadDatabaseConfig, loadEncryptionKey, loadLogConfig } from '../../src/config/config.ts';
+import { loadConfig, loadDatabaseConfig, loadEncryptionKeys, loadLogConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
 
@@ -126,7 +126,12 @@ describe('the configuration', () => {
         secretAccessKey: 'secret',
       },
     });
-    assert.deepEqual(config.urls, { signingKey: LEAST.URL_SIGNING_KEY, lifetimeSeconds: 600, downloads: 'direct' });
+    assert.deepEqual(config.urls, {
+      signingKey: LEAST.URL_SIGNING_KEY,
+      signingKeyFallbacks: [],
+      lifetimeSeconds: 600,
+      downloads: 'direct',
+    });
     assert.equal(config.encryptionKey, LEAST.ENCRYPTION_KEY);
     assert.equal(config.outputRetentionDays, 30);
     assert.equal(config.modelsDir, '/models');
@@ -137,6 +142,20 @@ describe('the configuration', () => {
     assert.equal(config.shutdownGraceMs, 9_000);
     assert.equal(config.isEmbedded, true);
     assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
+  });
+
+  it('takes further keys while a key is rotated, separated by commas or line ends', () => {
+    const [one, other] = ['1'.repeat(32), '2'.repeat(32)];
+    const config = load({
+      URL_SIGNING_KEY_FALLBACKS: `${one}, ${other}`,
+      ENCRYPTION_KEY_FALLBACKS: `${one}\n${other}\n`,
+    });
+
+    assert.deepEqual(config.urls.signingKeyFallbacks, [one, other]);
+    assert.deepEqual(config.encryptionKeyFallbacks, [one, other]);
+    assert.deepEqual(problemsOf({ ENCRYPTION_KEY_FALLBACKS: `${one},hush hush` }), [
+      'ENCRYPTION_KEY_FALLBACKS: key 2 has 9 characters; each needs at least 32',
+    ]);
   });
 
   it('refuses to send clients to a store that has no endpoint', () => {
@@ -173,7 +192,7 @@ describe('the configuration', () => {
   it('reads the log settings, the database and the encryption key alone, whatever else is missing', () => {
     assert.deepEqual(loadLogConfig({ LOG_LEVEL: 'debug', LOG_FORMAT: 'pretty' }), { level: 'debug', format: 'pretty' });
     assert.deepEqual(loadDatabaseConfig({ DATABASE_URL: 'postgres://db/x' }), { url: 'postgres://db/x', poolSize: 10 });
-    assert.equal(loadEncryptionKey({ ENCRYPTION_KEY: LEAST.ENCRYPTION_KEY }), LEAST.ENCRYPTION_KEY);
+    assert.deepEqual(loadEncryptionKeys({ ENCRYPTION_KEY: LEAST.ENCRYPTION_KEY }), [LEAST.ENCRYPTION_KEY]);
     assert.throws(() => loadLogConfig({ LOG_LEVEL: 'loud' }), ConfigurationError);
   });
 });

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
+import { pino } from 'pino';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
+import type { WebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { newWebhookSecret } from '../../src/callbacks/signing.ts';
-import { tellWrongEncryptionKey } from '../../src/commands/tell-wrong-encryption-key.ts';
+import { checkStoredSecrets } from '../../src/commands/check-stored-secrets.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -13,6 +15,7 @@ import type { TestDatabase } from '../support/test-database.ts';
 
 /** EX_CONFIG: whoever supervises the process does not start it again. */
 const UNUSABLE_CONFIGURATION = 78;
+const BEFORE = 'the encryption key of before, 32 characters';
 /** Nobody listens there. */
 const NOWHERE = '127.0.0.1:1';
 
@@ -74,22 +77,25 @@ describe('an api', () => {
     });
   }
 
-  it('says that its key opens nothing of what is stored, and goes on for those who set new ones', async () => {
-    const webhookKeys = createWebhookKeys('the encryption key of before, 32 characters');
+  it('says which stored secrets none of its keys decrypts, and goes on for those who set new ones', async () => {
+    const webhookKeys = createWebhookKeys(BEFORE);
     const accountId = await createAccount(test.database, 'studio');
     await test.database.transaction((transaction) =>
       webhookKeys.replace(transaction, accountId, newWebhookSecret(), Date.now()),
     );
-    await assert.doesNotReject(webhookKeys.requireKeyOf(test.database));
-
     const lines: string[] = [];
-    const logger = {
-      error: (fields: { err: Error }, message: string) => lines.push(`${message} ${fields.err.message}`),
-    };
-    const foundation = { database: test.database, logger, webhookKeys: createWebhookKeys('another key'.repeat(4)) };
-    await tellWrongEncryptionKey(foundation as unknown as Foundation);
+    const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+    const check = (keys: WebhookKeys): Promise<void> =>
+      checkStoredSecrets({ database: test.database, logger, webhookKeys: keys } as unknown as Foundation);
+
+    await check(webhookKeys);
+    assert.deepEqual(lines, []);
+    await check(createWebhookKeys('another key'.repeat(4)));
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', new RegExp(`ENCRYPTION_KEY is not the one that the signing key of ${accountId}`));
+    assert.match(lines[0] ?? '', /neither by ENCRYPTION_KEY nor by ENCRYPTION_KEY_FALLBACKS/);
+    assert.match(lines[0] ?? '', new RegExp(`"undecryptable":1,.*"${accountId}"`));
+    await check(createWebhookKeys('another key'.repeat(4), BEFORE));
+    assert.match(lines[1] ?? '', /still need ENCRYPTION_KEY_FALLBACKS/);
   });
 
   it('says that PostgreSQL does not let it in', async () => {

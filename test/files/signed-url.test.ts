@@ -93,7 +93,7 @@ describe('a download URL', () => {
     const token = tokenOf(signerAt(NOON).sign(OUTPUT).url);
 
     assert.throws(() => signerAt(NOON, { signingKey: other }).verify(token), InvalidUrlError);
-    const rotated = signerAt(NOON, { signingKey: other, previousSigningKeys: [KEY] });
+    const rotated = signerAt(NOON, { signingKey: other, signingKeyFallbacks: [KEY] });
     assert.equal(rotated.verify(token).outputId, OUTPUT.outputId);
     assert.notEqual(tokenOf(rotated.sign(OUTPUT).url), token);
   });

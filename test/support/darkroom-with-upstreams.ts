@@ -101,11 +101,13 @@ export async function startDarkroomWithUpstreams(
   environment: Readonly<Record<string, string>> = {},
   alsoAllowed: readonly string[] = [],
   models: Readonly<Record<string, readonly TestUpstream[]>> = {},
+  apis = 1,
 ): Promise<DarkroomWithUpstreams> {
   const [provider, receiver] = await Promise.all([startTestProvider(), startCallbackReceiver()]);
   const modelsDir = await writeModelFiles(provider.url, models);
   try {
     const darkroom = await startDarkroom({
+      apis,
       environment: {
         MODELS_DIR: modelsDir,
         UPSTREAM_TEST_KEY: 'test-key',

@@ -47,7 +47,7 @@ export interface TestAccount {
 /** A process of ours, which a test may kill and start again. */
 export class Role {
   readonly #role: 'api' | 'worker';
-  readonly #environment: NodeJS.ProcessEnv;
+  #environment: NodeJS.ProcessEnv;
   readonly #logFile: string;
   readonly #program: readonly string[];
   #child: ChildProcess | undefined;
@@ -72,8 +72,9 @@ export class Role {
     return pid;
   }
 
-  /** Starts it and waits until it says that it is ready. */
-  async start(): Promise<void> {
+  /** Starts it and waits until it says that it is ready. @param changes to its environment, from now on. */
+  async start(changes: NodeJS.ProcessEnv = {}): Promise<void> {
+    this.#environment = { ...this.#environment, ...changes };
     const [command = process.execPath, ...args] = this.#program;
     const child = spawn(command, [...args, this.#role], {
       env: this.#environment,

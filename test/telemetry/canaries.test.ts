@@ -41,6 +41,8 @@ before(async () => {
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${canary('the collector’s header')}`,
     URL_SIGNING_KEY: canary('URL_SIGNING_KEY'),
     ENCRYPTION_KEY: canary('ENCRYPTION_KEY'),
+    URL_SIGNING_KEY_FALLBACKS: canary('URL_SIGNING_KEY_FALLBACKS'),
+    ENCRYPTION_KEY_FALLBACKS: canary('ENCRYPTION_KEY_FALLBACKS'),
     UPSTREAM_TEST_KEY: canary('an upstream’s key'),
     S3_SECRET_ACCESS_KEY: canary('S3_SECRET_ACCESS_KEY'),
     CALLBACK_OFFSETS_SECONDS: '0,1',

@@ -52,6 +52,19 @@ describe('the address for a provider’s hooks', () => {
     for (const each of forged) assert.equal(urls.taskOf(upstream.name, each), undefined, each);
   });
 
+  it('is accepted while its key is a fallback, and made with the current key alone', () => {
+    const publicUrl = 'https://api.example.com';
+    const taskId = newTaskId();
+    const before = createHookUrls({ publicUrl, signingKey: KEY });
+    const rotated = createHookUrls({ publicUrl, signingKey: 'x'.repeat(32), signingKeyFallbacks: [KEY] });
+    const tokenOf = (urls: typeof before): string =>
+      urls.urlFor({ name: 'acme', baseUrl: 'https://acme.example' }, taskId)?.split('/').at(-1) ?? '';
+
+    assert.equal(rotated.taskOf('acme', tokenOf(before)), taskId);
+    assert.equal(before.taskOf('acme', tokenOf(rotated)), undefined);
+    assert.equal(rotated.taskOf('acme', tokenOf(rotated)), taskId);
+  });
+
   it('is given only to an upstream that can be expected to reach it', () => {
     const at = (publicUrl: string, baseUrl: string | undefined): boolean =>
       createHookUrls({ publicUrl, signingKey: KEY }).urlFor({ name: 'u', baseUrl }, newTaskId()) !== undefined;

@@ -2,7 +2,7 @@
 import { WEBHOOK_SECRET_LENGTH, createWebhookKeys } from '../../accounts/webhook-key.ts';
 import type { WebhookKeys } from '../../accounts/webhook-key.ts';
 import { newWebhookSecret, whsecSpelling } from '../../callbacks/signing.ts';
-import { loadEncryptionKey } from '../../config/config.ts';
+import { loadEncryptionKeys } from '../../config/config.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, onlyAccount } from './arguments.ts';
 import type { Group } from './arguments.ts';
@@ -53,7 +53,7 @@ export function webhookKeyCommands(group: Group, onInstallation: OnInstallation)
 }
 
 function keysOf({ environment }: OpenInstallation): WebhookKeys {
-  return createWebhookKeys(loadEncryptionKey(environment));
+  return createWebhookKeys(...loadEncryptionKeys(environment));
 }
 
 async function replace(installation: OpenInstallation, account: string | undefined, secret: string): Promise<unknown> {

@@ -15,7 +15,7 @@ const ReceivedSchema = Type.Object({ received: Type.Literal(true) }, { additiona
 
 export function hookRoutes(http: HttpContext): readonly Route[] {
   const { publicUrl } = http.urlSigner;
-  const hookUrls = createHookUrls({ publicUrl, signingKey: http.config.urls.signingKey });
+  const hookUrls = createHookUrls({ publicUrl, ...http.config.urls });
   return [
     defineRoute({
       method: 'POST',

@@ -1,0 +1,143 @@
+/**
+ * `admin secrets`: rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` (docs/operations.md, "Rotating the keys"). `status` and
+ * `reencrypt` work on any installation; `rotate` and `forget` on the `secrets.json` of `npm start`.
+ */
+import { createSecretCipher } from '../../accounts/secret-cipher.ts';
+import { countSecrets, reencryptSecrets } from '../../accounts/stored-secrets.ts';
+import type { SecretCounts } from '../../accounts/stored-secrets.ts';
+import { loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
+import { locateDataFolder } from '../../embedded/data-folder.ts';
+import { readInstance } from '../../embedded/instance.ts';
+import type { Instance } from '../../embedded/instance.ts';
+import { forgetFallbacks, readSecrets, rotateSecrets } from '../../embedded/secrets.ts';
+import { openDatabase } from '../../database/database.ts';
+import { ROUNDING_SECONDS } from '../../files/signed-url.ts';
+import { silentLogger } from '../../telemetry/log.ts';
+import { AdminError } from './admin-error.ts';
+import type { Group } from './arguments.ts';
+import type { CommonOptions, OnInstallation, OpenInstallation } from './installation.ts';
+import { print } from './print.ts';
+
+const BATCH_SIZE = 500;
+/** Processes that still have the old key may store with it between two passes; more passes than this find no end. */
+const MOST_PASSES = 10;
+
+export function secretCommands(group: Group, onInstallation: OnInstallation, environment: NodeJS.ProcessEnv) {
+  return group
+    .command(
+      'status',
+      'count stored secrets by the key that decrypts them, and say which fallbacks can be removed',
+      (y) => y,
+      onInstallation(async (_options, installation) => report(await count(installation), installation)),
+    )
+    .command(
+      'reencrypt',
+      'encrypt with ENCRYPTION_KEY what one of ENCRYPTION_KEY_FALLBACKS decrypts; may be interrupted and repeated',
+      (y) =>
+        y.option('batch-size', { type: 'number', default: BATCH_SIZE, describe: 'secrets that are read at a time' }),
+      onInstallation(async ({ batchSize }, installation) => {
+        if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > 10_000) {
+          throw new AdminError('--batch-size: want a whole number from 1 to 10000');
+        }
+        const { database } = installation;
+        const cipher = createSecretCipher(...loadEncryptionKeys(installation.environment));
+        let reencrypted = 0;
+        for (let pass = 1; pass <= MOST_PASSES; pass++) {
+          const changed = await reencryptSecrets(database, cipher, batchSize, (progress) => {
+            process.stderr.write(`pass ${pass}: ${progress.seen} read, ${progress.reencrypted} encrypted anew\n`);
+          });
+          reencrypted += changed;
+          if (changed === 0) break;
+        }
+        return { reencrypted, ...report(await count(installation), installation) };
+      }),
+    )
+    .command(
+      'rotate',
+      'make new keys in the secrets.json of npm start, and keep the old ones as fallbacks; restart it then',
+      (y) => y,
+      async ({ json, dataDir }: CommonOptions) => {
+        const folder = locateDataFolder(dataDir, environment);
+        const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
+        if (instance !== undefined && !runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
+        await rotateSecrets(folder);
+        print({ rotated: folder, next: 'restart npm start, then: npm run admin -- secrets reencrypt' }, json === true);
+      },
+    )
+    .command(
+      'forget',
+      'remove the old keys from the secrets.json of npm start, where nothing needs them any more',
+      (y) => y,
+      async ({ json, dataDir }: CommonOptions) => {
+        const folder = locateDataFolder(dataDir, environment);
+        await requireUnused(folder);
+        await forgetFallbacks(folder);
+        print({ forgotten: folder, next: 'they are accepted until npm start is restarted' }, json === true);
+      },
+    )
+    .demandCommand(1, 'name a command of secrets');
+}
+
+const NOT_FROM_FILE =
+  'the installation does not run with the keys of its secrets.json: restart it, or rotate those that you gave it in the environment (docs/operations.md, "Rotating the keys")';
+
+function count({ database, environment }: OpenInstallation): Promise<SecretCounts> {
+  return countSecrets(database, createSecretCipher(...loadEncryptionKeys(environment)), BATCH_SIZE);
+}
+
+function report(counts: SecretCounts, { environment }: OpenInstallation): Record<string, unknown> {
+  const { undecryptableAccounts, ...numbers } = counts;
+  if (counts.undecryptable > 0) process.exitCode = 1;
+  const { signingKeyFallbacks } = loadUrlRotation(environment);
+  return {
+    ...numbers,
+    ...(counts.undecryptable === 0 ? {} : { undecryptableAccounts }),
+    encryptionKeyFallbacks: adviseOnEncryption(counts, loadEncryptionKeys(environment).length - 1),
+    urlSigningKeyFallbacks:
+      signingKeyFallbacks.length === 0
+        ? 'none'
+        : `can be removed ${urlSecondsOf(environment)} s after the last api and worker was restarted with the new URL_SIGNING_KEY`,
+  };
+}
+
+function adviseOnEncryption({ fallback, undecryptable }: SecretCounts, keys: number): string {
+  if (undecryptable > 0) {
+    return 'some secrets can be decrypted by none of the keys: add the key that is missing, or remove and set them anew';
+  }
+  if (keys === 0) return 'none';
+  if (fallback > 0) return `needed by ${fallback} stored secrets: run secrets reencrypt`;
+  return 'can be removed, if every api and worker was restarted with the new ENCRYPTION_KEY before this command ran';
+}
+
+/** How long a URL lives at most. */
+function urlSecondsOf(environment: NodeJS.ProcessEnv): number {
+  return loadUrlRotation(environment).lifetimeSeconds + ROUNDING_SECONDS;
+}
+
+function runsWith(instance: Instance, secrets: Awaited<ReturnType<typeof readSecrets>>): boolean {
+  const { ENCRYPTION_KEY: encryptionKey, URL_SIGNING_KEY: urlSigningKey } = instance.environment;
+  return encryptionKey === secrets?.encryptionKey && urlSigningKey === secrets?.urlSigningKey;
+}
+
+/** @throws {AdminError} something may need the old keys still. */
+async function requireUnused(folder: string): Promise<void> {
+  const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
+  if (instance === undefined) throw new AdminError('run npm start with the new keys first: its database is looked at');
+  if (!runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
+  const database = openDatabase({ url: instance.databaseUrl, poolSize: 2 }, silentLogger());
+  try {
+    const counts = await count({ database, environment: instance.environment });
+    if (counts.fallback > 0) {
+      throw new AdminError(`${counts.fallback} stored secrets need the old key: run secrets reencrypt first`);
+    }
+  } finally {
+    await database.close();
+  }
+  const startedAt = Date.parse(instance.startedAt ?? '');
+  const waitMs = startedAt + urlSecondsOf(instance.environment) * 1000 - Date.now();
+  if (!(waitMs <= 0)) {
+    throw new AdminError(
+      `download URLs that the old key signed are valid for up to ${Math.ceil(waitMs / 1000)} s more: wait so long`,
+    );
+  }
+}

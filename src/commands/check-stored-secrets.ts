@@ -1,0 +1,21 @@
+/** A process says when it starts which stored secrets it cannot decrypt, and not only when a callback waits for one. */
+import type { Foundation } from '../processes/foundation.ts';
+
+/** It starts all the same: where a key is lost, the accounts have to be able to set new secrets. */
+export async function checkStoredSecrets({ webhookKeys, database, logger }: Foundation): Promise<void> {
+  try {
+    const { undecryptable, total, undecryptableAccounts, fallback } = await webhookKeys.countByKey(database);
+    if (undecryptable > 0) {
+      logger.error(
+        { undecryptable, of: total, accounts: undecryptableAccounts },
+        'stored signing secrets can be decrypted neither by ENCRYPTION_KEY nor by ENCRYPTION_KEY_FALLBACKS: ' +
+          'see docs/operations.md, "Rotating the keys"',
+      );
+    }
+    if (fallback > 0) {
+      logger.info({ fallback, of: total }, 'stored signing secrets still need ENCRYPTION_KEY_FALLBACKS');
+    }
+  } catch (err) {
+    logger.warn({ err }, 'stored signing secrets could not be checked');
+  }
+}
