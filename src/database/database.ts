@@ -39,8 +39,11 @@ export interface PoolState {
 
 /** PostgreSQL cannot be reached or went away mid-way. Whether the statement took effect is not known. */
 export class DatabaseUnavailableError extends Error {
-  override readonly name = 'DatabaseUnavailableError';
+  override readonly name: string = 'DatabaseUnavailableError';
 }
+
+/** Somebody else kept a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
+export class LockTimeoutError extends DatabaseUnavailableError {}
 
 /** PostgreSQL answers, and does not let us in: the address is wrong, and does not mend itself. */
 export class DatabaseRefusedError extends Error {
@@ -170,6 +173,7 @@ const UNAVAILABLE_SYSTEM_CODES = new Set([
   'EHOSTUNREACH',
 ]);
 const UNIQUE_VIOLATION = '23505';
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** No such user, a wrong password, no such database. */
 const REFUSED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
@@ -180,6 +184,9 @@ function translate(error: unknown): unknown {
   if (code === UNIQUE_VIOLATION) {
     const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
     return new UniqueViolationError(constraint, { cause: error });
+  }
+  if (code === LOCK_NOT_AVAILABLE) {
+    return new LockTimeoutError('a row stayed locked by another transaction', { cause: error });
   }
   if (REFUSED_SQLSTATES.has(code)) {
     return new DatabaseRefusedError(`DATABASE_URL: PostgreSQL refuses it: ${error.message}`, { cause: error });

@@ -1,23 +1,34 @@
 /**
- * Tells Temporal what the outbox holds: in every api process, woken at once after a commit of that process and polling
+ * Delivers the outbox to Temporal: in every api process, woken at once after a commit of that process and polling
  * otherwise (architecture, "One outbox for everything that Temporal must be told"). Any number of launchers may run.
+ *
+ * Rows are claimed a little ahead of the deliveries under way, so that none of the places stays empty while the next claim
+ * is made. While Temporal is away a few rows are tried once a second, so that the leases of all others do not run out
+ * meanwhile; when it is back, what failed is due at once and not after its lease.
  */
-import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf } from '../catalogue/definition.ts';
-import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { Database } from '../database/database.ts';
-import { isTaskId } from '../domain/workflow-ids.ts';
-import { claimOutbox, removeOutbox } from '../tasks/outbox.ts';
+import { claimOutbox, claimOutboxOfAccount, giveBackOutbox, removeOutbox } from '../tasks/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { Tracing } from '../telemetry/tracing.ts';
-import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { createDelivery } from './outbox-delivery.ts';
+import type { DeliveryDependencies } from './outbox-delivery.ts';
 
 /** What another process or a settlement put there is seen after this long at most (architecture). */
 const POLL_INTERVAL_MS = 200;
 /** Starts under way at once: enough to fill a Temporal server, few enough to leave a small one air. */
-const MAX_IN_FLIGHT = 64;
+export const MAX_IN_FLIGHT = 64;
+/** Rows claimed ahead: as many again, so that a claim may take as long as a delivery. */
+const MAX_AHEAD = 64;
+/** A server slower than this keeps nobody waiting for claims, and rows claimed ahead would use up their lease. */
+const SLOW_MS = 1_000;
 /** After a failure nothing is claimed for this long: claims of a server that is away would only run out. */
 const PAUSE_AFTER_FAILURE_MS = 1_000;
+/** Accounts whose row is waited for at once: each takes a connection of the process. */
+const LOCKED_ACCOUNTS = 2;
+/** Rows of an outage that are remembered; what is beyond them comes due when its lease ends. */
+const MAX_UNDELIVERED = 10_000;
 
 export interface Launcher {
   /** There may be something in the outbox; what was claimed already for this process is delivered at once. */
@@ -28,130 +39,207 @@ export interface Launcher {
   close(): Promise<void>;
 }
 
-export interface LauncherDependencies {
+export interface LauncherDependencies extends DeliveryDependencies {
   readonly database: Database;
-  readonly gateway: WorkflowGateway;
-  readonly definitions: PinnedDefinitions;
-  readonly tracing: Tracing;
   readonly logger: Logger;
+  readonly shareMetrics?: ShareMetrics;
 }
 
-export function startLauncher({ database, gateway, definitions, tracing, logger }: LauncherDependencies): Launcher {
+export function startLauncher({ logger, shareMetrics, ...delivery }: LauncherDependencies): Launcher {
+  const { database } = delivery;
+  const deliver = createDelivery(delivery);
+  const lockedClaims = createTenantShares({
+    resource: 'locked_account_claims',
+    capacity: LOCKED_ACCOUNTS,
+    perTenant: 1,
+    metrics: shareMetrics,
+  });
   let isClosing = false;
-  let isClaiming = false;
   let wantsAnother = false;
+  let claiming: Promise<void> | undefined;
+  /** Claims of single accounts. */
+  const claims = new Set<Promise<void>>();
+  /** Claimed, and not begun to be delivered. */
+  const ahead: OutboxItem[] = [];
+  const underWay = new Set<Promise<void>>();
+  let isSlow = false;
   /** Not by the wall clock, which may be set back and hold it closed for hours. */
   let pausedUntil = -Infinity;
-  const underWay = new Set<Promise<void>>();
+  /** Nothing goes through, as far as is known. */
+  let isAway = false;
+  let succeededAt = -Infinity;
+  /** Claimed since the last recovery and not delivered, longest ago first. */
+  const undelivered = new Map<bigint, OutboxItem>();
+  /** Tried since then in vain. */
+  let failed = new Set<bigint>();
+  /** Tried in vain before the last recovery: one of these that fails again is itself the trouble, and has its lease. */
+  let suspects: ReadonlySet<bigint> = new Set();
   let delivered: bigint[] = [];
   let removal: Promise<void> | undefined;
 
-  const hasRoom = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && performance.now() >= pausedUntil;
+  const isPaused = (): boolean => performance.now() < pausedUntil;
+
+  const hasRoom = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && ahead.length === 0 && !isPaused();
 
   const wake = (claimed?: OutboxItem): void => {
     if (claimed !== undefined) {
-      track(deliver(claimed));
+      begin(claimed);
       return;
     }
     wantsAnother = true;
-    if (!isClaiming && !isClosing) void claimAll();
+    claimMore();
   };
 
-  /** Claims for as long as there is something to claim and room to deliver it. */
-  const claimAll = async (): Promise<void> => {
-    isClaiming = true;
+  /** How many rows of each kind may be claimed now: 0 until a claim is worth it. */
+  const claimable = (): number => {
+    if (isClosing || isPaused()) return 0;
+    const claimed = underWay.size + ahead.length;
+    if (isAway) return claimed <= 1 ? 1 : 0;
+    if (isSlow) return Math.ceil(Math.max(MAX_IN_FLIGHT - claimed, 0) / 2);
+    const room = MAX_IN_FLIGHT + MAX_AHEAD - claimed;
+    return room < MAX_AHEAD / 2 ? 0 : Math.min(room, MAX_IN_FLIGHT);
+  };
+
+  const claimMore = (): void => {
+    claiming ??= claimWhileThereIs().finally(() => {
+      claiming = undefined;
+      // Woken after the last look at it.
+      if (wantsAnother && claimable() > 0) claimMore();
+    });
+  };
+
+  /** Claims for as long as there is something to claim and room for it; where there is none, the wish stays. */
+  const claimWhileThereIs = async (): Promise<void> => {
     try {
-      while (wantsAnother && !isClosing && performance.now() >= pausedUntil) {
+      if (isAway) tryUndelivered();
+      for (let limit = claimable(); wantsAnother && limit > 0; limit = claimable()) {
         wantsAnother = false;
-        const room = MAX_IN_FLIGHT - underWay.size;
-        if (room <= 0) break;
-        // As many admissions and as many rows that are due.
-        const items = await claimOutbox(database, Math.ceil(room / 2));
-        for (const item of items) track(deliver(item));
-        // A lone item was all there was: what comes later wakes us.
-        if (items.length > 1) wantsAnother = true;
+        const items = await claimOutbox(database, limit, claimLocked);
+        // Only a claim that brings nothing has shown that there is nothing: this one may have been small, or passed by.
+        if (items.length > 0) wantsAnother = true;
+        take(items);
       }
     } catch (error) {
       pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
       logger.warn({ err: error }, 'the outbox could not be read');
-    } finally {
-      isClaiming = false;
     }
   };
 
-  const track = (delivery: Promise<void>): void => {
-    underWay.add(delivery);
-    void delivery.finally(() => {
-      underWay.delete(delivery);
-      if (wantsAnother && !isClaiming && !isClosing) void claimAll();
-    });
+  /** Whether Temporal is back: no claim would say so where everything is claimed already. */
+  const tryUndelivered = (): void => {
+    const [item] = undelivered.values();
+    if (item === undefined || underWay.size > 0 || claimable() === 0) return;
+    undelivered.delete(item.id);
+    begin(item);
   };
 
-  const deliver = async (item: OutboxItem): Promise<void> => {
-    const startedAt = Date.now();
+  /** Waits for the row of one account beside all other claims. */
+  const claimLocked = (accountId: string): void => {
+    const lease = lockedClaims.tryTake(accountId);
+    if (typeof lease === 'string') return;
+    const claim = claimOutboxOfAccount(database, accountId, Math.max(claimable(), 1))
+      .then((items) => {
+        take(items);
+        if (items.length > 0) wake();
+      })
+      .catch((error: unknown) => logger.warn({ err: error, accountId }, 'the outbox of an account could not be read'))
+      .finally(() => {
+        lease.release();
+        claims.delete(claim);
+      });
+    claims.add(claim);
+  };
+
+  const take = (items: readonly OutboxItem[]): void => {
+    ahead.push(...items);
+    beginNext();
+  };
+
+  const beginNext = (): void => {
+    while (!isClosing && underWay.size < MAX_IN_FLIGHT) {
+      const item = ahead.shift();
+      if (item === undefined) return;
+      begin(item);
+    }
+  };
+
+  const begin = (item: OutboxItem): void => {
+    const delivering = deliverOne(item).finally(() => {
+      underWay.delete(delivering);
+      beginNext();
+      if (wantsAnother) claimMore();
+    });
+    underWay.add(delivering);
+  };
+
+  const deliverOne = async (item: OutboxItem): Promise<void> => {
+    const begunAt = performance.now();
+    const isTrial = isAway;
     try {
-      const isDone = await tellTemporal(item);
-      if (isTaskId(item.subjectId)) {
-        const attributes = { 'darkroom.task_id': item.subjectId };
-        tracing.task(item.subjectId, { name: `tell Temporal: ${item.kind}`, startedAt, attributes });
-      }
-      if (isDone) {
+      if (await deliver(item)) {
         delivered.push(item.id);
-        await removeDelivered();
+        removeDelivered();
       }
+      succeededAt = performance.now();
+      isSlow = succeededAt - begunAt > SLOW_MS;
+      if (isAway && isTrial) recover();
     } catch (error) {
-      pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
       logger.warn(
         { err: error, subjectId: item.subjectId, kind: item.kind },
         'Temporal could not be told; it will be again',
       );
+      if (!suspects.has(item.id)) remember(item);
+      if (failed.size < MAX_UNDELIVERED) failed.add(item.id);
+      // Where another one went through meanwhile, it is this row that fails: nobody else waits for it.
+      if (succeededAt < begunAt) pause();
     }
   };
 
-  const tellTemporal = async (item: OutboxItem): Promise<boolean> => {
-    switch (item.kind) {
-      case 'start_task': {
-        const definition = await definitions.read(item.definitionHash);
-        const { handlingSeconds, archivingSeconds } = limitsOf(definition);
-        await gateway.startTask({
-          taskId: item.subjectId,
-          accountId: item.accountId,
-          model: item.model,
-          route: item.route,
-          handlingSeconds,
-          archivingSeconds,
-          isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
-        });
-        return true;
-      }
-      case 'deliver_callback':
-        await gateway.startCallback(item.subjectId, item.accountId);
-        return true;
-      case 'stop_generation':
-        await gateway.startStop(item.subjectId, item.accountId);
-        return true;
-      case 'promote_output':
-        await gateway.startPromotion(item.subjectId, item.accountId);
-        return true;
-      case 'cancel_task':
-        // No workflow yet: its start is still on the way. The row comes due again, until the task is settled.
-        return gateway.cancelTask(item.subjectId);
-    }
+  const pause = (): void => {
+    isAway = true;
+    pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
+    for (const next of ahead.splice(0)) remember(next);
+  };
+
+  const remember = (item: OutboxItem): void => {
+    if (undelivered.size < MAX_UNDELIVERED) undelivered.set(item.id, item);
+  };
+
+  /** Temporal is back: what it was not told meanwhile is due at once. */
+  const recover = (): void => {
+    isAway = false;
+    suspects = failed;
+    failed = new Set();
+    const ids = [...undelivered.keys()];
+    undelivered.clear();
+    void giveBack(ids).then(() => wake());
+  };
+
+  const giveBack = async (ids: readonly bigint[]): Promise<void> => {
+    if (ids.length === 0) return;
+    await giveBackOutbox(database, ids).catch((error: unknown) =>
+      logger.warn({ err: error, rows: ids.length }, 'claimed outbox rows come due only when their lease ends'),
+    );
   };
 
   /** Removes what was delivered, in batches: whatever arrives while one removal runs goes with the next. */
-  const removeDelivered = async (): Promise<void> => {
-    if (removal !== undefined) return removal;
-    removal = (async () => {
+  const removeDelivered = (): void => {
+    removal ??= removeAll().finally(() => {
+      removal = undefined;
+      if (delivered.length > 0) removeDelivered();
+    });
+  };
+
+  const removeAll = async (): Promise<void> => {
+    try {
       while (delivered.length > 0) {
         const batch = delivered;
         delivered = [];
         await removeOutbox(database, batch);
       }
-    })().finally(() => {
-      removal = undefined;
-    });
-    return removal;
+    } catch (error) {
+      logger.warn({ err: error }, 'delivered outbox rows could not be removed; they are delivered once more');
+    }
   };
 
   const poll = setInterval(() => wake(), POLL_INTERVAL_MS);
@@ -162,7 +250,11 @@ export function startLauncher({ database, gateway, definitions, tracing, logger 
     async close() {
       isClosing = true;
       clearInterval(poll);
+      await Promise.allSettled([claiming, ...claims]);
+      // For other processes, or the next.
+      await giveBack(ahead.splice(0).map(({ id }) => id));
       await Promise.allSettled(underWay);
+      while (removal !== undefined) await removal;
     },
   };
 }

@@ -3,6 +3,7 @@
  * api process, and removed once Temporal knows. A claim is a lease: it moves the row's `due_at` ahead, and where the
  * process dies the row simply comes due again.
  */
+import { LockTimeoutError } from '../database/database.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
@@ -43,13 +44,38 @@ const MAX_BACKOFF_SECONDS = 60;
  */
 const WITHOUT_WAITING_FOR_DISK = `(SELECT set_config('synchronous_commit', 'off', true)) = 'off'`;
 
+/** Admits waiting starts to the running slots of `ready_accounts`, whose rows are locked, each in its queue's order. */
+const ADMIT = `admitted AS (
+           SELECT o.id, a.account_id
+             FROM ready_accounts a
+            CROSS JOIN LATERAL (
+                  SELECT id FROM outbox WHERE account_id = a.account_id AND NOT is_ready
+                   ORDER BY id LIMIT a.free FOR UPDATE SKIP LOCKED) o
+            LIMIT $1),
+         counted AS (
+           UPDATE account_counters c SET running = c.running + n.admissions, queued = c.queued - n.admissions
+             FROM (SELECT account_id, count(*)::integer AS admissions FROM admitted GROUP BY account_id) n
+            WHERE c.account_id = n.account_id)`;
+
+/** Leases the rows that `taken` names. */
+const LEASE = `claimed AS (
+           UPDATE outbox o
+              SET is_ready = true, deliveries = o.deliveries + 1,
+                  due_at = now() + make_interval(secs => least($2 * power(2, least(o.deliveries, 8)), $3))
+            WHERE o.id IN (SELECT id FROM taken) AND ${WITHOUT_WAITING_FOR_DISK}
+        RETURNING o.id, o.kind, o.subject_id, o.account_id, o.deliveries - 1 AS deliveries)
+         SELECT c.id, c.kind, c.subject_id AS "subjectId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
+                t.definition_hash AS "definitionHash"
+           FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'`;
+
 /**
- * Admits waiting starts to the running slots of their accounts, and claims them with whatever else is due. Only accounts
- * with a free slot are looked at (by index), each in the order of its own queue; what there is room for is shared out
- * among accounts chosen at random, so that no account's backlog keeps another's first task waiting.
+ * Admits waiting starts, and claims them with whatever else is due. Only accounts with a free slot are looked at (by
+ * index); what there is room for is shared out among accounts chosen at random, so that no account's backlog keeps
+ * another's first task waiting.
  *
- * Locks in the order account, outbox row, and never waits for an outbox row; a settlement takes them in the opposite
- * order, and so cannot deadlock with this.
+ * Waits for no lock at all: a process that stopped in the middle of a transaction keeps its account's row, and every
+ * account behind it in the order of ids would wait as well. An account whose row is locked is named in a row without an
+ * id. A settlement takes the two locks, account and outbox row, the other way round, and cannot deadlock with this.
  */
 const claim: Statement = {
   name: 'claim_outbox',
@@ -60,35 +86,92 @@ const claim: Statement = {
                   least(running_cap - running, greatest(1, $1::integer / (SELECT count(*)::integer FROM chosen))) AS free
              FROM account_counters
             WHERE account_id IN (SELECT account_id FROM chosen) AND is_launchable
-            ORDER BY account_id FOR UPDATE),
-         admitted AS (
-           SELECT o.id, a.account_id
-             FROM ready_accounts a
-            CROSS JOIN LATERAL (
-                  SELECT id FROM outbox WHERE account_id = a.account_id AND NOT is_ready
-                   ORDER BY id LIMIT a.free FOR UPDATE SKIP LOCKED) o
-            LIMIT $1),
-         counted AS (
-           UPDATE account_counters c SET running = c.running + n.admissions, queued = c.queued - n.admissions
-             FROM (SELECT account_id, count(*)::integer AS admissions FROM admitted GROUP BY account_id) n
-            WHERE c.account_id = n.account_id),
+            ORDER BY account_id FOR UPDATE SKIP LOCKED),
+         ${ADMIT},
          due AS (
            SELECT id FROM outbox WHERE is_ready AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED),
-         claimed AS (
-           UPDATE outbox o
-              SET is_ready = true, deliveries = o.deliveries + 1,
-                  due_at = now() + make_interval(secs => least($2 * power(2, least(o.deliveries, 8)), $3))
-            WHERE o.id IN (SELECT id FROM admitted UNION ALL SELECT id FROM due) AND ${WITHOUT_WAITING_FOR_DISK}
-        RETURNING o.id, o.kind, o.subject_id, o.account_id, o.deliveries - 1 AS deliveries)
-         SELECT c.id, c.kind, c.subject_id AS "subjectId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
-                t.definition_hash AS "definitionHash"
-           FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'
+         taken AS (SELECT id FROM admitted UNION ALL SELECT id FROM due),
+         ${LEASE}
+          UNION ALL
+         SELECT NULL, NULL, NULL, account_id, NULL, NULL, NULL, NULL
+           FROM chosen WHERE account_id NOT IN (SELECT account_id FROM ready_accounts)
+          ORDER BY id`,
+};
+
+/** Longer than the transactions of a busy account keep its row, one after the other; far below what a claim may take. */
+const ACCOUNT_WAIT_MS = 1_000;
+
+/**
+ * The same for one account, whose row is waited for: that of a busy account is hardly ever found unlocked, because
+ * whoever waits for it gets it first.
+ */
+const claimOfAccount: Statement = {
+  name: 'claim_outbox_of_account',
+  text: `WITH ready_accounts AS (
+           SELECT account_id, running_cap - running AS free FROM account_counters
+            WHERE account_id = $4 AND is_launchable
+              AND (SELECT set_config('lock_timeout', '${ACCOUNT_WAIT_MS}', true)) IS NOT NULL
+              FOR UPDATE),
+         ${ADMIT},
+         taken AS (SELECT id FROM admitted),
+         ${LEASE}
           ORDER BY c.id`,
 };
 
-/** Claims at most `limit` admissions and `limit` due rows for the length of a lease. */
-export async function claimOutbox(database: Queryable, limit: number): Promise<readonly OutboxItem[]> {
-  return database.query<OutboxItem>(claim, [limit, OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS]);
+const LEASE_PARAMETERS = [OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS] as const;
+
+/**
+ * Claims at most `limit` admissions and `limit` due rows for the length of a lease.
+ *
+ * @param onLocked is called with each account that was passed by because its row is locked (`claimOutboxOfAccount`).
+ */
+export async function claimOutbox(
+  database: Queryable,
+  limit: number,
+  onLocked?: (accountId: string) => void,
+): Promise<readonly OutboxItem[]> {
+  const rows = await database.query<OutboxItem | LockedAccount>(claim, [limit, ...LEASE_PARAMETERS]);
+  return rows.filter((row) => {
+    if (row.id !== null) return true;
+    onLocked?.(row.accountId);
+    return false;
+  }) as readonly OutboxItem[];
+}
+
+interface LockedAccount {
+  readonly id: null;
+  readonly accountId: string;
+}
+
+/**
+ * Claims at most `limit` admissions of one account, waiting up to a second for its row. Holds a connection meanwhile.
+ *
+ * @returns none where the row stays locked.
+ */
+export async function claimOutboxOfAccount(
+  database: Queryable,
+  accountId: string,
+  limit: number,
+): Promise<readonly OutboxItem[]> {
+  try {
+    return await database.query<OutboxItem>(claimOfAccount, [limit, ...LEASE_PARAMETERS, accountId]);
+  } catch (error) {
+    if (error instanceof LockTimeoutError) return [];
+    throw error;
+  }
+}
+
+const giveBack: Statement = {
+  name: 'give_back_outbox',
+  text: `UPDATE outbox SET due_at = now()
+          WHERE id IN (SELECT id FROM outbox
+                        WHERE id = ANY ($1) AND is_ready AND due_at > now() AND deliveries > 0 FOR UPDATE SKIP LOCKED)
+            AND ${WITHOUT_WAITING_FOR_DISK}`,
+};
+
+/** Ends leases early: what was claimed and not delivered is due at once, for any process. */
+export async function giveBackOutbox(database: Queryable, ids: readonly bigint[]): Promise<void> {
+  await database.query(giveBack, [ids]);
 }
 
 /**

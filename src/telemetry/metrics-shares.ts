@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 
 /** Everything that is shared out by src/limits/tenant-shares.ts. */
 export const SHARED_RESOURCES = [
+  'account_transactions',
   'archive_downloads',
   'body_threads',
   'callback_deliveries',
@@ -13,6 +14,7 @@ export const SHARED_RESOURCES = [
   'frame_decoders',
   'image_fetches',
   'input_fetches',
+  'locked_account_claims',
   'long_renderings',
   'media_inspections',
   'request_bytes',

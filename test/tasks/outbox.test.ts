@@ -4,10 +4,21 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { openDatabase } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { OUTBOX_LEASE_SECONDS, claimOutbox, hasStart, removeOutbox, requestRestart } from '../../src/tasks/outbox.ts';
+import {
+  OUTBOX_LEASE_SECONDS,
+  claimOutbox,
+  claimOutboxOfAccount,
+  giveBackOutbox,
+  hasStart,
+  removeOutbox,
+  requestRestart,
+} from '../../src/tasks/outbox.ts';
 import type { OutboxItem } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { until } from '../support/until.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -162,6 +173,88 @@ describe('a claim', () => {
     await createTasks(await room.newCaller(), 5);
 
     assert.equal((await claimOutbox(room.database, 2)).length, 2);
+  });
+});
+
+describe('an account whose row somebody keeps locked', () => {
+  /** Locks the account's row until the work is over. */
+  const whileLocked = async (caller: Caller, work: () => Promise<unknown>): Promise<void> => {
+    const locking = { name: 'test_lock', text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE' };
+    const other = openDatabase({ url: room.url, poolSize: 1 }, silentLogger());
+    try {
+      await other.transaction(async (transaction) => {
+        await transaction.query(locking, [caller.accountId]);
+        await work();
+      });
+    } finally {
+      await other.close();
+    }
+  };
+
+  it('is passed by and named, and all others have their tasks claimed meanwhile', async () => {
+    const callers = await Promise.all(Array.from({ length: 4 }, () => room.newCaller()));
+    for (const caller of callers) await createTasks(caller, 2);
+    const [locked] = callers;
+    assert.ok(locked);
+    const named: string[] = [];
+
+    await whileLocked(locked, async () => {
+      const claimed = await claimOutbox(room.database, 100, (accountId) => named.push(accountId));
+      assert.equal(claimed.length, 6);
+      assert.ok(claimed.every(({ accountId }) => accountId !== locked.accountId));
+    });
+
+    assert.deepEqual(named, [locked.accountId]);
+    assert.equal((await claimOutbox(room.database, 100, (accountId) => named.push(accountId))).length, 2);
+    assert.equal(named.length, 1);
+  });
+
+  it('is waited for by a claim of its own, in the order of its queue and up to its slots', async () => {
+    const caller = await room.newCaller({ runningCap: 2 });
+    const created = await createTasks(caller, 3);
+    let claim: Promise<readonly OutboxItem[]> | undefined;
+
+    await whileLocked(caller, async () => {
+      claim = claimOutboxOfAccount(room.database, caller.accountId, 100);
+      const isWaiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lock_timeout%'`;
+      await until('the claim waits', async () => (await room.rows(isWaiting)).length > 0, 5);
+    });
+
+    assert.deepEqual(
+      (await claim)?.map(({ subjectId }) => subjectId),
+      created.slice(0, 2),
+    );
+    const account = await room.account(caller);
+    assert.deepEqual([account.running, account.queued], [2, 1]);
+  });
+
+  it('is given up by such a claim where it stays locked, and nothing is claimed', async () => {
+    const caller = await room.newCaller();
+    await createTasks(caller, 1);
+
+    await whileLocked(caller, async () => {
+      assert.deepEqual(await claimOutboxOfAccount(room.database, caller.accountId, 100), []);
+    });
+
+    assert.equal((await claimOutbox(room.database, 100)).length, 1);
+  });
+});
+
+describe('a row that is given back', () => {
+  it('is due at once, for everybody, and keeps its running slot', async () => {
+    const caller = await room.newCaller({ runningCap: 2 });
+    await createTasks(caller, 2);
+    const [kept, returned] = await claimOutbox(room.database, 100);
+    assert.ok(kept && returned);
+
+    await giveBackOutbox(room.database, [returned.id]);
+
+    const again = await claimOutbox(room.database, 100);
+    assert.deepEqual(
+      again.map(({ id }) => id),
+      [returned.id],
+    );
+    assert.equal((await room.account(caller)).running, 2);
   });
 });
 

@@ -1,0 +1,72 @@
+/**
+ * What each kind of outbox row is for Temporal. Apart from the launcher, which decides when a row is delivered and what
+ * becomes of it afterwards.
+ */
+import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf } from '../catalogue/definition.ts';
+import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
+import type { Queryable } from '../database/database.ts';
+import { isTerminal } from '../domain/task-status.ts';
+import { isTaskId } from '../domain/workflow-ids.ts';
+import type { OutboxItem } from '../tasks/outbox.ts';
+import { readTask } from '../tasks/read.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
+import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+
+export interface DeliveryDependencies {
+  readonly database: Queryable;
+  readonly gateway: WorkflowGateway;
+  readonly definitions: PinnedDefinitions;
+  readonly tracing: Tracing;
+}
+
+/**
+ * @returns what delivers a row: whether it is done with. One that is not comes due again. Throws where Temporal did not
+ *   take it.
+ */
+export function createDelivery(dependencies: DeliveryDependencies): (item: OutboxItem) => Promise<boolean> {
+  const { database, gateway, definitions, tracing } = dependencies;
+
+  const tellTemporal = async (item: OutboxItem): Promise<boolean> => {
+    switch (item.kind) {
+      case 'start_task': {
+        const definition = await definitions.read(item.definitionHash);
+        const { handlingSeconds, archivingSeconds } = limitsOf(definition);
+        await gateway.startTask({
+          taskId: item.subjectId,
+          accountId: item.accountId,
+          model: item.model,
+          route: item.route,
+          handlingSeconds,
+          archivingSeconds,
+          isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
+        });
+        return true;
+      }
+      case 'deliver_callback':
+        await gateway.startCallback(item.subjectId, item.accountId);
+        return true;
+      case 'stop_generation':
+        await gateway.startStop(item.subjectId, item.accountId);
+        return true;
+      case 'promote_output':
+        await gateway.startPromotion(item.subjectId, item.accountId);
+        return true;
+      case 'cancel_task': {
+        if (await gateway.cancelTask(item.subjectId)) return true;
+        // No workflow yet, its start being on the way: the row comes due again. Where the cancel has ended the task
+        // already, a start that arrives later finds it over.
+        return isTerminal((await readTask(database, item.subjectId)).status);
+      }
+    }
+  };
+
+  return async (item) => {
+    const startedAt = Date.now();
+    const isDone = await tellTemporal(item);
+    if (isTaskId(item.subjectId)) {
+      const attributes = { 'darkroom.task_id': item.subjectId };
+      tracing.task(item.subjectId, { name: `tell Temporal: ${item.kind}`, startedAt, attributes });
+    }
+    return isDone;
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Temporal as a launcher sees it, where the test says when a start is answered: starts are counted in round trips and not
+ * in time. Beside it a database that says when nothing is under way in it, so that a test knows when a launcher has done
+ * all that it does without being woken.
+ */
+import type { Database } from '../../src/database/database.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import type { TaskStart, WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+
+/** Turns of the event loop without a statement under way after which none will come by itself. */
+const QUIET_TURNS = 5;
+
+export class HeldGateway {
+  /** Every start that was asked for, in order. */
+  readonly asked: TaskId[] = [];
+  readonly started = new Set<TaskId>();
+  /** Nothing is answered: every start fails at once. */
+  isAway = false;
+  /** Tasks that are never taken. */
+  readonly refused = new Set<TaskId>();
+  /** Starts are answered as soon as they are asked for. */
+  answersAtOnce = false;
+  #held: (() => void)[] = [];
+
+  readonly gateway = {
+    startTask: (task: TaskStart) => this.#start(task),
+    cancelTask: () => (this.isAway ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(true)),
+  } as unknown as WorkflowGateway;
+
+  /** How many starts wait for their answer. */
+  get inFlight(): number {
+    return this.#held.length;
+  }
+
+  /** Answers the oldest of them. */
+  answer(count = this.#held.length): void {
+    for (const release of this.#held.splice(0, count)) release();
+  }
+
+  async #start({ taskId }: TaskStart): Promise<void> {
+    this.asked.push(taskId);
+    if (this.isAway || this.refused.has(taskId)) throw new Error('Temporal does not take it');
+    if (!this.answersAtOnce) await new Promise<void>((resolve) => this.#held.push(resolve));
+    this.started.add(taskId);
+  }
+}
+
+export interface WatchedDatabase {
+  readonly database: Database;
+  /** Rows that were claimed for the first time. */
+  claimed(): number;
+  /** How many rows there were to claim when a claim came back empty, for each such claim. */
+  readonly emptyClaims: number[];
+  /** Waits until nothing happens any more but what a timer or a gateway brings. */
+  quiet(): Promise<void>;
+}
+
+/** @param rows how many there are to be claimed in all. */
+export function watchDatabase(database: Database, rows: number): WatchedDatabase {
+  const emptyClaims: number[] = [];
+  let underWay = 0;
+  let claimed = 0;
+  const query: Database['query'] = async <Row>(...[statement, values]: Parameters<Database['query']>) => {
+    underWay += 1;
+    try {
+      const found = await database.query<Row>(statement, values);
+      if (statement.name === 'claim_outbox') {
+        const items: readonly unknown[] = found;
+        claimed += (items as readonly { deliveries: number | null }[]).filter(
+          ({ deliveries }) => deliveries === 0,
+        ).length;
+        if (found.length === 0) emptyClaims.push(rows - claimed);
+      }
+      return found;
+    } finally {
+      underWay -= 1;
+    }
+  };
+  return {
+    database: { ...database, query },
+    claimed: () => claimed,
+    emptyClaims,
+    async quiet() {
+      for (let turns = 0; turns < QUIET_TURNS; turns++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (underWay > 0) turns = 0;
+      }
+    },
+  };
+}
