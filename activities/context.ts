@@ -11,6 +11,7 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Egress } from '../src/egress/guarded-client.ts';
 import type { ObjectStore } from '../src/files/object-store.ts';
 import type { UrlSigner } from '../src/files/signed-url.ts';
+import type { AccountDatabase } from '../src/limits/account-database.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { MediaInspector } from '../src/media/inspect.ts';
 import type { Provider } from '../src/providers/provider.ts';
@@ -24,6 +25,8 @@ export interface ActivityContext {
   /** Of this process. */
   readonly metrics: Metrics;
   readonly database: Database;
+  /** For what locks the row of one account (src/limits/account-database.ts). */
+  readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;
   readonly definitions: PinnedDefinitions;

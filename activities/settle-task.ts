@@ -1,5 +1,5 @@
 /**
- * Ends a task, or tells how it ended (src/tasks/settle.ts). Idempotent by the task's id.
+ * Ends a task, or returns how it ended (src/tasks/settle.ts). Idempotent by the task's id.
  */
 import { actualCost } from '../src/catalogue/price.ts';
 import { parseUsd } from '../src/domain/money.ts';
@@ -13,7 +13,8 @@ import type { ActivityContext } from './context.ts';
 export function createSettleTask(context: ActivityContext): Activities['settleTask'] {
   return async (input: SettleInput) => {
     const verdict = await verdictOf(context, input);
-    const outcome = await settleTask(context.database, input.taskId, verdict, {
+    const database = input.accountId === undefined ? context.database : context.accountDatabase(input.accountId);
+    const outcome = await settleTask(database, input.taskId, verdict, {
       retentionDays: context.config.outputRetentionDays,
       onSettled: context.metrics.tasks.settled,
     });

@@ -21,6 +21,7 @@ import { createEnginePool } from './engines/engine-pool.ts';
 import type { EnginePool } from './engines/engine.ts';
 import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
+import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
 import { createMediaInspector } from './media/inspect.ts';
 import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
@@ -57,6 +58,12 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     logger,
     metrics,
     database,
+    accountDatabase: createAccountDatabase(
+      database,
+      config.database.poolSize,
+      role === 'api' ? REQUESTS_WAIT : ACTIVITIES_WAIT,
+      metrics.shares,
+    ),
     store,
     urlSigner: createUrlSigner({
       publicUrl: publicUrlOf(config.http),

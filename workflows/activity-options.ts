@@ -104,7 +104,8 @@ export const ARCHIVE_LOCALLY: LocalActivityOptions = {
 
 /**
  * Settling first runs inside the workflow's worker, which spares a hand-over (some 20 ms of every task). 10 s: within
- * one workflow task's heartbeat; a database that is away longer is waited for by the regular activity.
+ * one workflow task's heartbeat; a database that is away longer is waited for by the regular activity. So is an account of
+ * which too many settlements wait already: retries in here keep a slot that workflow tasks of others need.
  */
 export const SETTLE_LOCALLY: LocalActivityOptions = {
   startToCloseTimeout: '5 seconds',
@@ -114,6 +115,7 @@ export const SETTLE_LOCALLY: LocalActivityOptions = {
     backoffCoefficient: 2,
     maximumInterval: '1 second',
     maximumAttempts: 4,
+    nonRetryableErrorTypes: ['AccountBusyError'],
   },
   summary: 'settle',
 };

@@ -35,14 +35,19 @@ export type ArchiveResult =
 
 /** How a task is to end. */
 export type SettleInput =
-  | { readonly taskId: TaskId; readonly status: 'success'; readonly outputs: readonly ArchivedOutput[] }
-  | {
-      readonly taskId: TaskId;
+  | (SettledTask & { readonly status: 'success'; readonly outputs: readonly ArchivedOutput[] })
+  | (SettledTask & {
       readonly status: 'fail';
       readonly reason: FailureReason;
       /** Decimal USD: what the provider bills for a cancelled task. */
       readonly billedUsd?: string;
-    };
+    });
+
+interface SettledTask {
+  readonly taskId: TaskId;
+  /** Whose it is; absent in older histories. */
+  readonly accountId?: string;
+}
 
 /** The argument of `stopGeneration`. */
 export interface StopGenerationInput {

@@ -71,7 +71,8 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
         ? archiveInside(input, archiveOutputs)
         : archiveOutputs(input));
       if (archived.kind === 'over') return failed(input, 'terminated');
-      return { taskId: input.taskId, status: 'success' as const, outputs: archived.outputs };
+      const { taskId, accountId } = input;
+      return { taskId, accountId, status: 'success' as const, outputs: archived.outputs };
     });
   } catch (error) {
     if (isCancellation(error)) cancellation = error;
@@ -95,8 +96,8 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   });
 }
 
-function failed(input: MediaTaskInput, reason: FailureReason): SettleInput {
-  return { taskId: input.taskId, status: 'fail', reason };
+function failed({ taskId, accountId }: MediaTaskInput, reason: FailureReason): SettleInput {
+  return { taskId, accountId, status: 'fail', reason };
 }
 
 /** Whether the provider may still be working on a task that has ended, whoever ended it. */

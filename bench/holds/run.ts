@@ -79,7 +79,10 @@ async function measure(database: Database): Promise<void> {
 
 /** @returns holds per second. */
 async function window(database: Database, accounts: readonly string[], seconds: number): Promise<number> {
-  const acceptor = createAcceptor(database, () => false);
+  const acceptor = createAcceptor(
+    () => database,
+    () => false,
+  );
   const began = performance.now();
   const endAt = began + seconds * 1000;
   let holds = 0;

@@ -16,6 +16,7 @@ import type { Egress } from '../egress/guarded-client.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { ObjectStore } from '../files/object-store.ts';
 import type { UrlSigner } from '../files/signed-url.ts';
+import type { AccountDatabase } from '../limits/account-database.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import type { Turns } from '../limits/turns.ts';
@@ -41,6 +42,8 @@ export interface HttpContext {
   /** They and all that is read at that moment, in Prometheus' text format. */
   renderMetrics(): Promise<string>;
   readonly database: Database;
+  /** For what locks the row of one account (limits/account-database.ts). */
+  readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;
   readonly definitions: PinnedDefinitions;

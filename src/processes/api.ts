@@ -103,10 +103,18 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     if (temporal === undefined) return undefined;
     const { gateway } = temporal;
     connection = temporal.connection;
-    launcher = startLauncher({ database, gateway, definitions, tracing: foundation.tracing, logger });
+    launcher = startLauncher({
+      database,
+      gateway,
+      definitions,
+      tracing: foundation.tracing,
+      logger,
+      shareMetrics: foundation.metrics.shares,
+    });
     launcher.wake();
     considerRepair = createReadRepair({
       database,
+      accountDatabase: foundation.accountDatabase,
       gateway,
       retentionDays: config.outputRetentionDays,
       metrics: foundation.metrics.tasks,

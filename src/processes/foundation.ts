@@ -12,6 +12,7 @@ type Shared = Pick<
   | 'logger'
   | 'metrics'
   | 'database'
+  | 'accountDatabase'
   | 'store'
   | 'urlSigner'
   | 'definitions'

@@ -88,6 +88,7 @@ export function createHttpContext(
     }),
     taskCreator: createTaskCreator({
       database,
+      accountDatabase: foundation.accountDatabase,
       catalogue,
       installationId,
       egressPolicy: foundation.egressPolicy,

@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import { hasStart } from '../tasks/outbox.ts';
+import type { AccountDatabase } from '../limits/account-database.ts';
 import { repairTask } from '../tasks/repair.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
@@ -23,12 +24,13 @@ const REMEMBERED_TASKS = 10_000;
 /** @returns what is called with each task that was read. */
 export function createReadRepair(dependencies: {
   readonly database: Database;
+  readonly accountDatabase: AccountDatabase;
   readonly gateway: WorkflowGateway;
   readonly retentionDays: number;
   readonly metrics: TaskMetrics;
   readonly logger: Logger;
 }): (task: TaskDetail) => void {
-  const { database, gateway, retentionDays, metrics, logger } = dependencies;
+  const { database, accountDatabase, gateway, retentionDays, metrics, logger } = dependencies;
   const checked = new LRUCache<string, true>({ max: REMEMBERED_TASKS, ttl: CHECK_EVERY_MS });
   let second = 0;
   let checksThisSecond = 0;
@@ -48,7 +50,13 @@ export function createReadRepair(dependencies: {
       const isWaiting = await hasStart(database, task.id);
       await repairTask(
         { id: task.id, status: task.status, isPastDeadline: false, hasStart: isWaiting },
-        { database, describe: (taskId) => gateway.describeTask(taskId), retentionDays, metrics, logger },
+        {
+          database: accountDatabase(task.accountId),
+          describe: (taskId) => gateway.describeTask(taskId),
+          retentionDays,
+          metrics,
+          logger,
+        },
       );
     } catch (error) {
       logger.warn({ err: error, taskId: task.id }, 'a task that was read could not be checked');

@@ -3,6 +3,7 @@
  */
 import { createBatches } from '../database/batches.ts';
 import type { Database } from '../database/database.ts';
+import type { AccountDatabase } from '../limits/account-database.ts';
 import { IdempotencyMismatchError, acceptOne, acceptTogether } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
 
@@ -28,10 +29,13 @@ interface Request {
   readonly reject: (error: unknown) => void;
 }
 
-/** @param mayClaim whether this process has room to deliver the starts of admitted tasks at this moment. */
-export function createAcceptor(database: Database, mayClaim: () => boolean): Acceptor {
+/**
+ * @param databaseOf the database for one account: what its creates keep waiting is no other's connection.
+ * @param mayClaim whether this process has room to deliver the starts of admitted tasks at this moment.
+ */
+export function createAcceptor(databaseOf: AccountDatabase, mayClaim: () => boolean): Acceptor {
   const batches = createBatches<Request>({
-    work: (accountId, requests) => answer(database, accountId, requests, mayClaim()),
+    work: (accountId, requests) => answer(databaseOf(accountId), accountId, requests, mayClaim()),
     fitting,
   });
 
@@ -40,7 +44,7 @@ export function createAcceptor(database: Database, mayClaim: () => boolean): Acc
       return new Promise((resolve, reject) => {
         // A capped key's task takes its caps' rows too, in a transaction of its own.
         if (task.spendCapIds.length > 0) {
-          acceptOne(database, task, mayClaim()).then(resolve, reject);
+          acceptOne(databaseOf(task.accountId), task, mayClaim()).then(resolve, reject);
           return;
         }
         batches.add(task.accountId, { task, resolve, reject });

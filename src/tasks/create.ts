@@ -13,6 +13,7 @@ import { newTaskId, taskIdForKey } from '../domain/ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { UrlSigner } from '../files/signed-url.ts';
+import type { AccountDatabase } from '../limits/account-database.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
@@ -42,6 +43,8 @@ export class InvalidTaskError extends Error {
 
 export interface CreateDependencies {
   readonly database: Database;
+  /** Where tasks are accepted; absent: in the same, without a bound by account. */
+  readonly accountDatabase?: AccountDatabase;
   readonly catalogue: Catalogue;
   readonly installationId: string;
   readonly egressPolicy: EgressPolicy;
@@ -79,7 +82,10 @@ export interface CreateBudget {
 
 export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
   const { database, catalogue, installationId, checkBody } = dependencies;
-  const acceptor = createAcceptor(database, dependencies.mayClaim ?? (() => false));
+  const acceptor = createAcceptor(
+    dependencies.accountDatabase ?? (() => database),
+    dependencies.mayClaim ?? (() => false),
+  );
   return {
     async create(caller, body, idempotencyKey, budget, large) {
       const facts = large?.facts ?? factsOf(body);

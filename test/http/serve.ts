@@ -27,6 +27,7 @@ import type { ObjectStore } from '../../src/files/object-store.ts';
 import { createMediaInspector } from '../../src/media/inspect.ts';
 import { createUrlSigner } from '../../src/files/signed-url.ts';
 import type { HttpContext } from '../../src/http/context.ts';
+import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
 import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/server.ts';
 import type { ListenOptions } from '../../src/http/server.ts';
@@ -134,6 +135,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     logger: silentLogger(),
     metrics: createMetrics(),
     database: appDatabase,
+    accountDatabase: createAccountDatabase(appDatabase, config.database.poolSize, REQUESTS_WAIT),
     store,
     urlSigner: createUrlSigner({
       publicUrl: server.url,

@@ -8,7 +8,9 @@ import type { LabTask, WorkflowLab } from './workflow-lab.ts';
 async function assertCancelled(task: LabTask): Promise<void> {
   assert.ok((await task.failure()) instanceof CancelledFailure);
   assert.equal((await task.handle.describe()).status.name, 'CANCELLED');
-  assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'cancelled' }]);
+  assert.deepEqual(task.settlements, [
+    { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'cancelled' },
+  ]);
   assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_CANCELLED' });
   // The provider is told: before the settlement where it has a job, which may cost something; after it otherwise.
   assert.deepEqual(task.callNames.slice(-2).toSorted(), ['cancelGeneration', 'settleTask']);
@@ -67,7 +69,13 @@ describe('a mediaTask that is cancelled', () => {
     assert.ok((await task.failure()) instanceof CancelledFailure);
     assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
     const { taskId } = task;
-    assert.deepEqual(task.calls.at(-1)?.input, { taskId, status: 'fail', reason: 'cancelled', billedUsd: '0.004' });
+    assert.deepEqual(task.calls.at(-1)?.input, {
+      taskId,
+      accountId: 'acct_lab',
+      status: 'fail',
+      reason: 'cancelled',
+      billedUsd: '0.004',
+    });
   });
 
   it('settles all the same, and tells the provider once more, when it does not answer whether the job stopped', async () => {

@@ -41,7 +41,9 @@ describe('mediaTask', () => {
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
     assert.deepEqual(task.callNames, ['submitGeneration', 'archiveOutputs', 'settleTask']);
-    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'success', outputs: [ONE_OUTPUT] }]);
+    assert.deepEqual(task.settlements, [
+      { taskId: task.taskId, accountId: 'acct_lab', status: 'success', outputs: [ONE_OUTPUT] },
+    ]);
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
@@ -124,7 +126,7 @@ describe('mediaTask', () => {
       assert.ok(failure instanceof ApplicationFailure);
       assert.equal(failure.type, reason);
       assert.equal(failure.nonRetryable, true);
-      assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason }]);
+      assert.deepEqual(task.settlements, [{ taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason }]);
       assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: ERROR_CODES[reason] });
       assert.ok(!task.callNames.includes('archiveOutputs'));
       // Only then may the provider still be at work on something that nobody waits for.
@@ -139,7 +141,9 @@ describe('mediaTask', () => {
     const task = await lab.startTask({ submitGeneration: () => permanent('SomethingElse') });
 
     await task.failure();
-    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'provider_error' }]);
+    assert.deepEqual(task.settlements, [
+      { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'provider_error' },
+    ]);
   });
 
   it('settles with the reason of the job when waiting for it fails', async () => {
@@ -149,7 +153,9 @@ describe('mediaTask', () => {
     });
 
     await task.failure();
-    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'content_rejected' }]);
+    assert.deepEqual(task.settlements, [
+      { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'content_rejected' },
+    ]);
     assert.ok(!task.callNames.includes('archiveOutputs'));
   });
 
@@ -157,7 +163,9 @@ describe('mediaTask', () => {
     const task = await lab.startTask({ archiveOutputs: () => permanent('no_output') });
 
     await task.failure();
-    assert.deepEqual(task.settlements, [{ taskId: task.taskId, status: 'fail', reason: 'no_output' }]);
+    assert.deepEqual(task.settlements, [
+      { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'no_output' },
+    ]);
   });
 
   it('tries each stage again after a passing failure, and never settles in between', async () => {
@@ -244,5 +252,22 @@ describe('mediaTask', () => {
       [1, 2, 3],
     );
     assert.equal(new Set(task.settlements.map((input) => JSON.stringify(input))).size, 1);
+  });
+
+  it('leaves a settlement whose account is busy to the regular activity at the first refusal, and says whose it is', async () => {
+    const task = await lab.startTask({
+      settleTask: (input) =>
+        Context.current().info.isLocal
+          ? Promise.reject(ApplicationFailure.retryable('busy', 'AccountBusyError'))
+          : Promise.resolve(verdictOf(input)),
+    });
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    const settling = task.calls.filter((call) => call.activity === 'settleTask');
+    assert.deepEqual(
+      settling.map(({ isLocal }) => isLocal),
+      [true, false],
+    );
+    for (const { accountId } of task.settlements) assert.equal(accountId, 'acct_lab');
   });
 });

@@ -24,7 +24,7 @@ const IDS_EXAMPLE = {
 
 export function storageRoutes(http: HttpContext): readonly Route[] {
   const remove = async (accountId: string, outputIds: readonly string[]): Promise<StorageDecision> =>
-    deleteOutputs(http.database, { accountId, outputIds, now: http.now() });
+    deleteOutputs(http.accountDatabase(accountId), { accountId, outputIds, now: http.now() });
   const removing = (spec: Pick<Route, 'method' | 'path' | 'operationId' | 'summary' | 'description'>): Route =>
     defineRoute({
       ...spec,
@@ -73,7 +73,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
       answer: { kind: 'data', schema: StorageDecisionSchema },
       async handle({ caller, body }) {
-        const decision = await promoteOutputs(http.database, {
+        const decision = await promoteOutputs(http.accountDatabase(caller.accountId), {
           accountId: caller.accountId,
           outputIds: body,
           now: http.now(),

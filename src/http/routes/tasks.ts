@@ -79,7 +79,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         const taskId = taskIdOf(params);
         const { accountId } = caller;
         const isRequested = await cancelTask(
-          http.database,
+          http.accountDatabase(accountId),
           accountId,
           taskId,
           http.config.outputRetentionDays,
@@ -103,7 +103,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
-        await eraseTask(http.database, caller.accountId, taskId, http.now());
+        await eraseTask(http.accountDatabase(caller.accountId), caller.accountId, taskId, http.now());
         return answerDetail(ctx, http, await readTask(http.database, taskId, caller.accountId));
       },
     }),

@@ -1,0 +1,57 @@
+/**
+ * A process that stops in the middle of a transaction, as SIGSTOP or a hanging machine stops it: with the account's row
+ * locked and its connection open. It prints its backend's id before, and never ends by itself.
+ *
+ * Usage: freezing-process.ts <database url> <statement> <account> <key with a spend cap> <task to settle, or none>
+ */
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { acceptOne } from '../../src/tasks/accept.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+
+const [url = '', statementName = '', accountId = '', keyId = '', taskId] = process.argv.slice(2);
+const pool = openDatabase({ url, poolSize: 1 }, silentLogger(), (name) => {
+  // Before it is sent: what came before it in the transaction holds its locks.
+  if (name === statementName) process.kill(process.pid, 'SIGSTOP');
+});
+const database: Database = {
+  ...pool,
+  transaction: (work) =>
+    pool.transaction(async (transaction) => {
+      // The server would end the transaction after a while, which is not what is tested.
+      const [row] = await transaction.query<{ pid: number }>({
+        name: 'stay_open',
+        text: `SELECT pg_backend_pid() AS pid, set_config('idle_in_transaction_session_timeout', '0', true)`,
+      });
+      process.stdout.write(`${row?.pid}\n`);
+      return work(transaction);
+    }),
+};
+
+if (taskId === undefined) {
+  const task = {
+    id: newTaskId(),
+    accountId,
+    keyId,
+    idempotencyKey: undefined,
+    fingerprint: { hash: Buffer.alloc(32), version: 1 },
+    model: 'acme/pictures',
+    route: undefined,
+    definitionHash: 'none',
+    inputJson: '{}',
+    metadata: undefined,
+    storage: 'temp',
+    timeoutSeconds: undefined,
+    queuedSeconds: 60,
+    callbackUrl: undefined,
+    holdMicroUsd: 1n,
+    inputObjects: [],
+    spendCapIds: [keyId],
+  } as const;
+  await acceptOne(database, task, false);
+} else {
+  await settleTask(database, taskId as TaskId, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
+}

@@ -1,0 +1,161 @@
+/**
+ * A transaction that stands still with an account's row locked, because its process was stopped in the middle: the account
+ * waits for it, and nobody else does. Nothing here is measured by a clock: all of the others' work is done while that
+ * transaction is still open.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import type { AccountDatabase } from '../../src/limits/account-database.ts';
+import { startLauncher } from '../../src/processes/launcher.ts';
+import { cancelTask } from '../../src/tasks/cancel.ts';
+import { createTaskCreator } from '../../src/tasks/create.ts';
+import type { TaskCreator } from '../../src/tasks/create.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { readTask } from '../../src/tasks/read.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { NO_TRACES } from '../../src/telemetry/tracing.ts';
+import { until } from '../support/until.ts';
+import { HeldGateway } from './held-gateway.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+const RETENTION = { retentionDays: 7 };
+/** As test/support/test-database.ts opens it. */
+const POOL_SIZE = 10;
+/** More than the pool has connections. */
+const MANY = 30;
+/** Of each place in the order of accounts, before the frozen one and behind it. */
+const OTHERS = 6;
+
+let room: TaskRoom;
+let accountDatabase: AccountDatabase;
+let creator: TaskCreator;
+before(async () => {
+  room = await openTaskRoom();
+  await createPinnedDefinitions(room.database).pin(room.catalogue.models);
+  accountDatabase = createAccountDatabase(room.database, POOL_SIZE, REQUESTS_WAIT);
+  creator = createTaskCreator({ ...room.creatorDependencies, accountDatabase });
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+
+async function create(caller: Caller, count: number): Promise<readonly TaskId[]> {
+  const created = await Promise.all(Array.from({ length: count }, () => creator.create(caller, body(), undefined)));
+  return created.map(({ taskId }) => taskId);
+}
+
+const settle = (caller: Caller, taskId: TaskId): Promise<unknown> =>
+  settleTask(accountDatabase(caller.accountId), taskId, { status: 'fail', reason: 'no_output' }, RETENTION);
+
+const cancel = (caller: Caller, taskId: TaskId): Promise<unknown> =>
+  cancelTask(accountDatabase(caller.accountId), caller.accountId, taskId, RETENTION.retentionDays);
+
+interface Frozen {
+  /** Whether its transaction still stands where it was stopped. */
+  isOpen(): Promise<boolean>;
+  /** Kills the process; the server then rolls its transaction back. */
+  end(): Promise<void>;
+}
+
+/** Stops a process before it sends this statement. */
+async function freeze(t: TestContext, statement: string, ...args: readonly string[]): Promise<Frozen> {
+  const script = packageFile('test/tasks/freezing-process.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', script, room.url, statement, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const end = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  t.after(end);
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const stateOf = async (): Promise<string | undefined> =>
+    / ([A-Z]) /.exec((await readFile(`/proc/${child.pid}/stat`, 'utf8')).replace(/^.*\)/, ''))?.[1];
+  await until('the process is stopped', async () => (await stateOf()) === 'T');
+  return {
+    async isOpen() {
+      const rows = await room.rows<{ state: string }>(
+        'SELECT state FROM pg_stat_activity WHERE pid = $1',
+        Number(line),
+      );
+      return rows[0]?.state === 'idle in transaction';
+    },
+    end,
+  };
+}
+
+for (const place of ['a create under a spend cap', 'a settlement'] as const) {
+  describe(`a process that is stopped inside ${place}`, () => {
+    it('keeps no other account from creating, launching, settling and cancelling', async (t) => {
+      const owner = await room.newCaller();
+      const spendCaps = { totalMicroUsd: 1_000_000_000n };
+      const key = await createKey(room.database, owner.accountId, { name: 'capped', scopes: SCOPES, spendCaps });
+      const capped: Caller = { ...owner, keyId: key.id, spendCapIds: [key.id] };
+      const others = await Promise.all(Array.from({ length: OTHERS }, () => room.newCaller()));
+      const [settled, ...running] = await create(owner, 1 + MANY);
+      assert.ok(settled);
+      await claimOutbox(room.database, 1_000);
+      const waiting = await create(owner, MANY);
+      const frozen = await (place === 'a settlement'
+        ? freeze(t, 'commit', owner.accountId, key.id, settled)
+        : freeze(t, 'charge_spend_caps', owner.accountId, key.id));
+
+      // All that the account itself may ask for meanwhile.
+      const blocked = [
+        ...Array.from({ length: MANY }, () => creator.create(capped, body(), undefined)),
+        ...running.map((taskId) => settle(owner, taskId)),
+        ...waiting.map((taskId) => cancel(owner, taskId)),
+      ].map((asked) => asked.catch((error: unknown) => error));
+      const temporal = new HeldGateway();
+      temporal.answersAtOnce = true;
+      const { database } = room;
+      const launcher = startLauncher({
+        database,
+        gateway: temporal.gateway,
+        definitions: createPinnedDefinitions(database),
+        tracing: NO_TRACES,
+        logger: silentLogger(),
+      });
+      try {
+        const done = await Promise.all(
+          others.map(async (caller) => {
+            const [first, second] = await create(caller, 2);
+            assert.ok(first && second);
+            await until('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
+            await settle(caller, first);
+            await cancel(caller, second);
+            return [first, second];
+          }),
+        );
+
+        assert.ok(await frozen.isOpen(), 'the transaction ended before all others were done');
+        for (const taskId of done.flat()) assert.equal((await readTask(database, taskId)).status, 'fail');
+
+        await frozen.end();
+        await Promise.all(blocked);
+        const [taskId] = await create(owner, 1);
+        assert.ok(taskId);
+        await until('the account is launched again', () => temporal.started.has(taskId));
+      } finally {
+        await launcher.close();
+      }
+    });
+  });
+}
