@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
-import { recordFault } from '../../src/tasks/work.ts';
+import { beginHandling, recordFault } from '../../src/tasks/work.ts';
 import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
@@ -170,14 +170,26 @@ describe('cancelling over HTTP', () => {
     assert.equal(served.told.wakes, wakes + 1);
   });
 
-  it('a task that runs answers with the task as it is', async () => {
+  it('a task that a launcher has claimed, and nobody handles, answers with its end as well', async () => {
     const taskId = await createTask();
     await claimOutbox(served.room.database, 100);
 
     const { status, body: answer } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
     assert.equal(status, 200);
-    assert.equal(answer.data.status, 'queued');
+    assert.deepEqual([answer.data.status, answer.data.error?.code], ['fail', 'TASK_CANCELLED']);
+    assert.deepEqual(answer.data.billing, { currency: 'USD', held: '0.01', captured: '0', released: '0.01' });
+  });
+
+  it('a task that runs answers with the task as it is', async () => {
+    const taskId = await createTask();
+    await claimOutbox(served.room.database, 100);
+    await beginHandling(served.room.database, taskId, 60);
+
+    const { status, body: answer } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+
+    assert.equal(status, 200);
+    assert.equal(answer.data.status, 'handling');
     const rows = await served.room.rows(`SELECT 1 FROM outbox WHERE kind = 'cancel_task' AND subject_id = $1`, taskId);
     assert.equal(rows.length, 1);
   });

@@ -4,9 +4,10 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskStatus } from '../../src/domain/task-status.ts';
 import { cancelTask } from '../../src/tasks/cancel.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
 import { TaskNotFoundError, readTask } from '../../src/tasks/read.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
+import { beginHandling } from '../../src/tasks/work.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -60,11 +61,92 @@ describe('cancelling a task that was not launched', () => {
   });
 });
 
-describe('cancelling a task that was launched', () => {
+describe('cancelling a task whose start was claimed, before anybody begins to handle it', () => {
+  it('ends it in that very transaction, gives its running slot back and releases its hold', async () => {
+    const caller = await room.newCaller({ runningCap: 1 });
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await claimOutbox(room.database, 1_000);
+    assert.equal((await room.account(caller)).running, 1);
+
+    assert.equal(await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS), true);
+
+    const task = await readTask(room.database, taskId);
+    assert.deepEqual([task.status, task.errorReason, task.capturedMicroUsd], ['fail', 'cancelled', 0n]);
+    const account = await room.account(caller);
+    assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
+    // A workflow that has begun to wait for an engine is told.
+    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), [
+      { kind: 'cancel_task' },
+    ]);
+  });
+
+  it('is the same where the launcher has delivered the start already', async () => {
+    const caller = await room.newCaller({ runningCap: 1 });
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await removeOutbox(
+      room.database,
+      (await claimOutbox(room.database, 1_000)).map(({ id }) => id),
+    );
+
+    await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS);
+
+    const account = await room.account(caller);
+    assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
+  });
+
+  it('leaves nothing to a start that arrives later: it finds the task over', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await claimOutbox(room.database, 1_000);
+    await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS);
+
+    const { task, generation } = await beginHandling(room.database, taskId, 60);
+
+    assert.deepEqual([task.status, task.deadlineAt, generation], ['fail', null, undefined]);
+  });
+
+  it('returns one place, running or queued, where it meets the claim, and one of both ends it', async () => {
+    for (let round = 0; round < 20; round++) {
+      const caller = await room.newCaller({ runningCap: 1 });
+      const { taskId } = await room.creator.create(caller, body(), undefined);
+
+      await Promise.all([
+        cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS),
+        claimOutbox(room.database, 1_000),
+        cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS),
+        claimOutbox(room.database, 1_000),
+      ]);
+
+      const account = await room.account(caller);
+      assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
+      assert.equal((await readTask(room.database, taskId)).status, 'fail');
+    }
+  });
+
+  it('either ends it, or leaves its end to the workflow that has begun at the same moment', async () => {
+    for (let round = 0; round < 20; round++) {
+      const caller = await room.newCaller({ runningCap: 1 });
+      const { taskId } = await room.creator.create(caller, body(), undefined);
+      await claimOutbox(room.database, 1_000);
+
+      const [{ task }] = await Promise.all([
+        beginHandling(room.database, taskId, 60),
+        cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS),
+      ]);
+
+      const { status } = await readTask(room.database, taskId);
+      assert.equal(status, task.status);
+      assert.equal((await room.account(caller)).running, status === 'fail' ? 0 : 1);
+    }
+  });
+});
+
+describe('cancelling a task that is handled', () => {
   it('leaves it as it is and tells Temporal once, however often it is asked', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await claimOutbox(room.database, 1_000);
+    await beginHandling(room.database, taskId, 60);
 
     const asked = [];
     for (let time = 0; time < 3; time++) {
@@ -72,7 +154,7 @@ describe('cancelling a task that was launched', () => {
     }
 
     assert.deepEqual(asked, [true, false, false]);
-    assert.equal((await readTask(room.database, taskId)).status, 'queued');
+    assert.equal((await readTask(room.database, taskId)).status, 'handling');
     const rows = await room.rows('SELECT kind FROM outbox WHERE subject_id = $1 ORDER BY kind', taskId);
     assert.deepEqual(
       rows.map((row) => row['kind']),

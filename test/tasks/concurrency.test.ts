@@ -11,6 +11,7 @@ import { QueueFullError } from '../../src/tasks/accept.ts';
 import { cancelTask } from '../../src/tasks/cancel.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
+import { beginHandling } from '../../src/tasks/work.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -32,7 +33,16 @@ const EXPIRE_LEASES: Statement = {
 
 /** What one of many at once does. `pick` chooses an account, and a task among those known by then. */
 interface Step {
-  readonly action: 'accept' | 'accept with a key' | 'claim' | 'deliver' | 'cancel' | 'succeed' | 'fail' | 'time out';
+  readonly action:
+    | 'accept'
+    | 'accept with a key'
+    | 'claim'
+    | 'deliver'
+    | 'handle'
+    | 'cancel'
+    | 'succeed'
+    | 'fail'
+    | 'time out';
   readonly pick: number;
 }
 
@@ -44,6 +54,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     'claim',
     'claim',
     'deliver',
+    'handle',
     'cancel',
     'succeed',
     'fail',
@@ -79,6 +90,9 @@ async function take(run: Run, { action, pick }: Step): Promise<void> {
         room.database,
         (await claimOutbox(room.database, 20)).map((item) => item.id),
       );
+      return;
+    case 'handle':
+      if (known) await beginHandling(room.database, known.id, 60);
       return;
     case 'time out':
       await room.database.query(EXPIRE_LEASES);
@@ -135,8 +149,11 @@ describe('accepting, claiming, cancelling and settling at once', () => {
           assert.deepEqual({ heldMicroUsd, queued, running }, { heldMicroUsd: 0n, queued: 0, running: 0 });
         }
         const taskIds = run.tasks.map((task) => task.id);
+        // A task that its cancel ended may have a workflow that waits to begin: Temporal is told of those, and of no other.
         const left = await room.rows(
-          `SELECT kind FROM outbox WHERE subject_id = ANY ($1) AND kind <> 'deliver_callback'`,
+          `SELECT o.kind FROM outbox o JOIN tasks t ON t.id = o.subject_id
+            WHERE t.id = ANY ($1) AND o.kind <> 'deliver_callback'
+              AND NOT (o.kind = 'cancel_task' AND t.error_reason = 'cancelled' AND t.started_at IS NULL)`,
           taskIds,
         );
         assert.deepEqual(left, []);

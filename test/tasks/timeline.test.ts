@@ -139,6 +139,7 @@ describe('the timeline of a task', () => {
   it('has no gap and no failure where a task is worked on, cancelled and told of at the same moment', async () => {
     for (let round = 0; round < 15; round++) {
       const taskId = await launched();
+      await beginHandling(room.database, taskId, 60);
       await Promise.all([
         beginHandling(room.database, taskId, 60),
         cancelTask(room.database, caller.accountId, taskId, 7),
@@ -163,6 +164,29 @@ describe('the timeline of a task', () => {
         'provider_refused',
         'started',
       ]);
+    }
+  });
+
+  it('tells of one of both, and has no gap, where a task is begun and cancelled at the same moment', async () => {
+    for (let round = 0; round < 15; round++) {
+      const taskId = await launched();
+      await Promise.all([
+        beginHandling(room.database, taskId, 60),
+        cancelTask(room.database, caller.accountId, taskId, 7),
+      ]);
+
+      const events = await eventsOf(taskId);
+      assert.deepEqual(
+        events.map(({ seq }) => seq),
+        [1, 2, 3],
+      );
+      const types = events.map(({ type }) => type);
+      const [, second] = types;
+      const expected =
+        second === 'started'
+          ? ['accepted', 'started', 'cancel_requested']
+          : ['accepted', 'cancel_requested', 'settled'];
+      assert.deepEqual(types, expected);
     }
   });
 });

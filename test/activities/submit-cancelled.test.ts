@@ -1,0 +1,42 @@
+/** A start that arrives after its task was cancelled: it exits, and no provider hears of it. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import type { ActivityContext } from '../../activities/context.ts';
+import { createSubmitGeneration } from '../../activities/submit-generation.ts';
+import { cancelTask } from '../../src/tasks/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { readTask } from '../../src/tasks/read.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(() => room.close());
+
+for (const isUpstream of [true, false]) {
+  it(`submits nothing to ${isUpstream ? 'an upstream' : 'an engine'} for a task that was cancelled after its claim`, async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await claimOutbox(room.database, 100);
+    await cancelTask(room.database, caller.accountId, taskId, 7);
+    const asked: string[] = [];
+    const context = {
+      database: room.database,
+      providers: {
+        get(protocol: string) {
+          asked.push(protocol);
+          return undefined;
+        },
+      },
+    } as unknown as ActivityContext;
+    const facts = { accountId: caller.accountId, model: 'acme/pictures', handlingSeconds: 60, archivingSeconds: 60 };
+
+    const result = await createSubmitGeneration(context)({ taskId, isUpstream, ...facts });
+
+    assert.deepEqual(result, { kind: 'over' });
+    assert.deepEqual(asked, []);
+    assert.equal((await readTask(room.database, taskId)).errorReason, 'cancelled');
+  });
+}
