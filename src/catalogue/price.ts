@@ -5,6 +5,7 @@
  */
 import { ZERO, add, decimalOf, multiply, roundUpToMicroUsd, smallerOf } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
+import { countCodePoints } from './code-points.ts';
 import type { ModelDefinition } from './definition.ts';
 
 export type Pricing = ModelDefinition['pricing'];
@@ -116,9 +117,7 @@ function askedSeconds({ duration }: Pricing, input: Input): Decimal {
 function characters({ text }: Pricing, input: Input): Decimal {
   const value = text === undefined ? '' : (valueOf(input, text.field) ?? '');
   if (typeof value !== 'string') throw new Error(`the price goes by ${text?.field}, which is no text`);
-  let codePoints = 0;
-  for (const _ of value) codePoints += 1;
-  return exact(codePoints);
+  return exact(countCodePoints(value));
 }
 
 function number(input: Input, { field, default: missing }: { field: string; default?: number }): Decimal {

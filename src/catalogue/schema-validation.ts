@@ -4,7 +4,7 @@
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
-import codePoints from 'ajv/dist/runtime/ucs2length.js';
+import { countCodePoints } from './code-points.ts';
 
 /** What a message begins with: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
 export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
@@ -152,7 +152,7 @@ function got(error: ErrorObject): string {
   const value: unknown = error.data;
   if (error.keyword === 'type') return typeName(value);
   if (Array.isArray(value)) return String(value.length);
-  if (typeof value === 'string' && error.keyword.endsWith('Length')) return String(codePoints.default(value));
+  if (typeof value === 'string' && error.keyword.endsWith('Length')) return String(countCodePoints(value));
   if (typeof value === 'object' && value !== null) {
     return error.keyword.endsWith('Properties') ? String(Object.keys(value).length) : 'object';
   }
