@@ -8,7 +8,6 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { ModelUnavailableError } from '../../src/catalogue/catalogue.ts';
 import { definitionHash } from '../../src/catalogue/definition.ts';
@@ -17,6 +16,7 @@ import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
 import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
 import { ModelFileError } from '../../src/catalogue/load-models.ts';
+import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { definition } from './definitions.ts';
 
@@ -227,7 +227,7 @@ describe('a bad file', () => {
     assert.equal(refusals().length, 1);
 
     // Found by a later look than several that found nothing new.
-    await delay(200);
+    await letPass(200);
     await put('b.json', '[]');
     await until('the other is refused too', () => catalogue.state().refused !== refused);
 
@@ -270,11 +270,11 @@ describe('the ways in which files change', () => {
     const after = text({ name: 'a', description: 'After.' });
 
     await writeFile(at('a.json'), '');
-    await delay(20);
+    await letPass(20);
     await writeFile(at('a.json'), after.slice(0, 100));
-    await delay(20);
+    await letPass(20);
     await unlink(at('a.json'));
-    await delay(20);
+    await letPass(20);
     await put('a.json', after);
     await until('it is taken up', () => catalogue.find('a')?.description === 'After.');
 

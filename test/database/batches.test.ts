@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBatches } from '../../src/database/batches.ts';
 import type { Batches } from '../../src/database/batches.ts';
+import { until } from '../support/until.ts';
 
 interface Desk {
   readonly batches: Batches<string>;
@@ -88,7 +89,7 @@ describe('what nobody waits for', () => {
     const { batches, begun } = openDesk();
 
     batches.addLater('one', 'x', 1);
-    while (begun.length === 0) await pause(1);
+    await until('it goes', () => begun.length > 0, 1);
 
     assert.deepEqual(begun, ['one:x']);
   });

@@ -9,12 +9,12 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createUpstreamDownload } from '../../src/providers/upstream-download.ts';
 import { createTextExchanges } from '../../src/text/upstream/exchange.ts';
+import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
 
@@ -60,8 +60,8 @@ async function servesAndEnds(test: TestContext, head: string, body: Buffer, isTl
 
 /** Reads nothing until the server has ended, or cannot go on without us. */
 async function readLate(body: Readable, { hasEnded }: Ending): Promise<Buffer> {
-  await Promise.race([hasEnded, sleep(100)]);
-  await sleep(20);
+  await Promise.race([hasEnded, letPass(100)]);
+  await letPass(20);
   return buffer(body);
 }
 
@@ -109,7 +109,7 @@ async function readTextLate(test: TestContext, ending: Ending, onFreshConnection
     },
   );
   await begun;
-  await Promise.race([ending.hasEnded, sleep(100)]);
+  await Promise.race([ending.hasEnded, letPass(100)]);
   await until('the exchange is over', () => (running.resume(), ended !== undefined), 1);
   if (ended instanceof Error) throw ended;
   return Buffer.concat(chunks);

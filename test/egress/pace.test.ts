@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import { PACE } from '../../src/egress/pace.ts';
 import type { Pace } from '../../src/egress/pace.ts';
 import { createUpstreamDownload } from '../../src/providers/upstream-download.ts';
+import { letPass } from '../support/let-pass.ts';
 import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen } from './loopback.ts';
 
 /** Met by nobody. */
@@ -68,7 +68,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     const content = 'x'.repeat(20);
     const store = await listen(t, (_request, response) => {
       drip(response);
-      setTimeout(() => response.end(), DRIP_MS * content.length);
+      void letPass(DRIP_MS * content.length).then(() => response.end());
     });
     const pace = { ...PATIENT, graceMs: 0, leastBytesPerSecond: 0.1 };
     const { egress } = egressOf(t, [`http://127.0.0.1:${store.port}`], { pace });
@@ -87,7 +87,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     const { body } = await egress.download(`http://127.0.0.1:${store.port}/`, bound);
     let received = 0;
     for await (const piece of body) {
-      if (received === 0) await pause(3_000);
+      if (received === 0) await letPass(3_000);
       received += (piece as Buffer).length;
     }
     assert.equal(received, content.length);

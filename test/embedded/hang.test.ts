@@ -9,12 +9,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { packageFile } from '../../src/config/package-root.ts';
 import { LogFile } from '../../src/embedded/log-files.ts';
 import { Part } from '../../src/embedded/part.ts';
 import { HUNG_EXIT_CODE } from '../../src/processes/hang-watch.ts';
 import { ProcessRecord } from '../../src/embedded/process-record.ts';
+import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 
 let folder: string;
@@ -92,7 +92,7 @@ describe('a process whose event loop stands still', () => {
     await until('it stands still', () => existsSync(path.join(debugged, 'first-life')));
 
     // Three times as long as the loop may stand still: the time itself is what is tested.
-    await sleep(8_000);
+    await letPass(8_000);
 
     assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
   });
@@ -104,9 +104,9 @@ describe('a process whose event loop stands still', () => {
 
     process.kill(pid, 'SIGSTOP');
     // Twice as long as the loop may stand still: the time itself is what is tested.
-    await sleep(4_000);
+    await letPass(4_000);
     process.kill(pid, 'SIGCONT');
-    await sleep(4_000);
+    await letPass(4_000);
 
     assert.deepEqual(reports, []);
     assert.equal(running.pid, pid);

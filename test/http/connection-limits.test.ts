@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import type { ApiBody, ApiTask } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
+import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { open } from './raw-socket.ts';
@@ -129,7 +130,7 @@ async function drip({ socket, isClosed }: Client, text: string): Promise<void> {
   for (const byte of text) {
     if (isClosed() || !socket.writable) return;
     socket.write(byte);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await letPass(20);
   }
 }
 

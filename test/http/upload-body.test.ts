@@ -14,6 +14,7 @@ import type { RunningServer } from '../../src/http/server.ts';
 import { receiveUpload } from '../../src/http/upload-body.ts';
 import type { UploadBounds } from '../../src/http/upload-body.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { open } from './raw-socket.ts';
 
@@ -87,7 +88,7 @@ function announce(port: number, length: number): { socket: Socket; heard(text: s
 async function drip(socket: Socket, bytes: number): Promise<void> {
   for (let sent = 0; sent < bytes && socket.writable; sent++) {
     socket.write('x');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await letPass(20);
   }
 }
 
@@ -183,7 +184,9 @@ describe('the time of an upload', () => {
     running.push(server);
     const sender = announce(Number(new URL(server.url).port), length);
     sender.socket.write(Buffer.alloc(length));
-    setTimeout(release, 1_000);
+    // Longer than the line may be quiet.
+    await letPass(1_000);
+    release();
     assert.match(await sender.heard('\r\n\r\n'), /kept 1000000$/);
   });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { TextFailure } from '../../../src/text/text-failure.ts';
+import { letPass } from '../../support/let-pass.ts';
 import { until } from '../../support/until.ts';
 import type { Json } from './scripted-answers.ts';
 import { startTestUpstream } from './test-upstream.ts';
@@ -66,7 +67,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       await timesOut({ silentAfter: 'request' });
       let isOver = false;
       const endless = Array.from({ length: 100_000 }, () => ({ choices: [{ index: 0, delta: { content: 'x' } }] }));
-      const pace = (): Promise<void> => (isOver ? new Promise(() => undefined) : new Promise((r) => setTimeout(r, 20)));
+      const pace = (): Promise<void> => (isOver ? new Promise(() => undefined) : letPass(20));
       await timesOut({ events: endless, pace }, { stream: true });
       isOver = true;
     });
@@ -99,7 +100,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       holds[0].open();
       await third;
       // Longer than the limit, which this lets pass while nobody waits for the upstream.
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await letPass(2_500);
       holds[1].open();
       assert.equal((await collect({ [Symbol.asyncIterator]: () => pieces })).length, 3);
     });
