@@ -33,6 +33,7 @@ function isPlain(error: unknown): error is Error {
     'DatabaseRefusedError',
     'MigrationLockError',
     'TemporalUnreachableError',
+    'ManualStepsError',
     'AccountNotFoundError',
     'OutputNotFoundError',
   ];

@@ -15,7 +15,7 @@ import { clusterUrl } from '../../src/embedded/postgres.ts';
 import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { ensureSchedules } from '../../src/temporal/prepare-namespace.ts';
+import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { Child, stopAll } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';

@@ -110,6 +110,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       tracing: foundation.tracing,
       logger,
       shareMetrics: foundation.metrics.shares,
+      outboxMetrics: foundation.metrics.outbox,
     });
     launcher.wake();
     considerRepair = createReadRepair({

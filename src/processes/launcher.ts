@@ -11,7 +11,9 @@ import type { Database } from '../database/database.ts';
 import { claimOutbox, claimOutboxOfAccount, giveBackOutbox, removeOutbox } from '../tasks/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { OutboxMetrics } from '../telemetry/metrics-outbox.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { refusalOf } from '../temporal/refusals.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';
 
@@ -43,9 +45,10 @@ export interface LauncherDependencies extends DeliveryDependencies {
   readonly database: Database;
   readonly logger: Logger;
   readonly shareMetrics?: ShareMetrics;
+  readonly outboxMetrics?: OutboxMetrics;
 }
 
-export function startLauncher({ logger, shareMetrics, ...delivery }: LauncherDependencies): Launcher {
+export function startLauncher({ logger, shareMetrics, outboxMetrics, ...delivery }: LauncherDependencies): Launcher {
   const { database } = delivery;
   const deliver = createDelivery(delivery);
   const lockedClaims = createTenantShares({
@@ -184,15 +187,26 @@ export function startLauncher({ logger, shareMetrics, ...delivery }: LauncherDep
       isSlow = succeededAt - begunAt > SLOW_MS;
       if (isAway && isTrial) recover();
     } catch (error) {
-      logger.warn(
-        { err: error, subjectId: item.subjectId, kind: item.kind },
-        'Temporal could not be told; it will be again',
-      );
+      report(item, error);
       if (!suspects.has(item.id)) remember(item);
       if (failed.size < MAX_UNDELIVERED) failed.add(item.id);
       // Where another one went through meanwhile, it is this row that fails: nobody else waits for it.
       if (succeededAt < begunAt) pause();
     }
+  };
+
+  /** What is refused stays so until an operator has done something; what failed goes by itself. */
+  const report = ({ subjectId, kind }: OutboxItem, error: unknown): void => {
+    const reason = refusalOf(error);
+    if (reason === undefined) {
+      logger.warn({ err: error, subjectId, kind }, 'Temporal could not be told; it will be again');
+      return;
+    }
+    outboxMetrics?.refused(kind);
+    logger.error(
+      { err: error, subjectId, kind, reason },
+      'Temporal refuses to be told; it will be again. `migrate` says what the namespace lacks, or what our credentials may not',
+    );
   };
 
   const pause = (): void => {

@@ -43,7 +43,7 @@ export interface ServiceState {
 }
 
 /** What Temporal can be told: an outbox without a kind of rows shows 0 of them. */
-const OUTBOX_KINDS = ['start_task', 'cancel_task', 'stop_generation', 'deliver_callback', 'promote_output'];
+export const OUTBOX_KINDS = ['start_task', 'cancel_task', 'stop_generation', 'deliver_callback', 'promote_output'];
 
 /** @returns what shows a state. What is not known any more is taken away rather than shown as it was. */
 export function registerServiceGauges(registry: Registry): (state: ServiceState) => void {

@@ -11,6 +11,8 @@ import { createCallbackMetrics } from './metrics-callbacks.ts';
 import type { CallbackMetrics } from './metrics-callbacks.ts';
 import { createMediaMetrics } from './metrics-media.ts';
 import type { MediaMetrics } from './metrics-media.ts';
+import { createOutboxMetrics } from './metrics-outbox.ts';
+import type { OutboxMetrics } from './metrics-outbox.ts';
 import { createOutgoingMetrics } from './metrics-outgoing.ts';
 import type { OutgoingMetrics } from './metrics-outgoing.ts';
 import { createPassMetrics } from './metrics-passes.ts';
@@ -38,6 +40,7 @@ export interface Metrics {
   readonly shares: ShareMetrics;
   readonly media: MediaMetrics;
   readonly passes: PassMetrics;
+  readonly outbox: OutboxMetrics;
 }
 
 /** The instruments of one process, all at zero. */
@@ -53,5 +56,6 @@ export function createMetrics(): Metrics {
     shares: createShareMetrics(registry),
     media: createMediaMetrics(registry),
     passes: createPassMetrics(registry),
+    outbox: createOutboxMetrics(registry),
   };
 }

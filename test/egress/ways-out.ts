@@ -115,7 +115,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
     files: [
       'src/embedded/temporal-server.ts',
       'src/temporal/connection.ts',
-      'src/temporal/prepare-namespace.ts',
+      'src/temporal/schedules.ts',
       'src/temporal/workflow-gateway.ts',
     ],
     reason: 'to the Temporal server that is configured',

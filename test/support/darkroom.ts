@@ -18,7 +18,7 @@ import { topUp } from '../../src/billing/ledger.ts';
 import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/prepare-namespace.ts';
+import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/schedules.ts';
 import { createTestDatabase } from './test-database.ts';
 import type { TestDatabase } from './test-database.ts';
 import { createTestNamespace, temporalAddress } from './test-namespace.ts';

@@ -5,6 +5,7 @@ import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.
 import { startLauncher } from '../../src/processes/launcher.ts';
 import type { OutboxItem } from '../../src/tasks/outbox.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import type { WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { until } from '../support/until.ts';
@@ -18,6 +19,31 @@ before(async () => {
   room = await openTaskRoom();
 });
 after(() => room.close());
+
+it('counts what Temporal refuses, which stays so, apart from what fails', async () => {
+  const answers = [new Error('away'), Object.assign(new Error('no such attribute'), { code: 3 })];
+  const gateway = { startStop: () => Promise.reject(answers.shift()) } as unknown as WorkflowGateway;
+  const { database } = room;
+  const metrics = createMetrics();
+  const dependencies = { definitions: createPinnedDefinitions(database), tracing: NO_TRACES, logger: silentLogger() };
+  const launcher = startLauncher({ database, gateway, ...dependencies, outboxMetrics: metrics.outbox });
+  const item = { id: 2n, kind: 'stop_generation', subjectId: 'tk-svc-y', accountId: 'acc' } as unknown as OutboxItem;
+  const refused = async (): Promise<number | undefined> => {
+    const { values } = await metrics.registry.getSingleMetric('darkroom_outbox_refused_total')!.get();
+    return values.find(({ labels }) => labels['kind'] === item.kind)?.value;
+  };
+  try {
+    launcher.wake(item);
+    await until('the failure is noticed', () => answers.length === 1);
+    assert.equal(await refused(), 0);
+
+    launcher.wake(item);
+
+    await until('the refusal is counted', async () => (await refused()) === 1);
+  } finally {
+    await launcher.close();
+  }
+});
 
 it('rests for a moment after a failure, and no longer where the clock is set back meanwhile', async (t) => {
   const away = { startStop: () => Promise.reject(new Error('Temporal is away')) } as unknown as WorkflowGateway;

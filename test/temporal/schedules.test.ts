@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
-import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/prepare-namespace.ts';
+import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/schedules.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 
@@ -28,7 +28,7 @@ describe('schedules', () => {
       state: { paused: true, note: 'the store is being moved' },
     });
 
-    const updated = await ensureSchedules(namespace.client);
+    const { updated } = await ensureSchedules(namespace.client);
 
     assert.deepEqual(updated, [CHANGED]);
     const { spec, action, policies, state } = await schedule.getHandle(CHANGED).describe();
@@ -45,6 +45,6 @@ describe('schedules', () => {
   it('that are as they should be are left alone', async () => {
     await ensureSchedules(namespace.client);
 
-    assert.deepEqual(await ensureSchedules(namespace.client), []);
+    assert.deepEqual((await ensureSchedules(namespace.client)).updated, []);
   });
 });

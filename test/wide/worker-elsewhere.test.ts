@@ -13,7 +13,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import sharp from 'sharp';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { SCHEDULE_IDS } from '../../src/temporal/prepare-namespace.ts';
+import { SCHEDULE_IDS } from '../../src/temporal/schedules.ts';
 import { verify } from '../../tools/gallery/verify.ts';
 import { Machine, whyNotApart } from '../deploy/machine.ts';
 import { ApiClient } from '../support/api-client.ts';

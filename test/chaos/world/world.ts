@@ -18,7 +18,7 @@ import { killGroup } from '../../../src/embedded/launch.ts';
 import { clusterUrl, createCluster } from '../../../src/embedded/postgres.ts';
 import type { Cluster } from '../../../src/embedded/postgres.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
-import { ensureSchedules } from '../../../src/temporal/prepare-namespace.ts';
+import { ensureSchedules } from '../../../src/temporal/schedules.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { createTestNamespace } from '../../support/test-namespace.ts';

@@ -1,0 +1,20 @@
+/** What Temporal refused to be told. */
+import { Counter } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { OUTBOX_KINDS } from './metrics-service.ts';
+
+export interface OutboxMetrics {
+  /** @param kind of outbox row. */
+  refused(kind: string): void;
+}
+
+export function createOutboxMetrics(registry: Registry): OutboxMetrics {
+  const refusals = new Counter({
+    name: 'darkroom_outbox_refused_total',
+    help: 'Rows of the outbox that Temporal refused, by kind; each attempt counts',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  for (const kind of OUTBOX_KINDS) refusals.inc({ kind }, 0);
+  return { refused: (kind) => refusals.inc({ kind }) };
+}

@@ -1,0 +1,38 @@
+/**
+ * What a Temporal server refuses rather than fails at: our credentials may not, or something that `migrate` prepares is
+ * missing. Trying again changes nothing before an operator has done something.
+ */
+
+/** gRPC status codes, and how they are called in logs and metrics. */
+const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
+  [3, 'invalid_argument'],
+  [5, 'not_found'],
+  [7, 'permission_denied'],
+  [12, 'unimplemented'],
+  [16, 'unauthenticated'],
+]);
+
+/** `invalid_argument` includes a search attribute that does not exist, `not_found` a namespace. */
+export type Refusal = 'invalid_argument' | 'not_found' | 'permission_denied' | 'unimplemented' | 'unauthenticated';
+
+/** The gRPC status code of an error of the client, or of what caused it. */
+export function grpcCode(error: unknown): number | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if ('code' in each && typeof each.code === 'number') return each.code;
+  }
+  return undefined;
+}
+
+/** Why the server refuses; undefined where the error is of another kind. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  // The client has an error of its own for this one, without a code.
+  if (error instanceof Error && error.name === 'NamespaceNotFoundError') return 'not_found';
+  const code = grpcCode(error);
+  return code === undefined ? undefined : REFUSALS.get(code);
+}
+
+/** Whether our credentials may not do it, or the server does not offer it to anybody. */
+export function isForbidden(error: unknown): boolean {
+  const refusal = refusalOf(error);
+  return refusal === 'permission_denied' || refusal === 'unimplemented' || refusal === 'unauthenticated';
+}
