@@ -43,6 +43,20 @@ interface Focused {
   readonly html: string;
 }
 
+const START_ID = 'walk-start';
+
+/** The walk begins where the page does, wherever one clicked before: at something that stays there until the first Tab. */
+const START_THE_PAGE = `(() => {
+  window.scrollTo(0, 0);
+  const start = document.createElement('span');
+  start.id = '${START_ID}';
+  start.tabIndex = -1;
+  start.style.position = 'fixed';
+  document.body.prepend(start);
+  start.addEventListener('blur', () => start.remove());
+  start.focus({ preventScroll: true });
+})()`;
+
 /** More than any page has: whoever gets so far is in a trap. */
 const MOST_STEPS = 400;
 
@@ -53,16 +67,12 @@ const MOST_STEPS = 400;
  *   or does not show that it has the keyboard.
  */
 export async function expectReachableByKeyboard(page: Page): Promise<void> {
-  await page.evaluate('document.activeElement?.blur?.(); window.scrollTo(0, 0)');
-  // The walk begins where the page does, wherever one clicked before.
-  await page.evaluate(`(() => {
-    const start = document.createElement('span');
-    start.tabIndex = -1;
-    document.body.prepend(start);
-    start.focus();
-    start.remove();
-  })()`);
-  const controls = await page.evaluate<readonly string[]>(FIND_CONTROLS);
+  let controls: readonly string[] = [];
+  await until('the keyboard stays where the page begins', async () => {
+    await page.evaluate(START_THE_PAGE);
+    controls = await page.evaluate<readonly string[]>(FIND_CONTROLS);
+    return (await page.evaluate('document.activeElement?.id')) === START_ID;
+  });
   assert.ok(controls.length > 0);
   const onward = await walk(page, 'Tab', controls);
   assert.deepEqual(
