@@ -47,8 +47,9 @@ const A_DAY_AND_AN_HOUR_MS = 25 * 3_600_000;
 const SWEPT_WITHIN_MS = 90_000;
 
 /**
- * What nothing names any more. What a killed attempt left in the store or the scratch folder may stay for a day: so the
- * workers' clock goes on by a day, the sweeps are run, and only what is there then is left behind.
+ * What nothing names any more. What a killed attempt left in the store or the scratch folder may stay for a day: so all of
+ * it is made a day older, the sweeps are run, and only what is there then is left behind. Not by a worker's clock: what
+ * deletes goes by the database's, and a worker whose own is wrong takes no work.
  */
 export async function findLeftovers(world: World, unrest: Unrest | undefined): Promise<readonly string[]> {
   const left: string[] = Object.entries(unrest ?? {}).flatMap(([what, count]) =>
@@ -56,7 +57,7 @@ export async function findLeftovers(world: World, unrest: Unrest | undefined): P
   );
   left.push(...(await openWorkflows(world)));
 
-  await world.setClock('worker', A_DAY_AND_AN_HOUR_MS);
+  await world.ageFiles(A_DAY_AND_AN_HOUR_MS);
   for (const name of ['worker-1', 'worker-2'] as const) {
     // What a killed worker left in the scratch folder goes when one starts.
     await world.part(name).stop();
@@ -79,7 +80,6 @@ export async function findLeftovers(world: World, unrest: Unrest | undefined): P
     break;
   }
   left.push(...(await readdir(world.files.scratch)).map((name) => `${name} in the scratch folder`));
-  await world.setClock('worker', 0);
   return left;
 }
 

@@ -3,7 +3,7 @@
  * server where one can be had, the provider, the receivers, and a proxy on every way between them.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -69,6 +69,8 @@ export interface World {
   createAccount(name: string, microUsd: bigint, limits?: Partial<AccountLimits>): Promise<WorldAccount>;
   /** The keys of all objects in the store, by the store's own files. */
   storedObjects(): Promise<readonly string[]>;
+  /** Makes everything in the store and the scratch folder so much older. */
+  ageFiles(byMs: number): Promise<void>;
   ownEnds(): readonly OwnEnd[];
   close(): Promise<void>;
 }
@@ -195,6 +197,7 @@ export async function openWorld(
   report('starting two api processes and two workers');
   await Promise.all(ROLES.map(async (name) => parts.get(name)?.start()));
 
+  const storeFolder = s3 === undefined ? at('store') : path.join(at('s3'), S3_BUCKET, 'objects');
   return {
     folder,
     apiUrls: clientLinks.map(urlOf),
@@ -230,7 +233,12 @@ export async function openWorld(
         return { id, key: key.text, webhookSecret };
       });
     },
-    storedObjects: () => filesOfStore(s3 === undefined ? at('store') : path.join(at('s3'), S3_BUCKET, 'objects')),
+    storedObjects: () => filesOfStore(storeFolder),
+    ageFiles: async (byMs) => {
+      const objects = (await filesOfStore(storeFolder)).map((key) => path.join(storeFolder, key));
+      const scratch = (await readdir(files.scratch)).map((name) => path.join(files.scratch, name));
+      await Promise.all([...objects, ...scratch].map((file) => makeOlder(file, byMs)));
+    },
     ownEnds: () => [...parts.values()].flatMap(({ ownEnds }) => ownEnds),
     async close() {
       await namespace.close().catch(() => undefined);
@@ -240,6 +248,14 @@ export async function openWorld(
       process.removeListener('exit', endAll);
     },
   };
+}
+
+/** One that is gone meanwhile is as good. */
+async function makeOlder(file: string, byMs: number): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) return;
+  const modifiedAt = new Date(found.mtimeMs - byMs);
+  await utimes(file, modifiedAt, modifiedAt).catch(() => undefined);
 }
 
 function importOption(file: string): string {
