@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from './build.mjs';
+import { findHelp, findProblem } from './help.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 
@@ -41,8 +42,8 @@ async function handOver(command, args, environment = process.env) {
 
 /** Installs and builds; one at a time, because two at once would write the same files. */
 async function prepare({ builds, toleratesTypeErrors = false }) {
-  await withLock(path.join(ROOT, '.cache'), say, async () => {
-    await install(ROOT, say);
+  await withLock(path.join(ROOT, '.cache'), say, async (onProcess) => {
+    await install(ROOT, say, onProcess);
     if (builds) await build(ROOT, { say, toleratesTypeErrors });
   });
 }
@@ -68,8 +69,10 @@ async function test(args) {
   const files = named.length > 0 ? named : await findTestFiles(isWide);
   if (files.length === 0) fail('There are no test files.');
   await prepare({ builds: true, toleratesTypeErrors: true });
-  const runner = path.join(ROOT, 'test/support/run-tests.ts');
-  return handOver(process.execPath, ['--import', 'tsx', runner, ...options, ...files]);
+  const support = (file) => path.join(ROOT, 'test/support', file);
+  // The processes of the test files inherit what is imported here.
+  const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map((file) => `--import=${support(file)}`);
+  return handOver(process.execPath, ['--import', 'tsx', ...imported, support('run-tests.ts'), ...options, ...files]);
 }
 
 /** Every check runs, so that one run shows everything there is to mend. */
@@ -178,11 +181,18 @@ const COMMANDS = {
   },
 };
 
+const [name = '', ...args] = process.argv.slice(2);
+const help = findHelp(name, args);
+if (help !== undefined) {
+  process.stdout.write(help);
+  process.exit();
+}
+const problem = findProblem(name, args);
+if (problem !== undefined) fail(problem);
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1])) {
   fail(`Darkroom needs Node ${LEAST_NODE.join('.')} or newer; this is Node ${process.versions.node}.`);
 }
-const [name = '', ...args] = process.argv.slice(2);
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (command === undefined) fail(`Usage: bootstrap.mjs ${Object.keys(COMMANDS).join('|')} …`);
 process.chdir(ROOT);

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 const PROGRAM = {
@@ -62,7 +62,10 @@ async function unlessCurrent(root, { sources, stamp, product }, make) {
   const hash = await hashOf(root, sources);
   const file = path.join(root, stamp);
   const isCurrent = existsSync(path.join(root, product)) && (await readFile(file, 'utf8').catch(() => '')) === hash;
-  if (isCurrent || !(await make())) return;
+  if (isCurrent) return;
+  // One that fails half-way leaves something else than what the stamp says.
+  await rm(file, { force: true });
+  if (!(await make())) return;
   await writeFile(`${file}.new`, hash);
   await rename(`${file}.new`, file);
 }
@@ -93,8 +96,10 @@ async function filesOf(source) {
 
 async function run(root, command, args) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] });
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(false));
+  return new Promise((resolve, reject) => {
+    child.once('error', ({ message }) =>
+      reject(new Error(`${message}\nSomething is missing in node_modules: remove that folder and start again.`)),
+    );
     child.once('exit', (code) => resolve(code === 0));
   });
 }

@@ -8,9 +8,13 @@ import path from 'node:path';
 
 /** In node_modules, so that it goes when they go. */
 const MARKER = 'node_modules/.installed-lock-hash';
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Brings node_modules to what package-lock.json says; instant when it is there already. */
-export async function install(root, say) {
+/**
+ * Installs what package-lock.json lists; returns at once if it is installed already. `onProcess` is called with npm's process
+ * id: no other command may install while that process runs.
+ */
+export async function install(root, say, onProcess) {
   const lockText = await readFile(path.join(root, 'package-lock.json'), 'utf8');
   const wanted = createHash('sha256').update(`${process.platform} ${process.arch} ${lockText}`).digest('hex');
   const marker = path.join(root, MARKER);
@@ -21,7 +25,7 @@ export async function install(root, say) {
     const args = installArguments(lock);
     say(`Installing the dependencies (npm ${args.join(' ')}). This takes about a minute, once.`);
     const startedAt = Date.now();
-    await runNpm(root, args);
+    await runNpm(root, args, onProcess);
     say(`Installed the dependencies in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
   }
   await writeFile(marker, wanted);
@@ -59,7 +63,7 @@ function installArguments(lock) {
   return isComplete ? ['ci'] : ['install', '--no-save'];
 }
 
-async function runNpm(root, action) {
+async function runNpm(root, action, onProcess) {
   // npm names itself to the scripts it runs; the one on the PATH may be another.
   const npm = process.env.npm_execpath;
   const [command, ...args] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
@@ -70,10 +74,21 @@ async function runNpm(root, action) {
     // What npm prints must not mix with the output of the command that follows.
     stdio: ['ignore', process.stderr, process.stderr],
   });
-  const code = await new Promise((resolve) => {
+  const ended = new Promise((resolve) => {
     child.once('error', () => resolve(-1));
-    child.once('exit', resolve);
+    child.once('exit', (code, signal) => resolve(signal ?? code));
   });
+  // Forward signals: npm would otherwise keep running, in parallel with the npm of the next start.
+  let stopped;
+  const stop = (signal) => {
+    stopped = signal;
+    child.kill(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  if (child.pid !== undefined) await onProcess(child.pid);
+  const code = await ended;
+  for (const signal of SIGNALS) process.off(signal, stop);
+  if (stopped !== undefined) throw new Error('The installation was interrupted; the next start begins it again.');
   if (code === -1) throw new Error('npm was not found: it comes with Node; put it on the PATH.');
   if (code !== 0) throw new Error('npm failed, for the reason above. Mend it and start again.');
 }

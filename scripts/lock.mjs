@@ -1,6 +1,6 @@
 /**
  * Keeps two starts from installing or building at once. The lock is a folder, which is made atomically, that names
- * its holder; a holder that died holds nothing.
+ * its holder and the holder's child process; dead processes hold nothing.
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,14 +8,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 200;
 
-/** Does `work` while nobody else does; `say` is told once if it has to wait. */
+/**
+ * Runs `work` under the lock; calls `say` once if it has to wait. `work` receives a function that registers a child process:
+ * the lock is held for as long as that process runs, even if this one dies.
+ */
 export async function withLock(folder, say, work) {
   await mkdir(folder, { recursive: true });
   const lock = path.join(folder, 'prepare.lock');
   let isTold = false;
   while (!(await take(lock))) {
-    const holder = await readHolder(lock);
-    if (holder === undefined || !isAlive(holder)) {
+    const holder = (await readHolders(lock)).find(isAlive);
+    if (holder === undefined) {
       await drop(lock);
       continue;
     }
@@ -24,7 +27,7 @@ export async function withLock(folder, say, work) {
     await delay(POLL_MS);
   }
   try {
-    return await work();
+    return await work((pid) => writeFile(path.join(lock, 'child'), String(pid)));
   } finally {
     await drop(lock);
   }
@@ -53,9 +56,9 @@ async function take(lock) {
   }
 }
 
-async function readHolder(lock) {
-  const pid = Number.parseInt(await readFile(path.join(lock, 'pid'), 'utf8').catch(() => ''), 10);
-  return Number.isInteger(pid) ? pid : undefined;
+async function readHolders(lock) {
+  const texts = ['pid', 'child'].map((name) => readFile(path.join(lock, name), 'utf8').catch(() => ''));
+  return (await Promise.all(texts)).map((text) => Number.parseInt(text, 10)).filter(Number.isInteger);
 }
 
 function isAlive(pid) {

@@ -1,0 +1,84 @@
+/**
+ * `npm start -- --help` and `npm run admin -- --help` as somebody asks for them who has just cloned the project: nothing
+ * is installed or built yet, and nothing is afterwards. What they print is what the program itself prints.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { packageFile } from '../../src/config/package-root.ts';
+import { builtProgram } from '../support/built-program.ts';
+
+const run = promisify(execFile);
+
+/** Clones with nothing but what `npm run` needs to begin: no packages, no lock file to install them by, no build. */
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-help-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+async function newClone(): Promise<string> {
+  const clone = await mkdtemp(path.join(folder, 'clone-'));
+  await cp(packageFile('package.json'), path.join(clone, 'package.json'));
+  await cp(packageFile('scripts'), path.join(clone, 'scripts'), { recursive: true });
+  return clone;
+}
+
+/** What the scripts of a clone print. */
+async function printedByClone(clone: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  return run(process.execPath, [path.join(clone, 'scripts/bootstrap.mjs'), ...args], { cwd: clone });
+}
+
+/** What the built program prints. */
+async function printedByProgram(args: readonly string[]): Promise<string> {
+  return (await run(process.execPath, [...builtProgram(), ...args])).stdout;
+}
+
+describe('help before anything is installed', { concurrency: true }, () => {
+  const requests = [
+    ['start', '--help'],
+    ['start', '-h'],
+    ['start', '--data-dir', 'elsewhere', '--help'],
+    ['admin', '--help'],
+    ['admin', '--json', '--help'],
+  ];
+  for (const args of requests) {
+    it(`answers ${args.join(' ')} with what the program prints, and installs and builds nothing`, async () => {
+      const clone = await newClone();
+
+      const { stdout, stderr } = await printedByClone(clone, args);
+
+      assert.equal(stdout, await printedByProgram(args));
+      assert.equal(stderr, '');
+      assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
+    });
+  }
+
+  for (const args of [['--hlep'], ['--port', '1'], ['--verbos=yes'], ['help'], ['--data-dir', 'elsewhere', 'help']]) {
+    it(`says what is wrong with start ${args.join(' ')} as the program does`, async () => {
+      const clone = await newClone();
+      const stderrOf = (error: { code: number; stderr: string }) => ({ code: error.code, said: error.stderr.trim() });
+
+      const ofClone = await printedByClone(clone, ['start', ...args]).catch(stderrOf);
+
+      assert.deepEqual(ofClone, await printedByProgram(['start', ...args]).catch(stderrOf));
+      assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
+    });
+  }
+
+  it('answers npm itself', async () => {
+    const { stdout } = await run('npm', ['run', '--silent', 'admin', '--', '--help'], {
+      cwd: await newClone(),
+    });
+
+    assert.match(stdout, /^npm run admin -- <group> <command>\n/);
+  });
+
+  it('leaves the help of a subcommand to the program', async () => {
+    await assert.rejects(printedByClone(await newClone(), ['admin', 'accounts', '--help']), /package-lock\.json/);
+  });
+});

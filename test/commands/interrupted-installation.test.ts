@@ -1,0 +1,110 @@
+/** An installation that is ended half-way leaves nothing behind that a later command takes for whole. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { until } from '../support/until.ts';
+
+/** Stands where npm would: says that it began, works until it is let go or ended, and writes what npm writes last. */
+const NPM = `
+  import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+  appendFileSync('begun', process.pid + '\\n');
+  setInterval(() => {
+    if (!existsSync('go-on')) return;
+    mkdirSync('node_modules', { recursive: true });
+    writeFileSync('node_modules/.package-lock.json', '{"packages":{}}');
+    process.exit();
+  }, 20);
+`;
+
+describe('an installation that is ended half-way', () => {
+  let clone: string;
+  let started: ChildProcess[] = [];
+  beforeEach(async () => {
+    clone = await mkdtemp(path.join(os.tmpdir(), 'darkroom-interrupted-'));
+    await cp(packageFile('scripts'), path.join(clone, 'scripts'), { recursive: true });
+    await writeFile(path.join(clone, 'package.json'), '{"type":"module"}');
+    await writeFile(path.join(clone, 'package-lock.json'), '{"packages":{"":{}}}');
+    await writeFile(path.join(clone, 'npm.js'), NPM);
+    await writeFile(path.join(clone, 'begun'), '');
+  });
+  afterEach(async () => {
+    for (const pid of await begun()) end(pid);
+    for (const child of started) child.kill('SIGKILL');
+    started = [];
+    await rm(clone, { recursive: true, force: true });
+  });
+
+  const begun = async (): Promise<readonly number[]> =>
+    (await readFile(path.join(clone, 'begun'), 'utf8')).split('\n').filter(Boolean).map(Number);
+  const isInstalled = (): boolean => existsSync(path.join(clone, 'node_modules/.installed-lock-hash'));
+
+  /** @returns the command, and all that it has said. */
+  function start(): { readonly child: ChildProcess; readonly said: () => string } {
+    const child = spawn(process.execPath, ['scripts/bootstrap.mjs', 'build'], {
+      cwd: clone,
+      env: { ...process.env, npm_execpath: path.join(clone, 'npm.js') },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    started.push(child);
+    let text = '';
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    return { child, said: () => text };
+  }
+
+  it('takes npm along, and is begun again by the next command', async () => {
+    const { child, said } = start();
+    await until('npm works', async () => (await begun()).length === 1);
+    child.kill('SIGTERM');
+    await once(child, 'close');
+
+    const [npm = 0] = await begun();
+    assert.ok(!isAlive(npm), 'npm has ended');
+    assert.match(said(), /The installation was interrupted; the next start begins it again/);
+    assert.ok(!isInstalled());
+    start();
+    await until('npm works again', async () => (await begun()).length === 2);
+  });
+
+  it('is waited for where npm goes on without it, instead of beginning another beside it', async () => {
+    const { child } = start();
+    await until('npm works', async () => (await begun()).length === 1);
+    child.kill('SIGKILL');
+    // Not 'close': npm has its stderr.
+    await once(child, 'exit');
+
+    const { said } = start();
+    const [npm = 0] = await begun();
+    await until('it waits', () => said().includes(`(process ${npm}) is installing or building; waiting for it`));
+    assert.equal((await begun()).length, 1);
+    await appendFile(path.join(clone, 'go-on'), '');
+    await until('it goes on', isInstalled);
+    assert.equal((await begun()).length, 1);
+  });
+
+  it('is reported as incomplete, not as a compile error', async () => {
+    await appendFile(path.join(clone, 'go-on'), '');
+    const { child, said } = start();
+    await once(child, 'close');
+
+    assert.match(said(), /tsc ENOENT\nSomething is missing in node_modules: remove that folder and start again\./);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function end(pid: number): void {
+  if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+}
