@@ -3,6 +3,7 @@
  * or on that of the installation which runs in the data folder, and says which.
  */
 import yargs from 'yargs';
+import { unknownVariables } from '../config/unknown-variables.ts';
 import { accountCommands } from './admin/accounts.ts';
 import { AdminError } from './admin/admin-error.ts';
 import { requireSingle } from './admin/arguments.ts';
@@ -23,6 +24,7 @@ const LISTS = ['scopes', 'models', 'kind', 'group-by', 'groupBy'];
 
 /** Runs one admin command. @throws {AdminError} with a message for the operator. */
 export async function runAdmin(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  for (const { message } of unknownVariables(environment)) process.stderr.write(`${message}\n`);
   const run = createRunner(environment);
   await yargs([...args])
     .scriptName('npm run admin --')

@@ -115,6 +115,21 @@ export const AdminAccountSchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** Of a create alone: nothing else that operators read shows a secret. */
+export const CreatedAccountSchema = Type.Object(
+  {
+    ...AdminAccountSchema.properties,
+    webhookKey: Type.Object(
+      {
+        secret: Type.String({ description: 'Its UTF-8 bytes are the key of the signatures.' }),
+        whsec: Type.String({ description: 'The same key in the spelling of Standard Webhooks libraries.' }),
+      },
+      { additionalProperties: false, description: 'Signs the callbacks of the account.' },
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export type WireAdminAccount = Static<typeof AdminAccountSchema>;
 
 export function presentAdminAccount(account: Account): WireAdminAccount {

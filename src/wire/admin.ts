@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { BORNE_REASONS } from '../billing/operator-costs.ts';
+import { COST_REASONS } from '../billing/operator-costs.ts';
 import type { OperatorCost } from '../billing/operator-costs.ts';
 import type { UsageQuery } from '../billing/usage.ts';
 import { MAX_VIOLATIONS } from '../billing/verify.ts';
@@ -92,9 +92,11 @@ export const OperatorCostsSchema = Type.Object(
         {
           upstream: Type.String({ description: 'Its protocol and host.' }),
           model: Type.String(),
-          reason: Type.String({ enum: [...BORNE_REASONS] }),
+          reason: Type.String({ enum: [...COST_REASONS] }),
           tasks: Type.Integer({ minimum: 1 }),
-          atMost: usd('What was held for these tasks, and released.'),
+          atMost: usd(
+            'The most that the upstream can bill beyond what the owners of these tasks paid; of `hold_exceeded`: what text calls cost beyond their holds.',
+          ),
         },
         { additionalProperties: false },
       ),

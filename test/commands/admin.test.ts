@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
+import { whsecSpelling } from '../../src/callbacks/signing.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -86,6 +87,38 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal(limited['name'], 'x');
     const listed = await ask<Printed[]>('accounts', 'list');
     assert.ok(listed.some((each) => each['account'] === account));
+  });
+
+  it('makes a signing key with the account, prints it once, and signs with it', async () => {
+    const made = await ask('accounts', 'create', '--name', 'signed');
+
+    const account = String(made['account']);
+    const active = await createWebhookKeys(ENCRYPTION_KEY).activeSecrets(room.database, account, Date.now());
+    assert.deepEqual(active, [made['webhookSecret']]);
+    assert.match(String(made['webhookSecret']), /^[\w-]{43}$/);
+    assert.equal(made['whsec'], whsecSpelling(String(made['webhookSecret'])));
+    const shown = JSON.stringify(await ask('accounts', 'show', account));
+    assert.ok(!shown.includes(String(made['webhookSecret'])));
+  });
+
+  it('makes no account where no key can encrypt its signing key, and says which is missing', async () => {
+    const { code, stderr } = await runAdminCommand(['accounts', 'create', '--name', 'unsigned'], {
+      DATABASE_URL: room.url,
+    });
+
+    assert.notEqual(code, 0);
+    assert.match(stderr, /ENCRYPTION_KEY is not set/);
+    const listed = await ask<Printed[]>('accounts', 'list');
+    assert.ok(!listed.some(({ name }) => name === 'unsigned'));
+  });
+
+  it('says which command tops up an account that begins with nothing', async () => {
+    const empty = await run('accounts', 'create', '--name', 'empty', '--json');
+    const { account } = JSON.parse(empty.stdout) as Printed;
+    assert.ok(empty.stderr.includes(`npm run admin -- accounts top-up ${String(account)} --usd 10`), empty.stderr);
+
+    const paid = await run('accounts', 'create', '--name', 'paid', '--usd', '1');
+    assert.doesNotMatch(paid.stderr, /top-up/);
   });
 
   it('adds and corrects money, each reference once', async () => {
@@ -246,6 +279,7 @@ describe('admin webhook-key', () => {
     const keys = createWebhookKeys(ENCRYPTION_KEY);
     const active = () => keys.activeSecrets(room.database, account, Date.now());
 
+    await ask('webhook-key', 'delete', ...ofAccount);
     await ask('webhook-key', 'set', ...ofAccount, '--secret', 'sixteen letters!');
     assert.deepEqual(await active(), ['sixteen letters!']);
     const rotated = await ask('webhook-key', 'rotate', ...ofAccount);
@@ -315,6 +349,13 @@ describe('admin ledger, usage and queues', () => {
 
     await refused(/--cursor: not one that this list gave/, 'ledger', 'list', '--account', account, '--cursor', 'x');
     await refused(/--size: want a whole number/, 'ledger', 'list', '--account', account, '--size', '0');
+    const reversed = ['--from', '2026-11-02', '--to', '2026-11-01'];
+    for (const command of [
+      ['usage', '--account', account],
+      ['ledger', 'costs'],
+    ]) {
+      await refused(/--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/, ...command, ...reversed);
+    }
     await refused(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
     await refused(/Invalid values:[^]*group-by/, 'usage', '--account', account, '--group-by', 'week');
   });

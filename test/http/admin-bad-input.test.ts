@@ -239,6 +239,16 @@ describe('a wrong query', () => {
       assert.equal(status, 400, path);
       assert.equal(body.error_code, 'INVALID_REQUEST');
     }
+    const days = 'from=2026-11-02&to=2026-11-01';
+    for (const [path, from, to] of [
+      [`/admin/accounts/${accountId}/usage?${days}`, '2026-11-02', '2026-11-01'],
+      [`/admin/costs?${days}`, '2026-11-02', '2026-11-01'],
+      [`/admin/accounts/${accountId}/ledger?from=2&to=1`, '2', '1'],
+    ] as const) {
+      const { status, body } = await admin.ask('GET', path);
+      const message = `invalid request: from: maximum: got ${from}, want ${to}, the value of to`;
+      assert.deepEqual([status, body.message], [400, message], path);
+    }
     for (const [size, used] of [
       ['0', 1],
       ['-5', 1],

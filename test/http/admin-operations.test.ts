@@ -50,7 +50,7 @@ describe('upstreams', () => {
       'as the models that go there say',
     );
     const { database } = admin.served.room;
-    assert.ok(await takeSlot(database, 'quiet', 'tk-svc-1', 2));
+    assert.ok(await takeSlot(database, 'quiet', { taskId: 'tk-svc-1', accountId: 'acct' }, 2));
     assert.equal((await upstreamNamed('quiet'))?.slotsTaken, 1);
     assert.deepEqual((await upstreamNamed('openai:images.example.com'))?.caps, [], 'no cap');
     assert.equal(await upstreamNamed('embedded'), undefined, 'an engine of our own is no upstream');

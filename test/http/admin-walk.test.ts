@@ -87,5 +87,5 @@ walk({
   unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetService', 'adminGetMetrics'].map(
     (id) => `${id} 503 SERVICE_UNAVAILABLE`,
   ),
-  settle: async () => {},
+  settle: () => admin.served.http.keyUse.flush(),
 });

@@ -22,6 +22,8 @@ interface Account {
   readonly available: string;
   readonly held: string;
   readonly limits: Readonly<Record<string, number>>;
+  /** Of a create. */
+  readonly webhookKey?: { readonly secret: string; readonly whsec: string };
 }
 
 const DEFAULTS = {
@@ -154,7 +156,7 @@ describe('the admin listener', () => {
   it('answers in the same envelope, with the same errors', async () => {
     const answer = await raw(admin.url, 'PUT', '/admin/accounts', { Authorization: `Bearer ${ADMIN_TOKEN}` });
     assert.deepEqual(errorOf(answer), { status: 405, code: 'METHOD_NOT_ALLOWED' });
-    assert.deepEqual(String(answer.headers.allow).split(', ').toSorted(), ['GET', 'HEAD', 'POST']);
+    assert.deepEqual(String(answer.headers.allow).split(', ').toSorted(), ['GET', 'HEAD', 'OPTIONS', 'POST']);
     const unknown = await admin.ask('GET', '/admin/nothing');
     assert.deepEqual(unknown.body, { code: 404, message: 'not found', data: null, error_code: 'NOT_FOUND' });
     assert.match(unknown.headers.get('X-Request-Id') ?? '', /^req_/);
@@ -180,7 +182,19 @@ describe('accounts', () => {
     const rich = await newAccount({ usd: '25.000001', limits });
     assert.deepEqual(rich.limits, limits);
     assert.equal(rich.available, '25.000001');
-    assert.deepEqual((await admin.ask('GET', `/admin/accounts/${rich.accountId}`)).body.data, rich);
+    const { webhookKey, ...read } = rich;
+    assert.ok(webhookKey !== undefined);
+    assert.deepEqual((await admin.ask('GET', `/admin/accounts/${rich.accountId}`)).body.data, read);
+  });
+
+  it('have a signing key from the beginning, which the create shows', async () => {
+    const { accountId, webhookKey } = await newAccount();
+    const { key } = await newKey(accountId, { scopes: ['webhooks:manage'] });
+
+    const { body } = await clientOf(key).send('GET', '/v1/account/webhook-key');
+
+    const { secret, whsec } = body.data as unknown as Record<string, unknown>;
+    assert.deepEqual({ secret, whsec }, webhookKey);
   });
 
   it('change their name and limits; what is not named stays', async () => {
@@ -342,7 +356,9 @@ describe('money', () => {
       `/admin/accounts/${accountId}/usage?groupBy=keyId`,
     );
     assert.deepEqual(usage.body.data.rows, [{ keyId, captured: '0.01', count: 1 }]);
-    assert.deepEqual(usage.body, (await client.send('GET', '/v1/account/usage?groupBy=keyId')).body);
+    const own = await client.send('GET', '/v1/account/usage?groupBy=keyId');
+    const exceeded = { holdsExceeded: { calls: 0, amount: '0' } };
+    assert.deepEqual(usage.body.data, { ...(own.body['data'] as object), ...exceeded });
   });
 
   it('is proved to add up, or not', async () => {

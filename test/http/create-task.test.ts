@@ -1,6 +1,7 @@
 /** `POST /v1/tasks`: what is accepted, what is refused, and in which words (spec §2.1, §2.5; contract §1, §2). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { pino } from 'pino';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
@@ -211,14 +212,39 @@ describe('a request that the account cannot afford or queue', () => {
     assert.match(answer.body.message, /0\.01 USD and 0\.009999 USD is available/);
   });
 
-  it('is refused by 402 with the command that tops up where the operator sits at the keyboard', async () => {
-    const embedded = await serveApp({ environment: { DARKROOM_EMBEDDED: 'true' } });
-    try {
-      const poor = await embedded.newAccount({ microUsd: 0n });
-      const { message } = (await poor.client.create(body())).body;
-      assert.match(message, new RegExp(`npm run admin -- accounts top-up ${poor.id}`));
-    } finally {
-      await embedded.close();
+  it('is told what a client of the API can do, and the operator which command helps: once in ten minutes', async () => {
+    for (const [isEmbedded, command] of [
+      ['true', 'npm run admin -- accounts top-up'],
+      ['false', ' admin accounts top-up'],
+    ] as const) {
+      const lines: Record<string, unknown>[] = [];
+      const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+      let now = Date.now();
+      const logging = await serveApp({ environment: { DARKROOM_EMBEDDED: isEmbedded }, logger, now: () => now });
+      try {
+        const poor = await logging.newAccount({ microUsd: 9_999n });
+        const poorer = await logging.newAccount({ microUsd: 0n });
+
+        const { message } = (await poor.client.create(body())).body;
+        await poor.client.create(body());
+        await poorer.client.create(body());
+        assert.match(message, /is available; ask for less, wait until running tasks release .*, or have whoever runs/);
+        assert.doesNotMatch(message, /npm|admin|top-up|acc_/);
+        assert.deepEqual(
+          lines.map(({ accountId, availableUsd, neededUsd }) => [accountId, availableUsd, neededUsd]),
+          [
+            [poor.id, '0.009999', '0.01'],
+            [poorer.id, '0', '0.01'],
+          ],
+        );
+        assert.ok(String(lines[0]?.['msg']).includes(`${command} ${poor.id} --usd 10`), String(lines[0]?.['msg']));
+
+        now += 600_000;
+        await poor.client.create(body());
+        assert.equal(lines.length, 3);
+      } finally {
+        await logging.close();
+      }
     }
   });
 

@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { takeSlot } from '../../src/upstreams/slots.ts';
 import { countUpstreamFailure, pauseUpstream } from '../../src/upstreams/states.ts';
 import type { TestAccount } from '../support/darkroom.ts';
+import { goWithin, settled } from './support/every-page.ts';
 import { WORKFLOWS, expectAccessible, startOperatorPages } from './support/operator-page.ts';
 import type { OperatorPages } from './support/operator-page.ts';
 
@@ -29,7 +30,7 @@ describe('the service', () => {
     for (let place = 0; place < 5; place++) await countUpstreamFailure(database, 'broken');
     const owner = await pages.darkroom.createAccount();
     const taskId = await newTask(owner);
-    assert.ok(await takeSlot(database, 'capped', taskId, 3));
+    assert.ok(await takeSlot(database, 'capped', { taskId, accountId: owner.id }, 3));
     await pages.withPage(async (page) => {
       await pages.signIn(page, '/service');
       await page.getByText('1 failing, 1 paused.').waitFor();
@@ -40,6 +41,10 @@ describe('the service', () => {
       await page.getByRole('button', { name: 'Show the models' }).click();
       await page.getByRole('cell', { name: 'darkroom/scene', exact: true }).waitFor();
       await expectAccessible(page);
+      assert.equal(
+        await page.getByRole('link', { name: 'Temporal’s Web UI' }).getAttribute('href'),
+        `${WORKFLOWS}/namespaces/${pages.darkroom.namespace}/workflows?query=WorkflowType%3D%22mediaTask%22`,
+      );
 
       await page.getByRole('textbox', { name: 'Look a task up' }).fill('tk-svc-1');
       await page.getByRole('button', { name: 'Show', exact: true }).click();
@@ -79,7 +84,8 @@ describe('the service', () => {
       await page.getByRole('row', { name: 'Without a workflow, started again 22 22' }).waitFor();
       await page.getByRole('row', { name: 'Overdue callback, asked for again 3 3' }).waitFor();
       const log = page.getByRole('table', { name: 'Repairs, newest first' });
-      await log.waitFor();
+      // Those of the first half may have been read already.
+      await log.getByRole('row').nth(20).waitFor();
       assert.equal(await log.getByRole('row').count(), 21);
       await page.getByRole('button', { name: 'Show older repairs' }).click();
       await log.getByRole('row').nth(25).waitFor();
@@ -103,9 +109,15 @@ describe('the service', () => {
     await pages.withPage(async (page) => {
       await page.setViewportSize({ width: 360, height: 740 });
       await pages.signIn(page);
-      for (const path of ['/accounts', `/accounts/${id}/limits`, `/accounts/${id}/ledger`, '/service']) {
-        await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
-        await page.locator('h1').waitFor();
+      for (const [path, title] of [
+        ['/accounts', 'Accounts'],
+        [`/accounts/${id}/limits`, 'test'],
+        [`/accounts/${id}/ledger`, 'test'],
+        ['/service', 'Service'],
+      ] as const) {
+        await goWithin(page, path);
+        await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+        await settled(page);
         const beyond = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
         assert.ok(Number(beyond) <= 0, `${path}: ${String(beyond)} px beyond the screen`);
       }

@@ -93,6 +93,22 @@ describe('accounts', () => {
     });
   });
 
+  it('say that nothing is available, until money is added', async () => {
+    const { id } = await pages.darkroom.createAccount({ usd: 0n });
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, `/accounts/${id}`);
+      const alert = page.getByRole('alert', { name: 'Nothing is available' });
+      await alert.waitFor();
+      await expectAccessible(page);
+
+      await page.getByRole('button', { name: 'Add money' }).click();
+      await page.getByRole('textbox', { name: 'Amount' }).fill('1');
+      await page.getByRole('button', { name: 'Book the payment' }).click();
+
+      await alert.waitFor({ state: 'detached' });
+    });
+  });
+
   it('get a payment once, although its answer was lost and it was sent again', async () => {
     const { id } = await pages.darkroom.createAccount({ usd: 1_000_000n });
     await pages.withPage(
@@ -143,11 +159,15 @@ describe('accounts', () => {
     const { id } = await pages.darkroom.createAccount();
     await pages.withPage(async (page) => {
       await pages.signIn(page, `/accounts/${id}/usage`);
-      await page.getByRole('button', { name: 'Suspend' }).click();
+      const suspend = page.getByRole('button', { name: 'Suspend', exact: true });
+      const dialog = page.getByRole('dialog');
+      await suspend.click();
+      await dialog.waitFor();
       await expectAccessible(page);
       await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
       assert.equal((await account(id)).status, 'active');
-      await page.getByRole('button', { name: 'Suspend' }).click();
+      await suspend.click();
       await page.getByRole('textbox', { name: 'Reason' }).fill(' charged back ');
       await page.keyboard.press('Enter');
       await page.getByText('This account is suspended').waitFor();
@@ -163,12 +183,12 @@ describe('accounts', () => {
       await page.goBack();
 
       await page.getByRole('button', { name: 'Resume' }).click();
-      await page.getByRole('button', { name: 'Suspend' }).waitFor();
+      await suspend.waitFor();
       assert.equal(await page.getByText('charged back').count(), 0);
       assert.equal((await account(id)).status, 'active');
 
-      await page.getByRole('button', { name: 'Suspend' }).click();
-      await page.getByRole('button', { name: 'Suspend it' }).click();
+      await suspend.click();
+      await dialog.getByRole('button', { name: 'Suspend it' }).click();
       await page.getByText('This account is suspended').waitFor();
       assert.equal(await page.getByText('The reason that was given').count(), 0, 'nobody has to give one');
     });

@@ -7,9 +7,12 @@ import {
   setSuspended,
   updateLimits,
 } from '../../accounts/accounts.ts';
+import { createWebhookKeys } from '../../accounts/webhook-key.ts';
 import { topUp } from '../../billing/ledger.ts';
 import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
 import type { Booked } from '../../billing/operator-entries.ts';
+import { createFirstSigningKey } from '../../callbacks/first-signing-key.ts';
+import { loadEncryptionKeys } from '../../config/config.ts';
 import type { Database } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
 import { formatUsd } from '../../domain/money.ts';
@@ -33,20 +36,25 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
   return group
     .command(
       'create',
-      'create an account',
+      'create an account and the key that signs its callbacks',
       (y) =>
         y
           .option('name', { type: 'string', demandOption: true, describe: 'what to call it' })
           .option('usd', { type: 'string', describe: 'starting balance, decimal USD' })
           .options(LIMIT_OPTIONS),
-      onInstallation(async ({ name, usd, ...options }, { database }) => {
+      onInstallation(async ({ name, usd, ...options }, { database, environment }) => {
         const amountMicroUsd = usd === undefined ? 0n : readAmount('usd', usd);
         const [known, limits] = [readName(name), readLimits(options)];
-        return database.transaction(async (transaction) => {
+        const webhookKeys = createWebhookKeys(...loadEncryptionKeys(environment));
+        const { id, printed } = await database.transaction(async (transaction) => {
           const id = await createAccount(transaction, known, limits);
           if (amountMicroUsd > 0n) await topUp(transaction, id, amountMicroUsd, newId('topup'));
-          return presentAccount(await readAccount(transaction, id));
+          const { secret, whsec } = await createFirstSigningKey(transaction, webhookKeys, id);
+          const account = presentAccount(await readAccount(transaction, id));
+          return { id, printed: { ...account, webhookSecret: secret, whsec } };
         });
+        if (amountMicroUsd === 0n) process.stderr.write(emptyHint(id));
+        return printed;
       }),
     )
     .command(
@@ -130,6 +138,11 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
       onInstallation(({ account }, { database }) => suspend(database, account, false)),
     )
     .demandCommand(1, 'name a command of accounts');
+}
+
+/** On standard error, so that JSON on standard output stays whole. */
+function emptyHint(accountId: string): string {
+  return `it has no money: requests that cost something are rejected with 402 until npm run admin -- accounts top-up ${accountId} --usd 10\n`;
 }
 
 function presentBooked({ reference, availableMicroUsd }: Booked): Record<string, unknown> {

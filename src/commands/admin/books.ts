@@ -1,12 +1,12 @@
 /** `admin ledger` and `admin usage`: what was booked, what it sums up to, and the proof that all of it adds up. */
 import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
-import { readOperatorCosts } from '../../billing/operator-costs.ts';
+import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
 import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import { presentOperatorCosts } from '../../wire/admin.ts';
 import { presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
-import { presentUsage, usageQueryOf } from '../../wire/usage.ts';
+import { presentAdminUsage, usageQueryOf } from '../../wire/usage.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, listOf, onlyAccount, readWhole } from './arguments.ts';
 import type { Group } from './arguments.ts';
@@ -62,7 +62,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation) {
     )
     .command(
       'costs',
-      'sum up what you may have to pay although nobody was charged: time-outs and unknown outcomes',
+      'sum up what you may have to pay although nobody was charged: time-outs, unknown outcomes, cancelled and empty tasks, text calls beyond their holds',
       (y) =>
         y
           .option('from', { type: 'string', describe: 'first UTC day, 2026-11-01; default: 30 days' })
@@ -78,7 +78,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation) {
 export function usageCommand(command: Group, onInstallation: OnInstallation) {
   return command.command(
     '$0',
-    'sum up what was captured of an account',
+    'sum up what was captured of an account, and what its text calls cost beyond their holds',
     (y) =>
       y
         .option('account', ACCOUNT)
@@ -88,7 +88,11 @@ export function usageCommand(command: Group, onInstallation: OnInstallation) {
     onInstallation(async ({ account, from, to, groupBy }, { database }) => {
       const query = readUsageQuery({ from, to, groupBy });
       const accountId = await onlyAccount(database, account);
-      return { account: accountId, ...presentUsage(query, await readUsage(database, accountId, query)) };
+      const [rows, exceeded] = await Promise.all([
+        readUsage(database, accountId, query),
+        readExceededHolds(database, accountId, query),
+      ]);
+      return { account: accountId, ...presentAdminUsage(query, rows, exceeded) };
     }),
   );
 }

@@ -10,6 +10,7 @@ import {
   updateLimits,
 } from '../../accounts/accounts.ts';
 import { topUp } from '../../billing/ledger.ts';
+import { createFirstSigningKey } from '../../callbacks/first-signing-key.ts';
 import { newId } from '../../domain/ids.ts';
 import { parseUsd } from '../../domain/money.ts';
 import {
@@ -17,6 +18,7 @@ import {
   AccountPageSchema,
   AdminAccountSchema,
   CreateAccountSchema,
+  CreatedAccountSchema,
   SuspendAccountSchema,
   UpdateAccountSchema,
   limitsOf,
@@ -36,7 +38,7 @@ const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as cons
 const accountAnswer = { kind: 'data', schema: AdminAccountSchema } as const;
 
 export function adminAccountRoutes(http: HttpContext): readonly Route[] {
-  const { database } = http;
+  const { database, webhookKeys } = http;
 
   const setSuspension = async (
     { ctx, params }: Pick<RouteRequest<unknown, unknown>, 'ctx' | 'params'>,
@@ -80,22 +82,24 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/accounts',
       operationId: 'adminCreateAccount',
       summary: 'Create an account',
-      description: 'It has no key yet: create one for it.',
+      description:
+        'It has no API key yet: create one for it. It has a key that signs its callbacks, which this answer shows once; its owner reads it at `GET /v1/account/webhook-key`.',
       body: {
         kind: 'json',
         schema: CreateAccountSchema,
         examples: { studio: { summary: 'With money', value: { name: 'studio', usd: '25' } } },
       },
-      answer: accountAnswer,
+      answer: { kind: 'data', schema: CreatedAccountSchema },
       async handle({ ctx, body: { name, usd, limits } }) {
         const amountMicroUsd = usd === undefined ? 0n : (parseUsd(usd) ?? 0n);
-        const account = await database.transaction(async (transaction) => {
+        const { account, webhookKey } = await database.transaction(async (transaction) => {
           const accountId = await createAccount(transaction, name, limitsOf(limits));
           if (amountMicroUsd > 0n) await topUp(transaction, accountId, amountMicroUsd, newId('topup'));
-          return readAccount(transaction, accountId);
+          const key = await createFirstSigningKey(transaction, webhookKeys, accountId);
+          return { account: await readAccount(transaction, accountId), webhookKey: key };
         });
         logChange(http, ctx, 'create account', { accountId: account.id, usd });
-        return presentAdminAccount(account);
+        return { ...presentAdminAccount(account), webhookKey };
       },
     }),
     defineRoute({

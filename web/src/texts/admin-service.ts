@@ -58,6 +58,7 @@ export const texts = {
     kinds: {
       start_task: 'Start a task',
       cancel_task: 'Cancel a task',
+      wake_task: 'Let a task go to its upstream',
       stop_generation: 'Stop a provider’s job',
       deliver_callback: 'Deliver a callback',
       promote_output: 'Keep an output',

@@ -72,6 +72,9 @@ export const texts = {
     suspendedBecause: 'The reason that was given:',
     suspendedHint:
       'Its requests are refused with 403. What runs is finished and charged; what waits goes on waiting until the account is resumed.',
+    emptyTitle: 'Nothing is available',
+    emptyHint:
+      'Requests that cost something are rejected with 402, until you add money or work under way releases what it holds.',
     available: 'Available',
     held: 'Held for work under way',
     balance: 'Balance',

@@ -72,6 +72,11 @@ export default function AccountPage(props: { readonly accountId: string; readonl
           {words.suspendedHint}
         </Alert>
       ) : null}
+      {Number(account.available) > 0 ? null : (
+        <Alert color="yellow" icon={<IconAlertTriangle />} title={words.emptyTitle} mb="md">
+          {words.emptyHint}
+        </Alert>
+      )}
       <Numbers account={account} />
       <Tabs
         value={part}

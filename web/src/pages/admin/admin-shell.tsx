@@ -24,6 +24,9 @@ import { OfflineNote } from '../../layout/offline-note.tsx';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 
+/** The Web UI's list without deliveries, promotions and what schedules start. */
+const TASKS_QUERY = 'WorkflowType="mediaTask"';
+
 const PAGES = [
   { path: '/accounts', name: texts.pages.accounts, Icon: IconUsers },
   { path: '/service', name: texts.pages.service, Icon: IconHeartbeat },
@@ -98,7 +101,7 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
           {service.workflowsUrl === undefined ? null : (
             <NavLink
               component="a"
-              href={service.workflowsUrl}
+              href={`${service.workflowsUrl}?query=${encodeURIComponent(TASKS_QUERY)}`}
               target="_blank"
               rel="noreferrer"
               label={texts.workflows}
