@@ -94,10 +94,14 @@ export interface Config {
     readonly queues: readonly QueueName[];
     readonly engineThreads: number;
     readonly scratchDir: string;
+    /** How long a worker that ends waits for what upstreams are doing. At least `shutdownGraceMs`. */
+    readonly upstreamGraceMs: number;
   };
   /** Whether media of others may be read only where that is isolated in full. */
   readonly requiresMediaSandbox: boolean;
   readonly upstreamSecrets: Readonly<Record<string, string>>;
+  /** Whether there is an access log. */
+  readonly logsRequests: boolean;
   /** Undefined: nothing is traced. */
   readonly traces: TraceConfig | undefined;
   /** How long requests are still taken when the process is to end. */
@@ -168,9 +172,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       queues: readQueues(read),
       engineThreads: read.integer('ENGINE_THREADS'),
       scratchDir: read.text('SCRATCH_DIR') || os.tmpdir(),
+      upstreamGraceMs: Math.max(read.integer('UPSTREAM_GRACE_SECONDS'), read.integer('SHUTDOWN_GRACE_SECONDS')) * 1000,
     },
     requiresMediaSandbox: read.text('MEDIA_SANDBOX') === 'required',
     upstreamSecrets: read.upstreamSecrets(),
+    logsRequests: read.boolean('LOG_REQUESTS'),
     traces: readTraces(read),
     drainMs: read.integer('DRAIN_SECONDS') * 1000,
     hangMs: read.integer('HANG_SECONDS') * 1000,

@@ -177,7 +177,11 @@ export const VARIABLES = {
     maximum: 86400,
     help: 'How long a download URL lives at least.',
   },
-  MODELS_DIR: { kind: 'text', fallback: '', help: 'A folder with your own model files, beside the embedded ones.' },
+  MODELS_DIR: {
+    kind: 'text',
+    fallback: '',
+    help: 'A folder with your own model files (docs/adding-a-model.md), which the api reads beside the embedded ones; empty: the embedded models only.',
+  },
   CALLBACK_OFFSETS_SECONDS: {
     kind: 'list',
     fallback: '0,60,300,1200',
@@ -193,7 +197,7 @@ export const VARIABLES = {
   CALLBACK_HEADER_PREFIX: {
     kind: 'text',
     fallback: 'X-Darkroom',
-    help: 'Prefix of the signature headers of a callback, and of the header that tells an account of failing receivers.',
+    help: 'Prefix of the signature headers of a callback (<prefix>-Timestamp, <prefix>-Signature), and of the header that tells an account of failing receivers. Receivers have to know it: it appears in no callback.',
   },
   EGRESS_ALLOW: {
     kind: 'list',
@@ -214,7 +218,7 @@ export const VARIABLES = {
   EGRESS_PORTS: { kind: 'list', fallback: '443', help: 'Ports that callbacks may name.' },
   WORKER_QUEUES: {
     kind: 'list',
-    fallback: 'media,generation,waiting,callbacks',
+    fallback: 'media,generation,waiting,archiving,callbacks,maintenance',
     help: 'Which task queues a worker serves.',
   },
   ENGINE_THREADS: {
@@ -263,6 +267,13 @@ export const VARIABLES = {
     maximum: 600,
     help: 'How long a process finishes its work after SIGTERM.',
   },
+  UPSTREAM_GRACE_SECONDS: {
+    kind: 'integer',
+    fallback: '900',
+    minimum: 0,
+    maximum: 86_400,
+    help: 'How long a worker waits after SIGTERM for upstreams that answer a submit only with its result: what is cut off was paid for and is lost. Everything else is handed back after SHUTDOWN_GRACE_SECONDS. As long as the slowest of them takes; whoever stops the process must wait longer (terminationGracePeriodSeconds, stop_grace_period).',
+  },
   LOG_LEVEL: {
     kind: 'choice',
     fallback: 'info',
@@ -274,6 +285,11 @@ export const VARIABLES = {
     fallback: 'json',
     choices: ['json', 'pretty'],
     help: 'json for machines, pretty for people.',
+  },
+  LOG_REQUESTS: {
+    kind: 'boolean',
+    fallback: 'false',
+    help: 'Whether the api logs each request at level info when its answer has ended: method, route, status, duration, size, request id, account, key and client address. Never a path, a query, a header or a body.',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     kind: 'text',

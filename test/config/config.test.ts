@@ -45,7 +45,7 @@ describe('the configuration', () => {
       oneAttemptAfterDays: 5,
     });
     assert.deepEqual(config.egress, { allow: [], deny: [], ports: [443] });
-    assert.deepEqual(config.worker.queues, ['media', 'generation', 'waiting', 'callbacks']);
+    assert.deepEqual(config.worker.queues, ['media', 'generation', 'waiting', 'archiving', 'callbacks', 'maintenance']);
     assert.equal(config.modelsDir, undefined);
     assert.equal(config.isEmbedded, false);
   });
@@ -137,7 +137,12 @@ describe('the configuration', () => {
     assert.equal(config.modelsDir, '/models');
     assert.deepEqual(config.callbacks, { offsetsSeconds: [0, 5], headerPrefix: 'X-Acme', oneAttemptAfterDays: 5 });
     assert.deepEqual(config.egress, { allow: ['10.0.0.1:8080'], deny: [], ports: [443, 8443] });
-    assert.deepEqual(config.worker, { queues: ['callbacks', 'media'], engineThreads: 4, scratchDir: '/scratch' });
+    assert.deepEqual(config.worker, {
+      queues: ['callbacks', 'media'],
+      engineThreads: 4,
+      scratchDir: '/scratch',
+      upstreamGraceMs: 900_000,
+    });
     assert.equal(config.requiresMediaSandbox, true);
     assert.equal(config.shutdownGraceMs, 9_000);
     assert.equal(config.isEmbedded, true);
@@ -169,7 +174,7 @@ describe('the configuration', () => {
       [{ TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' }, /^TEMPORAL_TLS_CA_FILE: the file cannot be read$/],
       [
         { WORKER_QUEUES: 'media,video' },
-        /^WORKER_QUEUES: "video" is not one of media, generation, waiting, callbacks$/,
+        /^WORKER_QUEUES: "video" is not one of media, generation, waiting, archiving, callbacks, maintenance$/,
       ],
       [{ WORKER_QUEUES: 'constructor' }, /^WORKER_QUEUES: "constructor" is not one of/],
       [{ WORKER_QUEUES: ',' }, /^WORKER_QUEUES is empty/],

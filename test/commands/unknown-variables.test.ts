@@ -1,0 +1,54 @@
+/** Every way to start something of ours points out a misspelt setting, and goes on to whatever it would have done. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { builtProgram } from '../support/built-program.ts';
+
+const MISSPELT = { DATABSE_URL: 'postgres://me:hunter2@db/darkroom', npm_config_cache: '/x', PGHOST: 'db' };
+const MESSAGE = 'DATABSE_URL is not a setting; did you mean DATABASE_URL?';
+const WARN = 40;
+
+async function run(
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ readonly out: string; readonly error: string }> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [...builtProgram(), ...args], { env: { PATH, HOME, ...MISSPELT, ...more } });
+  const [out, error] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.ok(!`${out}${error}`.includes('hunter2'));
+  return { out, error };
+}
+
+describe('a misspelt setting', () => {
+  for (const role of ['api', 'worker', 'migrate']) {
+    it(`is in the log of ${role}, beside what is wrong without it`, async () => {
+      const { out, error } = await run([role]);
+      const [line = ''] = out.split('\n');
+      const { level, msg, variable, role: of } = JSON.parse(line) as Record<string, unknown>;
+      assert.deepEqual([level, msg, variable, of], [WARN, MESSAGE, 'DATABSE_URL', role]);
+      assert.match(error, /DATABASE_URL is not set/);
+    });
+  }
+
+  it('is told by admin beside its answer, which stays whole', async () => {
+    const { out, error } = await run(['admin', '--help']);
+    assert.equal(error.trimEnd(), MESSAGE);
+    assert.match(out, /^npm run admin -- <group> <command>/);
+  });
+
+  it('is told once by npm start, and not again by what that runs', async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-misspelt-'));
+    // A port that cannot be: it ends before it begins.
+    const { out, error } = await run(['start', '--data-dir', folder], { PORT: '8x' });
+    await rm(folder, { recursive: true });
+    assert.equal(out, `Warning: ${MESSAGE}\n`);
+    assert.match(error, /PORT: "8x"/);
+
+    const role = await run(['api'], { DARKROOM_EMBEDDED: 'true' });
+    assert.ok(!role.out.includes(MESSAGE));
+  });
+});

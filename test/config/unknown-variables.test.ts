@@ -1,0 +1,83 @@
+/** Misspelt settings are pointed out, and what other programs read is not. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { COMPOSE_NAMES, unknownVariables } from '../../src/config/unknown-variables.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
+import { COMPOSE_VARIABLES } from './render-env-example.ts';
+
+function messages(...names: string[]): string[] {
+  const environment = Object.fromEntries(names.map((name) => [name, 'hunter2']));
+  return unknownVariables(environment).map(({ message }) => message);
+}
+
+describe('a variable that nobody knows', () => {
+  for (const [name, meant] of [
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['DATABASEURL', 'DATABASE_URL'],
+    ['DATABASE__URL', 'DATABASE_URL'],
+    ['database_url', 'DATABASE_URL'],
+    ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
+    ['UPSTREAM_GRACE_SECOND', 'UPSTREAM_GRACE_SECONDS'],
+    ['DARKROOM_EMBEDED', 'DARKROOM_EMBEDDED'],
+    ['ENCRPYTION_KEY', 'ENCRYPTION_KEY'],
+    ['LOG_REQUEST', 'LOG_REQUESTS'],
+    ['TEMPORAL_ADRESS', 'TEMPORAL_ADDRESS'],
+    ['TRUSTED_PROXY', 'TRUSTED_PROXIES'],
+    ['TRUSTED_PEERS', undefined],
+    ['PUBLIC_URLS', 'PUBLIC_URL'],
+  ] as const) {
+    it(`${name} is ${meant === undefined ? 'too far from every setting' : `taken for ${meant}`}`, () => {
+      assert.deepEqual(messages(name), meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`]);
+    });
+  }
+
+  it('is pointed out by its prefix where that is ours, and its value is not shown', () => {
+    assert.deepEqual(messages('DARKROOM_PORT', 'UPSTREAM_FAL_TOKEN', 'UPSTREAM_fal_KEY'), [
+      'DARKROOM_PORT is not a setting; .env.example has all of them',
+      'UPSTREAM_fal_KEY is not a setting; the credentials of an upstream are in UPSTREAM_<NAME>_KEY, in capital letters',
+      'UPSTREAM_FAL_TOKEN is not a setting; the credentials of an upstream are in UPSTREAM_<NAME>_KEY, in capital letters',
+    ]);
+  });
+
+  it('is of no interest while it is empty', () => {
+    assert.deepEqual(unknownVariables({ DATABSE_URL: '', DARKROOM_PORT: undefined }), []);
+  });
+});
+
+describe('a variable that somebody knows', () => {
+  it('is not pointed out where it is ours, also as a file, or of docker-compose.yml', () => {
+    const settings = Object.entries(VARIABLES);
+    const files = settings.filter(([, { kind }]) => kind === 'secret').map(([name]) => `${name}_FILE`);
+    assert.deepEqual(messages(...settings.map(([name]) => name), ...files, ...COMPOSE_NAMES), []);
+    assert.deepEqual(messages('UPSTREAM_FAL_KEY', 'UPSTREAM_MY_HOST_KEY_FILE'), []);
+    assert.deepEqual(COMPOSE_NAMES.toSorted(), Object.keys(COMPOSE_VARIABLES).toSorted());
+  });
+
+  it('is not pointed out where it is of another program', () => {
+    const others = `
+      HOME PATH USER SHELL LANG LC_ALL TERM PWD OLDPWD SHLVL HOSTNAME HOSTS PORTS POST LOGNAME EDITOR PAGER DISPLAY TMPDIR
+      XDG_DATA_DIRS XDG_CONFIG_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK LS_COLORS
+      http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY NO_COLOR FORCE_COLOR CI TZ DEBUG
+      npm_config_registry npm_package_json npm_lifecycle_event NODE NODE_OPTIONS NODE_PATH NODE_EXTRA_CA_CERTS NODE_ENVS
+      NVM_DIR UV_THREADPOOL_SIZE SSL_CERT_FILE SSL_CERT_DIR SSL_KEY_FILE CURL_CA_BUNDLE REQUESTS_CA_BUNDLE GIT_DIR
+      PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD PGDATA PGSSLMODE POSTGRES_HOST POSTGRES_USER POSTGRES_DB
+      POSTGRES_INITDB_ARGS POSTGRES_HOST_AUTH_METHOD DB_HOST DB_PORT DB_URL REDIS_URL MYSQL_URL MONGO_URL
+      TEMPORAL_CLI_ADDRESS TEMPORAL_CLI_NAMESPACE TEMPORAL_CLI_TLS_CERT TEMPORAL_CLI_TLS_KEY TEMPORAL_CLI_TLS_CA
+      TEMPORAL_PROFILE TEMPORAL_CONFIG_FILE TEMPORAL_ENV TEMPORAL_ENV_FILE TEMPORAL_HOST TEMPORAL_HOST_PORT
+      TEMPORAL_TLS_CERT TEMPORAL_TLS_KEY TEMPORAL_TLS_CA TEMPORAL_TLS_CERT_DATA TEMPORAL_TLS_SERVER_NAME
+      TEMPORAL_TLS_CLIENT_CERT_PATH TEMPORAL_TLS_CLIENT_KEY_PATH TEMPORAL_TLS_SERVER_CA_CERT_PATH
+      TEMPORAL_TLS_DISABLE_HOST_VERIFICATION TEMPORAL_CODEC_ENDPOINT TEMPORAL_CODEC_AUTH TEMPORAL_GRPC_META_KEY
+      TEMPORAL_CORS_ORIGINS TEMPORAL_BROADCAST_ADDRESS TEMPORAL_OPENAPI_ENABLED TEMPORAL_UI_ENABLED
+      AWS_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_PROFILE S3_BUCKET MINIO_ROOT_USER
+      OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_TIMEOUT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_RESOURCE_ATTRIBUTES
+      KUBERNETES_SERVICE_HOST KUBERNETES_PORT_443_TCP_ADDR DARKROOM_API_SERVICE_HOST DARKROOM_API_SERVICE_PORT_HTTPS
+      DARKROOM_API_PORT_8787_TCP_ADDR TEMPORAL_PORT_7233_TCP UPSTREAM_SERVICE_HOST
+      DARKROOM_API_KEY DARKROOM_BASE_URL DARKROOM_WEBHOOK_SECRET DARKROOM_TEST_DATABASE_URL
+    `;
+    assert.deepEqual(messages(...others.trim().split(/\s+/)), []);
+    // Of Kubernetes too, and known by its value.
+    assert.deepEqual(unknownVariables({ DARKROOM_PORT: 'tcp://10.0.0.7:8787' }), []);
+  });
+});
