@@ -2,11 +2,16 @@
 import { serveParent } from './child-channel.ts';
 import type { ParentChannel } from './child-channel.ts';
 import type { ClipRequest, FilmPicture, Still } from './film-decoding.ts';
+import type { PreviewBounds } from './preview.ts';
 import type { SoundRequest } from './sound-decoding.ts';
+
+/** A small copy of a picture whose bytes follow (preview.ts). */
+type PreviewRequest = { readonly decode: 'preview' } & PreviewBounds;
 
 /** What this child is asked to do. */
 export type DecodeRequest =
   | { readonly decode: 'picture'; readonly path: string; readonly maxEdge: number }
+  | PreviewRequest
   | {
       readonly decode: 'stills';
       readonly path: string;
@@ -24,6 +29,14 @@ async function givePicture({ width, height, rgba }: FilmPicture, channel: Parent
 // Each library is loaded where it is needed: they are most of the time that a child takes to start.
 await serveParent(async (asked, channel) => {
   const request = asked as unknown as DecodeRequest;
+  if (request.decode === 'preview') {
+    const given = await channel.next();
+    channel.expectNothing();
+    if (given.kind !== 'bytes') throw new TypeError('a preview is made of bytes');
+    const { previewPicture } = await import('./picture-preview.ts');
+    await givePicture(await previewPicture(given.bytes, request), channel);
+    return;
+  }
   channel.expectNothing();
   if (request.decode === 'picture') {
     const { decodePictureFile } = await import('./picture-decoding.ts');

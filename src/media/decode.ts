@@ -14,6 +14,9 @@ const MAX_MEMORY_MB = 1024;
 /** 8192: the largest picture that anybody asks for has 4096 pixels on its long edge. */
 const MAX_EDGE = 8192;
 
+/** What is made of a file on disk. */
+type FileRequest = Extract<DecodeRequest, { readonly path: string }>;
+
 /** Pixels, row by row, red green blue alpha, one byte each; alpha is not multiplied in; sRGB. */
 export interface DecodedPicture {
   readonly width: number;
@@ -48,7 +51,7 @@ export interface Clip {
   close(): Promise<void>;
 }
 
-function startDecoding(request: DecodeRequest, signal: AbortSignal | undefined): Promise<MediaChild> {
+function startDecoding(request: FileRequest, signal: AbortSignal | undefined): Promise<MediaChild> {
   const module = 'src/media/decode-child.ts';
   const { path } = request;
   return MediaChild.start(
@@ -187,7 +190,7 @@ async function* framesFrom(child: MediaChild): AsyncGenerator<Buffer, void> {
 }
 
 async function picturesFrom(
-  request: DecodeRequest,
+  request: FileRequest,
   count: number,
   signal: AbortSignal | undefined,
 ): Promise<readonly DecodedPicture[]> {

@@ -1,7 +1,6 @@
 /** Pictures as pixels, by sharp. Runs in media children only. */
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
-import type { Sharp } from 'sharp';
 import type { FilmPicture } from './film-decoding.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
@@ -20,11 +19,21 @@ const MAX_BYTES = 200_000_000;
  * @throws {UndecodableMediaError}
  */
 export async function decodePictureFile(path: string, maxEdge: number): Promise<FilmPicture> {
+  if ((await stat(path)).size > MAX_BYTES) {
+    throw new UndecodableMediaError(`larger than ${MAX_BYTES / 1_000_000} MB`, { kind: 'too_large' });
+  }
+  // Bytes and not a name: libvips reads options out of names.
+  return decodePictureBytes(await readFile(path), maxEdge);
+}
+
+/** The same for a file in memory. @throws {UndecodableMediaError} */
+export async function decodePictureBytes(bytes: Buffer, maxEdge: number): Promise<FilmPicture> {
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: LOADERS.map((loader) => `VipsForeignLoad${loader}`) });
   sharp.concurrency(1);
   sharp.cache(false);
-  const picture = await openPicture(path);
+  if (bytes.length === 0) throw notAPicture();
+  const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true });
   const { width, height } = await picture.metadata().catch((cause: unknown) => {
     throw isTooLarge(cause) ? tooLarge() : notAPicture(cause);
   });
@@ -40,16 +49,6 @@ export async function decodePictureFile(path: string, maxEdge: number): Promise<
       throw new UndecodableMediaError('damaged: the picture cannot be read to its end', { cause });
     });
   return { width: info.width, height: info.height, rgba: data };
-}
-
-async function openPicture(path: string): Promise<Sharp> {
-  if ((await stat(path)).size > MAX_BYTES) {
-    throw new UndecodableMediaError(`larger than ${MAX_BYTES / 1_000_000} MB`, { kind: 'too_large' });
-  }
-  // Bytes and not a name: libvips reads options out of names.
-  const bytes = await readFile(path);
-  if (bytes.length === 0) throw notAPicture();
-  return sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true });
 }
 
 /** A JPEG of pixels that are ours already. */

@@ -1,4 +1,7 @@
-/** Messages of JSON-RPC 2.0 (§4, §5) as the Model Context Protocol has them: their outer form, strictly. */
+/**
+ * Messages of JSON-RPC 2.0 (§4, §5) as the Model Context Protocol has them: their outer form, strictly, and how a request
+ * that reached no tool is answered.
+ */
 import { Type } from 'typebox';
 
 export type Message = Readonly<Record<string, unknown>>;
@@ -54,6 +57,81 @@ export const MessagesSchema = Type.Unsafe<Message | readonly Message[]>({
   anyOf: [...MESSAGE.anyOf, { type: 'array', items: MESSAGE, minItems: 1, maxItems: MAX_BATCH }],
   description: `A JSON-RPC message of the Model Context Protocol, or up to ${MAX_BATCH} of them.`,
 });
+
+/** The id of a message that is answered; null: it is none, or was not read (§5). */
+export type MessageId = string | number | null;
+
+/** JSON-RPC §5.1; −32000 is the first of those that are left to servers, and what the protocol's own SDKs answer with. */
+const RPC_CODES: Readonly<Record<string, number>> = {
+  INVALID_REQUEST: -32_600,
+  INTERNAL_ERROR: -32_603,
+};
+const SERVER_ERROR = -32_000;
+const PARSE_ERROR = -32_700;
+
+export interface RpcProblem {
+  /** HTTP. */
+  readonly status: number;
+  readonly errorCode: string;
+  readonly message: string;
+  readonly isUnreadable?: true | undefined;
+}
+
+export interface RpcFailure {
+  readonly jsonrpc: '2.0';
+  readonly id: MessageId;
+  readonly error: {
+    readonly code: number;
+    readonly message: string;
+    readonly data: { readonly status: number; readonly error_code: string };
+  };
+}
+
+/**
+ * An error of HTTP for a client of JSON-RPC: the words of the envelope, in the form that such a client reads.
+ *
+ * @param problem `isUnreadable`: the body was no JSON.
+ */
+export function rpcFailure({ status, errorCode, message, isUnreadable }: RpcProblem, id: MessageId = null): RpcFailure {
+  const code = isUnreadable === true ? PARSE_ERROR : (RPC_CODES[errorCode] ?? SERVER_ERROR);
+  return { jsonrpc: '2.0', id, error: { code, message, data: { status, error_code: errorCode } } };
+}
+
+export const RpcFailureSchema = Type.Object(
+  {
+    jsonrpc: Type.Unsafe<'2.0'>(JSONRPC),
+    id: Type.Unsafe<MessageId>({
+      anyOf: [...ID.anyOf, { type: 'null' }],
+      description: 'Of the request, where it was read; otherwise null.',
+    }),
+    error: Type.Object(
+      {
+        code: Type.Integer({ minimum: -32_768, maximum: -32_000 }),
+        message: Type.String({ description: 'For people; it names the field where one is at fault.' }),
+        data: Type.Object(
+          {
+            status: Type.Integer({ minimum: 400, maximum: 599, description: 'Equal to the HTTP status.' }),
+            error_code: Type.String({ description: 'For programs, as everywhere in this API.' }),
+          },
+          { additionalProperties: false },
+        ),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** @returns the id of a single request; null for a notification, a batch and an answer. */
+export function idOf(body: Message | readonly Message[]): MessageId {
+  if (isBatch(body) || typeof body['method'] !== 'string') return null;
+  const { id } = body;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+function isBatch(body: Message | readonly Message[]): body is readonly Message[] {
+  return Array.isArray(body);
+}
 
 export const AnswerSchema = Type.Unsafe<unknown>({
   type: ['object', 'array'],

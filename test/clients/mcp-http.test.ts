@@ -1,6 +1,8 @@
 /** `/mcp` as an endpoint of the API: who may use it, what it refuses, and that no process keeps anything. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { JSONRPCErrorResponseSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCErrorResponse } from '@modelcontextprotocol/sdk/types.js';
 import { raw } from '../http/raw-request.ts';
 import type { RawAnswer } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
@@ -40,8 +42,17 @@ describe('/mcp', () => {
       },
       typeof sent === 'string' ? sent : JSON.stringify(sent),
     );
-  const codeOf = ({ status, text }: RawAnswer): string =>
-    `${status} ${(JSON.parse(text) as { error_code: string }).error_code}`;
+  /** As clients of the protocol read an error: whatever else the answer is, it is a JSON-RPC message. */
+  const errorOf = ({ status, text }: RawAnswer): JSONRPCErrorResponse['error'] & { data: { error_code: string } } => {
+    const { id } = JSON.parse(text) as { id: unknown };
+    // The SDK's own type has no null, which JSON-RPC asks for where the id is not known.
+    const message = JSONRPCErrorResponseSchema.parse({ ...(JSON.parse(text) as object), id: id ?? undefined });
+    assert.ok(id === null || id === 1, text);
+    const data = message.error.data as { status: number; error_code: string };
+    assert.equal(data.status, status);
+    return { ...message.error, data };
+  };
+  const codeOf = (answer: RawAnswer): string => `${answer.status} ${errorOf(answer).data.error_code}`;
 
   it('is for keys alone: not for nobody, and not for a cookie of the dashboard', async () => {
     const headers = { 'Content-Type': 'application/json' };
@@ -74,29 +85,44 @@ describe('/mcp', () => {
       const answer = await ask('', {}, method);
       assert.equal(answer.status, 405, method);
       assert.match(String(answer.headers['allow']), /POST/);
+      assert.equal(codeOf(answer), '405 METHOD_NOT_ALLOWED');
       assert.equal(answer.headers['mcp-session-id'], undefined);
     }
   });
 
-  it('refuses in the envelope what is no message, and too much', async () => {
+  it('answers errors as JSON-RPC, with the code of JSON-RPC, and the id where it was read', async () => {
     const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`;
-    const wrong: [unknown, number][] = [
-      ['nonsense', 400],
-      [{}, 400],
+    const wrong: [unknown, number, number?][] = [
+      ['nonsense', 400, -32_700],
+      [{}, 400, -32_600],
       [[], 400],
       [{ jsonrpc: '1.0', id: 1, method: 'ping' }, 400],
       [{ jsonrpc: '2.0', id: {}, method: 'ping' }, 400],
       [Array.from({ length: 17 }, (_, id) => ({ ...LIST, id })), 400],
       [deep, 400],
-      [JSON.stringify({ ...LIST, params: { more: 'x'.repeat(10_000_001) } }), 413],
+      [JSON.stringify({ ...LIST, params: { more: 'x'.repeat(10_000_001) } }), 413, -32_000],
     ];
-    for (const [sent, status] of wrong) {
+    for (const [sent, status, rpcCode] of wrong) {
       const answer = await ask(sent);
       assert.equal(answer.status, status, answer.text.slice(0, 200));
       assert.match(codeOf(answer), /INVALID_REQUEST|PAYLOAD_TOO_LARGE/);
+      if (rpcCode !== undefined) assert.equal(errorOf(answer).code, rpcCode, answer.text);
+      assert.equal((JSON.parse(answer.text) as { id: unknown }).id, null);
     }
-    assert.equal((await ask(LIST, { 'Mcp-Protocol-Version': '1999-01-01' })).status, 400);
-    assert.equal((await ask(LIST, { 'Content-Type': 'text/plain' })).status, 415);
+    const unknownVersion = await ask(LIST, { 'Mcp-Protocol-Version': '1999-01-01' });
+    assert.equal(codeOf(unknownVersion), '400 INVALID_REQUEST');
+    assert.equal((JSON.parse(unknownVersion.text) as { id: unknown }).id, LIST.id);
+    assert.equal(codeOf(await ask(LIST, { 'Content-Type': 'text/plain' })), '415 UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('answers a bad key with 401 and `WWW-Authenticate`, as JSON-RPC', async () => {
+    for (const key of ['nonsense', `${account.client.key.slice(0, -1)}x`]) {
+      const answer = await ask(LIST, { Authorization: `Bearer ${key}` });
+      assert.equal(codeOf(answer), '401 UNAUTHORIZED');
+      assert.equal(answer.headers['www-authenticate'], 'Bearer');
+      assert.match(String(answer.headers['content-type']), /^application\/json/);
+      assert.match(errorOf(answer).message, /the API key is missing or not valid/);
+    }
   });
 
   it('answers JSON to whoever takes no stream, several messages in one, and nothing to a notification', async () => {

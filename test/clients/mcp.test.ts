@@ -9,6 +9,7 @@ import type { TestAccount } from '../support/darkroom.ts';
 import { until } from '../support/until.ts';
 import { WAYS, connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 import type { McpConnection } from './mcp-connection.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, picturesIn } from './mcp-pictures.ts';
 
 const SCENE = { model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset', resolution: '1k' } };
 
@@ -89,7 +90,7 @@ for (const way of WAYS) {
       assert.ok(wrong.errors.length >= 3, wrong.errors.join('; '));
     });
 
-    it('make a picture: by a link to its very bytes, and as a picture', async () => {
+    it('make a picture: by a link to its very bytes, and as a small copy', async () => {
       const made = await mcp.call('generate', { ...SCENE, wait_seconds: 60 });
       let answer = made;
       while (!/"status": ?"(success|fail)"/.test(answer.text)) {
@@ -104,14 +105,16 @@ for (const way of WAYS) {
       const bytes = Buffer.from(await (await fetch(link.uri)).arrayBuffer());
       assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
 
-      const isShown = answer.content.some(({ type }) => type === 'image');
-      assert.equal(isShown, output.sizeBytes <= 2_000_000, `${output.sizeBytes}`);
+      assert.ok(output.sizeBytes * (4 / 3) > MAX_EVENT_BYTES, 'the default picture is too large for one event');
+      assert.equal(picturesIn(answer).length, 1);
+      assert.ok(inlineBytes(answer) <= MAX_INLINE_BYTES, `${inlineBytes(answer)}`);
+      assert.ok(Buffer.byteLength(JSON.stringify(answer.content)) < MAX_EVENT_BYTES);
     });
 
     it('show a small picture itself', async () => {
       const made = await mcp.call('generate', { model: 'test/tasks', input: { prompt: 'a boat' }, wait_seconds: 0 });
       const [output] = (await account.client.untilTerminal(taskIdIn(made))).output ?? [];
-      assert.ok(output && output.sizeBytes <= 2_000_000, `${output?.sizeBytes}`);
+      assert.ok(output && output.sizeBytes <= 150_000, `${output?.sizeBytes}`);
       const { content } = await mcp.call('get_task', { task_id: taskIdIn(made) });
       const picture = content.find(({ type }) => type === 'image');
       assert.ok(picture?.type === 'image');

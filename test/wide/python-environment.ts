@@ -18,6 +18,8 @@ const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.1
 export interface PythonPackage {
   readonly name: string;
   readonly version: string;
+  /** What it was used with in its time, where it does not work with what it would be given today: `pydantic==2.11.10`. */
+  readonly constraints?: readonly string[];
 }
 
 /** Why a package cannot be had here, for the `skip` of a test; false where it can. */
@@ -29,7 +31,7 @@ export function whyNoPackage(wanted: PythonPackage): string | false {
 
 /** @returns the Python that has it, in the environment's own `bin`. */
 export async function obtainPackage(wanted: PythonPackage): Promise<string> {
-  const { name, version } = wanted;
+  const { name, version, constraints = [] } = wanted;
   const folder = cachedFolder(wanted);
   const python = pythonOf(folder);
   if (existsSync(python)) return python;
@@ -39,7 +41,15 @@ export async function obtainPackage(wanted: PythonPackage): Promise<string> {
     process.stderr.write(`Installing ${name} ${version} from PyPI, once; this takes a minute or so.\n`);
     const run = promisify(execFile);
     await run(findPython() ?? 'python3', ['-m', 'venv', building], { timeout: INSTALL_TIMEOUT_MS });
-    const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${name}==${version}`];
+    const install = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      `${name}==${version}`,
+      ...constraints,
+    ];
     await run(pythonOf(building), install, { timeout: INSTALL_TIMEOUT_MS });
     // In one step: another run may be doing the same. `python -m` works wherever the environment is moved.
     await rename(building, folder).catch((error: unknown) => {

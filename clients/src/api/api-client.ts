@@ -59,6 +59,8 @@ export interface ApiClient {
   call<Data>(method: string, path: string, options?: RequestOptions): Promise<Data>;
   /** The same for an answer that is a stream of events. @throws as `call`, and while it is read. */
   events(method: string, path: string, options?: RequestOptions): AsyncGenerator<ServerSentEvent>;
+  /** The answer itself, of a path that answers with bytes. @throws as `call`. */
+  get(path: string, options?: RequestOptions): Promise<Response>;
   /** The answer itself, of any address: a download. @throws as `call`. */
   fetch(url: string, options?: RequestOptions & { readonly method?: string }): Promise<Response>;
 }
@@ -119,6 +121,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
         throw new UnreachableError(`${new URL(base).origin} broke off: ${reasonOf(error)}`, { cause: error });
       }
     },
+    get: (path, options = {}) => ask(base + path, 'GET', options, true),
     fetch: (url, { method = 'GET', ...options } = {}) => ask(url, method, options, false),
   };
 }

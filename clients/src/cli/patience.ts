@@ -25,6 +25,9 @@ export function createPatientClient(client: ApiClient, { signal, say }: Patience
   /** What was said last, which is not said again while nothing else happens. */
   let said = '';
 
+  const eitherSignal = (options: RequestOptions): AbortSignal =>
+    options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]);
+
   /** Runs one request until it is answered otherwise. */
   async function patiently<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
     let waited = 0;
@@ -74,11 +77,8 @@ export function createPatientClient(client: ApiClient, { signal, say }: Patience
         await events.return(undefined);
       }
     },
-    fetch: (url, options = {}) =>
-      patiently(() => {
-        const signals = [signal, ...(options.signal === undefined ? [] : [options.signal])];
-        return client.fetch(url, { ...options, signal: AbortSignal.any(signals) });
-      }),
+    get: (path, options = {}) => patiently(() => client.get(path, { ...options, signal: eitherSignal(options) })),
+    fetch: (url, options = {}) => patiently(() => client.fetch(url, { ...options, signal: eitherSignal(options) })),
   };
 }
 

@@ -18,6 +18,15 @@ export const taskIdField = z
   .regex(/^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/)
   .describe('The `taskId` that generate or list_tasks gave: `tk-svc-` and 26 characters.');
 
+export const mediaField = z
+  .enum(['none', 'preview', 'full'])
+  .default('preview')
+  .describe(
+    'Which pictures come with the answer. `preview`: small copies, of a video its thumbnail. `full`: originals where they fit (all pictures of an answer may have 700 kB in Base64), small copies where they do not. `none`: none. The links to the originals always come.',
+  );
+
+export type MediaChoice = z.infer<typeof mediaField>;
+
 /** Clients end a call that says nothing for 60 s. */
 const LONGEST_WAIT_SECONDS = 60;
 

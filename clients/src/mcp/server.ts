@@ -22,16 +22,23 @@ export interface McpServerOptions {
   readonly api: ApiClient;
   /** Whether a tool may go on waiting for a task; default: always. Not while the process that waits is being ended. */
   readonly mayWait?: () => boolean;
+  /** Of the protocol, as the client speaks it: `2025-06-18`. Asked during a tool call; undefined where it is not known. */
+  readonly protocolVersion: () => string | undefined;
 }
 
+/** Clients of an older protocol reject a whole answer for a block of a kind that they do not know. */
+const LINKS_SINCE = '2025-06-18';
+
 /** @returns a server that is not connected yet. Each connection, and each request over HTTP, needs one of its own. */
-export function createMcpServer({ api, mayWait = () => true }: McpServerOptions): McpServer {
+export function createMcpServer({ api, mayWait = () => true, protocolVersion }: McpServerOptions): McpServer {
   const server = new McpServer(
     { name: 'darkroom', title: 'Darkroom', version: VERSION },
     { instructions: INSTRUCTIONS },
   );
   addCatalogueTools(server, api);
-  addTaskTools(server, api, mayWait);
+  // Versions are dates, which sort as texts.
+  const takesLinks = (): boolean => (protocolVersion() ?? '') >= LINKS_SINCE;
+  addTaskTools(server, { api, mayWait, takesLinks });
   addTextTool(server, api);
   return server;
 }

@@ -3,12 +3,20 @@
  * write to standard output while this runs.
  */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { ApiClient } from '../api/api-client.ts';
 import { createMcpServer } from './server.ts';
 
 /** Serves until the client closes its end, or the signal is given; what it waited for is let go then. */
 export async function runMcpStdio(api: ApiClient, signal?: AbortSignal): Promise<void> {
-  const server = createMcpServer({ api });
+  const transport = new StdioServerTransport();
+  let protocolVersion: string | undefined;
+  // Told of each message before the server is. One that asks for a version unknown here is offered the newest.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no events, only this member
+  transport.onmessage = (message) => {
+    if (isInitializeRequest(message)) ({ protocolVersion } = message.params);
+  };
+  const server = createMcpServer({ api, protocolVersion: () => protocolVersion });
   const ended = new Promise<void>((resolve) => {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no events, only this member
     server.server.onclose = resolve;
@@ -19,7 +27,7 @@ export async function runMcpStdio(api: ApiClient, signal?: AbortSignal): Promise
   // A client that is gone reads nothing any more.
   process.stdout.once('error', close);
   signal?.addEventListener('abort', close, { once: true });
-  await server.connect(new StdioServerTransport());
+  await server.connect(transport);
   if (signal?.aborted === true) close();
   await ended;
   signal?.removeEventListener('abort', close);

@@ -8,8 +8,10 @@ import type { CallToolResult, ServerNotification, ServerRequest } from '@modelco
 import { z } from 'zod';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
-import { modelField, taskIdField, taskInputField, waitField } from './fields.ts';
-import { statusOf, taskAnswer } from './task.ts';
+import { mediaField, modelField, taskIdField, taskInputField, waitField } from './fields.ts';
+import type { MediaChoice } from './fields.ts';
+import { taskAnswer } from './task-answer.ts';
+import { statusOf } from './task.ts';
 import type { Task, TaskList } from './task.ts';
 import { answered, isOfTheService, refused, telling, wordsOf } from './tool-result.ts';
 import { waitForTask } from './wait-for-task.ts';
@@ -18,7 +20,17 @@ type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 const GENERATE_WAIT_SECONDS = 30;
 
-export function addTaskTools(server: McpServer, api: ApiClient, mayWait: () => boolean): void {
+export interface TaskToolsOptions {
+  readonly api: ApiClient;
+  readonly mayWait: () => boolean;
+  /** Whether the client knows `resource_link`. */
+  readonly takesLinks: () => boolean;
+}
+
+export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: TaskToolsOptions): void {
+  const answer = (task: Task, media: MediaChoice, { signal }: Extra): Promise<CallToolResult> =>
+    taskAnswer(task, { api, signal, media, takesLinks: takesLinks(), remark: remarkOn(task) });
+
   /** Waits as long as the caller asked for; progress is told to clients that want it. */
   const wait = (taskId: string, seconds: number, { signal, _meta, sendNotification }: Extra): Promise<Task> =>
     waitForTask(api, taskId, {
@@ -38,11 +50,12 @@ export function addTaskTools(server: McpServer, api: ApiClient, mayWait: () => b
     {
       title: 'Generate',
       description:
-        'Makes a picture, a film or a sound with a model, and costs money. Waits up to wait_seconds: when the task is over by then, the answer has its outputs as links, and small pictures themselves; when not, it has the taskId to call get_task with. The links work without a key for a limited time (`expireAt`). Check an input that you are not sure of with estimate first. Not for text models: use text.',
+        'Makes a picture, a film or a sound with a model, and costs money. Waits up to wait_seconds: when the task is over by then, the answer has its outputs as links, and its pictures as small copies (`media`); when not, it has the taskId to call get_task with. The links work without a key for a limited time (`expireAt`). Check an input that you are not sure of with estimate first. Not for text models: use text.',
       inputSchema: z.strictObject({
         model: modelField,
         input: taskInputField,
         wait_seconds: waitField(GENERATE_WAIT_SECONDS),
+        media: mediaField,
         idempotency_key: z
           .string()
           .regex(/^[!-~]{1,255}$/)
@@ -53,7 +66,7 @@ export function addTaskTools(server: McpServer, api: ApiClient, mayWait: () => b
       }),
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     },
-    ({ model, input, wait_seconds: seconds, idempotency_key: key = `mcp-${randomUUID()}` }, extra) =>
+    ({ model, input, media, wait_seconds: seconds, idempotency_key: key = `mcp-${randomUUID()}` }, extra) =>
       telling(async () => {
         const taskId = await create(api, { model, input }, key, extra.signal);
         if (typeof taskId !== 'string') return taskId;
@@ -61,7 +74,7 @@ export function addTaskTools(server: McpServer, api: ApiClient, mayWait: () => b
           const task = await wait(taskId, seconds, extra);
           const isFailure = task.status === 'fail';
           return {
-            ...(await taskAnswer(api, task, extra.signal, remarkOn(task))),
+            ...(await answer(task, media, extra)),
             ...(isFailure ? { isError: true } : {}),
           };
         } catch (error) {
@@ -79,13 +92,13 @@ export function addTaskTools(server: McpServer, api: ApiClient, mayWait: () => b
       title: 'Get a task',
       description:
         'Tells how a task stands, and its outputs once its `status` is `success`, as generate does. With wait_seconds it waits for the task to be over. A task that has `fail` as its status tells why in `error`.',
-      inputSchema: z.strictObject({ task_id: taskIdField, wait_seconds: waitField(0) }),
+      inputSchema: z.strictObject({ task_id: taskIdField, wait_seconds: waitField(0), media: mediaField }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    ({ task_id: taskId, wait_seconds: seconds }, extra) =>
+    ({ task_id: taskId, media, wait_seconds: seconds }, extra) =>
       telling(async () => {
         const task = await wait(taskId, seconds, extra);
-        return taskAnswer(api, task, extra.signal, remarkOn(task));
+        return answer(task, media, extra);
       }),
   );
 

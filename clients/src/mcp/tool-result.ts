@@ -1,9 +1,15 @@
 /**
  * What a tool answers: JSON as text, which every client shows its model, or an error in the API's words, from which the
- * model can tell what to do differently.
+ * model can tell what to do differently. No answer is larger than clients take.
  */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
+
+/**
+ * Of a whole result, as it is sent. Clients end a call at an event of 1 MiB (the Python SDK from 2.0 on): the rest is for
+ * the message around the result.
+ */
+export const MAX_RESULT_BYTES = 1_000_000;
 
 /** Something of the API, as it is. */
 export function answered(value: unknown): CallToolResult {
@@ -16,17 +22,48 @@ export function refused(message: string): CallToolResult {
 }
 
 /**
- * Runs a tool.
+ * Runs a tool, and bounds its answer.
  *
  * @throws what is neither a refusal nor a service out of reach: an abort, or a fault of ours.
  */
 export async function telling(run: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
-    return await run();
+    return bounded(await run());
   } catch (error) {
     if (isOfTheService(error)) return refused(wordsOf(error));
     throw error;
   }
+}
+
+/** How long a result is as it is sent. */
+export function resultBytes(result: CallToolResult): number {
+  return Buffer.byteLength(JSON.stringify(result));
+}
+
+/** Of a result that is too large, the longest text is cut; pictures were bounded before. */
+function bounded(result: CallToolResult): CallToolResult {
+  let excess = resultBytes(result) - MAX_RESULT_BYTES;
+  if (excess <= 0) return result;
+  const content = [...result.content];
+  while (excess > 0) {
+    const [place, text] = longestText(content);
+    if (text.length <= CUT.length) break;
+    const bytesEach = Buffer.byteLength(JSON.stringify(text)) / text.length;
+    const kept = Math.max(0, text.length - CUT.length - Math.ceil(excess / bytesEach));
+    content[place] = { type: 'text', text: text.slice(0, kept).replace(HALF_PAIR, '') + CUT };
+    excess = resultBytes({ ...result, content }) - MAX_RESULT_BYTES;
+  }
+  return { ...result, content };
+}
+
+/** The first half of a character of two. */
+const HALF_PAIR = /[\uD800-\uDBFF]$/;
+const CUT = '\n[Cut: the answer is longer than one call may be. Ask for less of it at a time.]';
+
+function longestText(content: CallToolResult['content']): readonly [place: number, text: string] {
+  const texts = content.map((block) => (block.type === 'text' ? block.text : ''));
+  const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), '');
+  return [texts.indexOf(longest), longest];
 }
 
 export function isOfTheService(error: unknown): error is ApiError | UnreachableError {

@@ -17,7 +17,7 @@ import type { RequestError } from '../errors.ts';
 import { createInProcessFetch } from '../in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import type { RequestState } from '../middleware.ts';
-import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
+import { AnswerSchema, MessagesSchema, idOf } from '../../wire/json-rpc.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import { defineRoute } from '../route.ts';
 import { holdUntilClosed } from '../waiting-answers.ts';
@@ -71,11 +71,17 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       },
       errors: ['FORBIDDEN'],
       async handle({ ctx, caller, body }) {
+        ctx.state.messageId = idOf(body);
         // A session of the dashboard is no key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
         await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
-        const server = createMcpServer({ api: clientOf(ctx), mayWait: () => http.isReady() });
+        const server = createMcpServer({
+          api: clientOf(ctx),
+          mayWait: () => http.isReady(),
+          // Sent since 2025-06-18.
+          protocolVersion: () => ctx.get('Mcp-Protocol-Version'),
+        });
         const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed(ctx, body) });
         await server.connect(transport as Transport);
         // Gone already: nobody would say that the answer is over.
@@ -156,7 +162,7 @@ async function answer(ctx: ParameterizedContext<RequestState>, response: Respons
   return undefined;
 }
 
-/** What the transport refuses is told in the envelope, as everything here. */
+/** What the transport rejects is told as all that is rejected here, with the request's id. */
 async function refusalOf(response: Response): Promise<RequestError> {
   const { error } = (await response.json()) as { readonly error?: { readonly message?: string; data?: unknown } };
   const message = error?.message ?? 'not a message of the protocol';

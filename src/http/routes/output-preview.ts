@@ -1,0 +1,86 @@
+/**
+ * `GET /v1/tasks/{taskId}/outputs/{outputId}/preview`: a small copy of a picture that a task made, made when it is asked
+ * for and kept nowhere. The tools for language models show pictures by it: what they may answer with is bounded.
+ */
+import { Type } from 'typebox';
+import { UndecodableMediaError } from '../../media/undecodable-media-error.ts';
+import { OutputNotFoundError, readServableOutput } from '../../outputs/outputs.ts';
+import { readTask } from '../../tasks/read.ts';
+import { presentTask } from '../../wire/task.ts';
+import type { HttpContext } from '../context.ts';
+import { RequestError } from '../errors.ts';
+import { defineRoute } from '../route.ts';
+import type { Route } from '../route.ts';
+import { taskIdOf } from '../task-answer.ts';
+
+const PreviewQuery = Type.Object(
+  {
+    maxEdge: Type.Optional(
+      Type.Integer({ minimum: 16, maximum: 1024, default: 768, description: 'Pixels of the long edge, at most.' }),
+    ),
+    maxBytes: Type.Optional(
+      Type.Integer({
+        minimum: 5_000,
+        maximum: 1_000_000,
+        default: 200_000,
+        description: 'Bytes of the JPEG, at most.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/tasks/{taskId}/outputs/{outputId}/preview',
+      operationId: 'previewOutput',
+      tag: 'Tasks',
+      summary: 'A small copy of a picture',
+      description:
+        'A JPEG of an `image`, `first_frame`, `last_frame` or `thumbnail`, on white where that is transparent; of an animated one the first frame. It gets smaller until it fits `maxBytes`. Of a video show its `thumbnail`.',
+      access: 'tasks:read',
+      params: { taskId: 'The id that creating the task returned.', outputId: 'The `id` of one of its outputs.' },
+      query: PreviewQuery,
+      answer: { kind: 'other', mimeTypes: ['image/jpeg'], description: 'The small copy.' },
+      errors: ['NOT_FOUND', 'UNSUPPORTED_MEDIA_TYPE'],
+      async handle({ ctx, caller, params, query }) {
+        const { accountId } = caller;
+        const { maxEdge = 768, maxBytes = 200_000 } = query;
+        const output = await findOutput(http, accountId, params);
+        if (!output.mimeType.startsWith('image/')) throw noPreview(`it is ${output.mimeType}`);
+        const gone = new AbortController();
+        ctx.res.once('close', () => gone.abort());
+        const source = { sizeBytes: output.sizeBytes, read: () => http.store.read(output.objectKey) };
+        const made = await http.previews
+          .make(accountId, source, { maxEdge, maxBytes }, gone.signal)
+          .catch((error: unknown) => {
+            if (gone.signal.aborted) return undefined;
+            if (error instanceof UndecodableMediaError) throw noPreview(`the picture is ${error.message}`, error);
+            throw error;
+          });
+        if (made === undefined) return undefined;
+        ctx.status = 200;
+        ctx.set('Cache-Control', 'private, no-store');
+        ctx.body = made.jpeg;
+        ctx.type = 'image/jpeg';
+        return undefined;
+      },
+    }),
+  ];
+}
+
+/** @throws {TaskNotFoundError} @throws {OutputNotFoundError} it is gone, or of another task. */
+async function findOutput(http: HttpContext, accountId: string, params: Readonly<Record<string, string>>) {
+  const task = await readTask(http.database, taskIdOf(params), accountId);
+  const { output = [] } = presentTask(task, http.urlSigner, http.now());
+  const found = output.find(({ id }) => id === params['outputId']);
+  if (found === undefined) throw new OutputNotFoundError();
+  return readServableOutput(http.database, found.id);
+}
+
+function noPreview(why: string, cause?: Error): RequestError {
+  const message = `there is no preview of this output: ${why}`;
+  return new RequestError({ status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message }, { cause });
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { until } from './until.ts';
+
+/** Starts a process that leads a group of its own, as the servers of a test do, prints its id and then hangs. */
+const HANGING_FILE = `
+  const { spawn } = await import('node:child_process');
+  const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { detached: true, stdio: 'ignore' });
+  process.stdout.write(String(server.pid));
+  setInterval(() => {}, 1_000);
+`;
+
+describe('a test file that is ended because it takes too long', { skip: process.platform !== 'linux' }, () => {
+  it('takes along what it had started', async () => {
+    const hanging = spawn(
+      process.execPath,
+      [`--import=${packageFile('test/support/end-descendants.mjs')}`, '--input-type=module', '-e', HANGING_FILE],
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_TEST_CONTEXT: 'child-v8' } },
+    );
+    const [output] = (await once(hanging.stdout, 'data')) as [Buffer];
+    const server = Number(output.toString());
+    assert.ok(isRunning(server));
+
+    const ended = once(hanging, 'exit');
+    hanging.kill('SIGTERM');
+    const [code] = (await ended) as [number | null];
+
+    assert.equal(code, 143);
+    await until('what it had started is gone', () => !isRunning(server));
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
