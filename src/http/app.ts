@@ -7,17 +7,21 @@ import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { HttpConfig } from '../config/config.ts';
 import { NO_TRACES } from '../telemetry/tracing.ts';
+import { answerOtherMethod } from './allow.ts';
 import { NOT_FOUND, RequestError } from './errors.ts';
+import { createClientAddress } from './client-address.ts';
 import type { HttpContext } from './context.ts';
 import { methodsOfPath } from './matched-route.ts';
 import { answerErrors, requireHttps } from './middleware.ts';
 import type { RequestState } from './middleware.ts';
 import { publicRoutes } from './public-routes.ts';
 import { registerRoutes } from './register-routes.ts';
+import { logRequests } from './request-log.ts';
 import { countRequests } from './request-metrics.ts';
 import { traceRequests } from './request-tracing.ts';
 import type { Route } from './route.ts';
 import { createDashboard } from './routes/dashboard.ts';
+import { refuseUnservedResponsePaths } from './routes/responses.ts';
 
 /** What a client that goes away in the middle leaves behind: not an error of ours. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
@@ -49,9 +53,11 @@ export function assembleApp(
   const direct = registerRoutes(router, http, routes);
 
   app.use(countRequests(http.metrics.requests));
+  if (http.config.logsRequests) app.use(logRequests(http.logger, createClientAddress(listener.trustedProxies)));
   if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
   app.use(answerErrors(http, listener));
   app.use(requireHttps(listener));
+  app.use(refuseUnservedResponsePaths);
   app.use(direct);
   app.use(router.routes());
   app.use(pages);
@@ -63,16 +69,5 @@ export function assembleApp(
 function answerUnrouted(ctx: Context): void {
   const methods = methodsOfPath(ctx);
   if (methods.size === 0) throw new RequestError(NOT_FOUND);
-  const allow = [...methods].join(', ');
-  if (ctx.method === 'OPTIONS') {
-    ctx.status = 204;
-    ctx.set('Allow', allow);
-    return;
-  }
-  throw new RequestError({
-    status: 405,
-    errorCode: 'METHOD_NOT_ALLOWED',
-    message: 'this path does not take this method; see the Allow header',
-    headers: { Allow: allow },
-  });
+  answerOtherMethod(ctx, methods);
 }

@@ -23,6 +23,7 @@ import { StoreUnavailableError } from '../files/store-unavailable-error.ts';
 import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
 import { UploadNotFoundError, UploadsFullError } from '../files/uploads.ts';
 import { UnsupportedMediaError } from '../media/inspect.ts';
+import { PreviewTooSlowError } from '../media/preview.ts';
 import { OutputNotFoundError } from '../outputs/outputs.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
@@ -43,9 +44,11 @@ export interface HttpProblem {
   readonly errorCode: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** On the text endpoints: the parameter at fault, and OpenAI's word for the case. */
+  /** For clients of OpenAI's API (error-form.ts): the parameter at fault, and its word for the case. */
   readonly param?: string | undefined;
   readonly code?: string | undefined;
+  /** The body is no JSON, for which JSON-RPC has a code of its own. */
+  readonly isUnreadable?: true;
 }
 
 /** A request that is wrong in itself; thrown by the HTTP room only. */
@@ -60,8 +63,16 @@ export class RequestError extends Error {
 }
 
 /** 400 `INVALID_REQUEST`, with a message that names the field. */
-export function invalidRequest(message: string): RequestError {
-  return new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message });
+export function invalidRequest(
+  message: string,
+  { param, code }: Pick<HttpProblem, 'param' | 'code'> = {},
+): RequestError {
+  return new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message, param, code });
+}
+
+/** 400 `INVALID_REQUEST` for a body that is no JSON at all. */
+export function unreadableBody(message: string): RequestError {
+  return new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message, isUnreadable: true });
 }
 
 /** The same body for an unknown path, an unknown task and another account's task. */
@@ -71,6 +82,10 @@ export const NOT_FOUND: HttpProblem = { status: 404, errorCode: 'NOT_FOUND', mes
 const RETRY_SOON_SECONDS = '2';
 
 const RETRY_QUEUE_SECONDS = '10';
+
+/** What an API client can do about a 402. What the operator can do stands in the log (balance-log.ts). */
+const WITHOUT_BALANCE =
+  'ask for less, wait until running tasks release what they hold (GET /v1/account), or have whoever runs this service add to the balance';
 
 /** What is told of a text call that failed: the words are ours, and the upstream's stay in the log. */
 const TEXT_FAILURES: Readonly<Record<TextFailureReason, (retryAfterSeconds: number | undefined) => HttpProblem>> = {
@@ -106,13 +121,9 @@ function exhaustedShare({ by, retryAfterSeconds }: ShareExhaustedError): HttpPro
 /**
  * Maps an error to its answer.
  *
- * @param advice what an embedded installation says beside a 402: which command tops the account up.
  * @returns undefined for what is our own fault: a 500, which the caller logs.
  */
-export function problemOf(
-  error: unknown,
-  advice?: (error: InsufficientBalanceError) => string,
-): HttpProblem | undefined {
+export function problemOf(error: unknown): HttpProblem | undefined {
   if (error instanceof RequestError) return error.problem;
   if (error instanceof UnauthenticatedError) {
     return {
@@ -180,14 +191,16 @@ export function problemOf(
   if (error instanceof InsufficientBalanceError) {
     const needed = formatUsd(error.neededMicroUsd);
     const available = formatUsd(error.availableMicroUsd);
-    const message = `the task can cost up to ${needed} USD and ${available} USD is available; top up and retry`;
-    return { status: 402, errorCode: 'INSUFFICIENT_BALANCE', message: `${message}${advice?.(error) ?? ''}` };
+    const message = `the request can cost up to ${needed} USD and ${available} USD is available; ${WITHOUT_BALANCE}`;
+    return { status: 402, errorCode: 'INSUFFICIENT_BALANCE', message };
   }
   if (error instanceof SpendCapError) {
     const needed = formatUsd(error.neededMicroUsd);
     const left = formatUsd(error.leftMicroUsd);
     const period = error.period === 'day' ? 'today' : 'in total';
-    const message = `the task can cost up to ${needed} USD and this key may spend ${left} USD more ${period} (its cap is ${formatUsd(error.capMicroUsd)} USD)`;
+    const cap = formatUsd(error.capMicroUsd);
+    const advice = error.period === 'day' ? 'retry after midnight UTC, or use another key' : 'use another key';
+    const message = `the request can cost up to ${needed} USD and this key may spend ${left} USD more ${period} (its cap is ${cap} USD); ${advice}`;
     return { status: 402, errorCode: 'INSUFFICIENT_BALANCE', message };
   }
   if (error instanceof RateLimitedError) {
@@ -227,6 +240,14 @@ export function problemOf(
     const got = error.mimeType === undefined ? '' : ` (it is ${error.mimeType})`;
     const message = `the file is no image, video or audio of a type that is taken${got}`;
     return { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message };
+  }
+  if (error instanceof PreviewTooSlowError) {
+    return {
+      status: 503,
+      errorCode: 'SERVICE_UNAVAILABLE',
+      message: 'the preview could not be made in time; retry after the time in Retry-After',
+      headers: { 'Retry-After': RETRY_QUEUE_SECONDS },
+    };
   }
   if (error instanceof ExpiredUrlError) {
     const place = error.outputId.startsWith('file_') ? 'GET /v1/files/<id>' : 'GET /v1/tasks/<id>';

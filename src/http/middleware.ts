@@ -4,18 +4,23 @@
  */
 import type { Context, Middleware, Next } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
+import { InsufficientBalanceError } from '../billing/ledger.ts';
 import type { HttpConfig } from '../config/config.ts';
 import { newId } from '../domain/ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { errorBody } from '../text/error-body.ts';
 import { failure } from '../wire/envelope.ts';
+import { rpcFailure } from '../wire/json-rpc.ts';
+import type { MessageId } from '../wire/json-rpc.ts';
+import { createBalanceLog } from './balance-log.ts';
 import type { HttpContext } from './context.ts';
 import { isTrusted, plain } from './client-address.ts';
+import { errorFormOf } from './error-form.ts';
+import type { ErrorForm } from './error-form.ts';
 import { RequestError, problemOf } from './errors.ts';
 import type { HttpProblem } from './errors.ts';
 import { matchedRoute } from './matched-route.ts';
 import { requireSoundHead } from './request-head.ts';
-import type { Route } from './route.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { textProblemOf } from './text-problem.ts';
 
@@ -26,8 +31,8 @@ export interface RequestState {
   caller: Caller;
   /** The task that this request made. */
   createdTaskId?: TaskId;
-  /** Of the route, once it is known. */
-  errorForm?: Route['errorForm'];
+  /** Of the JSON-RPC message that this request brought, once it was read. */
+  messageId?: MessageId;
 }
 
 /** A client's own request id is echoed only in this form (contract §1). */
@@ -39,6 +44,7 @@ const REQUEST_ID = /^[\w-]{1,64}$/;
  * @param listener how the listener is protected.
  */
 export function answerErrors(http: HttpContext, listener: HttpConfig): Middleware<RequestState> {
+  const balanceLog = createBalanceLog(http.logger, http.config.isEmbedded, () => http.now());
   return async (ctx: Context, next: Next) => {
     const presented = ctx.get('X-Request-Id');
     const requestId = REQUEST_ID.test(presented) ? presented : newId('req');
@@ -46,11 +52,15 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
     ctx.set('X-Request-Id', requestId);
     for (const [name, value] of SECURITY_HEADERS) ctx.res.setHeader(name, value);
     if (cameByHttps(ctx, listener)) ctx.res.setHeader(...STRICT_TRANSPORT_SECURITY);
+    // Until the head is known to be sound nobody knows whose request it is: that form is read by all.
+    let form: ErrorForm = 'text';
     try {
       requireSoundHead(ctx);
+      form = errorFormOf(ctx.path);
       await next();
     } catch (error) {
-      const problem = problemOf(error, http.config.isEmbedded ? topUpAdvice : undefined);
+      const problem = problemOf(error);
+      if (error instanceof InsufficientBalanceError) balanceLog.rejected(error);
       if (problem === undefined) {
         http.logger.error(
           { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
@@ -62,7 +72,8 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
           'a request was not served',
         );
       }
-      answerProblem(ctx, problem ?? INTERNAL, ctx['state']['errorForm'] === 'text');
+      const told = problem ?? INTERNAL;
+      answerProblem(ctx, told, bodyOf(told, form, (ctx['state'] as RequestState).messageId));
     }
   };
 }
@@ -74,16 +85,18 @@ export const INTERNAL: HttpProblem = {
   message: 'an internal error occurred; retry later and name the X-Request-Id if it persists',
 };
 
-/** An installation of `npm start` has its operator at the keyboard. */
-function topUpAdvice(error: { readonly accountId: string }): string {
-  return ` (npm run admin -- accounts top-up ${error.accountId} --usd 10)`;
-}
-
-function answerProblem(ctx: Context, problem: HttpProblem, isText: boolean): void {
+function answerProblem(ctx: Context, problem: HttpProblem, body: unknown): void {
   ctx.status = problem.status;
   if (problem.headers !== undefined) ctx.set(problem.headers);
   ctx.set('Cache-Control', 'no-store');
-  ctx.body = isText ? errorBody(textProblemOf(problem)) : failure(problem.status, problem.errorCode, problem.message);
+  ctx.body = body;
+}
+
+function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = null): unknown {
+  const { status, errorCode, message, isUnreadable } = problem;
+  if (form === 'envelope') return failure(status, errorCode, message);
+  if (form === 'json-rpc') return rpcFailure({ status, errorCode, message, isUnreadable }, messageId);
+  return errorBody(textProblemOf(problem, form));
 }
 
 /** Probes come from the machine or the cluster, not by way of the proxy, and hold nothing secret. */

@@ -6,6 +6,9 @@ import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { errorBody } from '../text/error-body.ts';
 import { failure } from '../wire/envelope.ts';
+import { RpcFailureSchema, rpcFailure } from '../wire/json-rpc.ts';
+import { errorFormOf } from './error-form.ts';
+import type { ErrorForm } from './error-form.ts';
 import type { OpenApiNode, OpenApiParts } from './openapi-parts.ts';
 import type { Route } from './route.ts';
 import { textProblemOf } from './text-problem.ts';
@@ -37,7 +40,8 @@ const ERROR_CODES = {
   INSUFFICIENT_BALANCE: {
     status: 402,
     when: 'The available balance, or what the key may still spend, does not cover the worst-case cost.',
-    message: 'the task can cost up to 0.06 USD and 0.01 USD is available; top up and retry',
+    message:
+      'the request can cost up to 0.06 USD and 0.01 USD is available; ask for less, wait until running tasks release what they hold (GET /v1/account), or have whoever runs this service add to the balance',
   },
   FORBIDDEN: {
     status: 403,
@@ -105,7 +109,7 @@ const FailureSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The same on the text endpoints, with what clients of OpenAI's API read (contract §9). */
+/** The same with what clients of OpenAI's API read (contract §9). */
 const TextFailureSchema = Type.Object(
   {
     ...FailureSchema.properties,
@@ -123,7 +127,7 @@ const TextFailureSchema = Type.Object(
 );
 
 /** Schemas that are components under their names. */
-export const ERROR_SCHEMAS = { Failure: FailureSchema, TextFailure: TextFailureSchema };
+export const ERROR_SCHEMAS = { Failure: FailureSchema, TextFailure: TextFailureSchema, RpcFailure: RpcFailureSchema };
 
 /** Every code that a route can answer with. @throws {Error} the route names a code that the contract does not have. */
 export function errorCodesOf(route: Route): readonly Code[] {
@@ -155,52 +159,93 @@ export function errorResponses(route: Route, parts: OpenApiParts): OpenApiNode {
     const ofStatus = codes.filter((code) => ERROR_CODES[code].status === status);
     const cases = ofStatus.map((code) => [code, ERROR_CODES[code]] as const);
     const name = ofStatus.map(pascalCase).join('Or');
-    return [status, route.errorForm === 'text' ? textResponse(name, cases, parts) : response(name, cases, parts)];
+    return [status, response(name, cases, { parts, form: errorFormOf(route.path) })];
   });
   if (route.query !== undefined) {
-    responses.push([431, response('HeadersTooLarge', [['INVALID_REQUEST', HEADERS_TOO_LARGE]], parts)]);
+    responses.push([
+      431,
+      response('HeadersTooLarge', [['INVALID_REQUEST', HEADERS_TOO_LARGE]], { parts, form: 'text' }),
+    ]);
   }
   return Object.fromEntries(responses);
 }
 
 type Case = readonly [code: Code, error: ErrorCode];
 
-/** @param cases errors of one status. */
-function response(name: string, cases: readonly Case[], parts: OpenApiParts): OpenApiNode {
-  return failureResponse(name, cases, parts, FailureSchema, ([code, { status, message }]) =>
-    failure(status, code, message),
-  );
+interface FailureForm {
+  readonly schema: TSchema;
+  /** An example for each case, and the `error_code` in it. */
+  readonly bodies: readonly unknown[];
+  readonly codes: readonly string[];
+  /** What of the schema is certain under one status. */
+  readonly narrowed?: (status: number, codes: readonly string[]) => OpenApiNode;
 }
 
-/** The same in the form of the text endpoints. */
-function textResponse(name: string, cases: readonly Case[], parts: OpenApiParts): OpenApiNode {
-  return failureResponse(`Text${name}`, cases, parts, TextFailureSchema, ([errorCode, { status, message }]) =>
-    errorBody(textProblemOf({ status, errorCode, message })),
+/** Where names of responses are told apart, by the form. */
+const NAME_PREFIXES: Readonly<Record<ErrorForm, string>> = {
+  envelope: '',
+  text: 'Text',
+  models: 'Models',
+  'json-rpc': 'Rpc',
+};
+
+/** @param cases errors of one status. */
+function response(
+  name: string,
+  cases: readonly Case[],
+  { parts, form }: { readonly parts: OpenApiParts; readonly form: ErrorForm },
+): OpenApiNode {
+  return failureResponse(`${NAME_PREFIXES[form]}${name}`, cases, parts, failureForm(cases, form));
+}
+
+function failureForm(cases: readonly Case[], form: ErrorForm): FailureForm {
+  if (form === 'json-rpc') return rpcForm(cases);
+  const bodies = cases.map(([errorCode, { status, message }]) =>
+    form === 'envelope'
+      ? failure(status, errorCode, message)
+      : errorBody(textProblemOf({ status, errorCode, message }, form)),
   );
+  const schema = form === 'envelope' ? FailureSchema : TextFailureSchema;
+  return { schema, bodies, codes: bodies.map((body) => body.error_code) };
+}
+
+function rpcForm(cases: readonly Case[]): FailureForm {
+  const bodies = cases.map(([code, { status, message }]) => rpcFailure({ status, errorCode: code, message }));
+  const narrowed = (status: number, codes: readonly string[]): OpenApiNode => ({
+    properties: {
+      error: {
+        type: 'object',
+        // Linters take what is named here for all that there is.
+        properties: {
+          code: {},
+          message: {},
+          data: { type: 'object', properties: { status: { const: status }, error_code: { enum: codes } } },
+        },
+      },
+    },
+  });
+  const codes = bodies.map(({ error }) => error.data.error_code);
+  return { schema: RpcFailureSchema, bodies, codes, narrowed };
+}
+
+function envelopeNarrowed(status: number, codes: readonly string[]): OpenApiNode {
+  return { properties: { code: { const: status }, error_code: { enum: codes } } };
 }
 
 function failureResponse(
   name: string,
   cases: readonly Case[],
   parts: OpenApiParts,
-  schema: TSchema,
-  bodyOf: (each: Case) => { readonly error_code: string },
+  { schema, bodies, codes, narrowed = envelopeNarrowed }: FailureForm,
 ): OpenApiNode {
   const status = cases[0]?.[1].status ?? 500;
-  const bodies = cases.map((each) => bodyOf(each));
   return parts.addResponse(name, () => ({
-    description: cases.map(([, { when }], place) => `\`${bodies[place]?.error_code}\`: ${when}`).join('\n\n'),
+    description: cases.map(([, { when }], place) => `\`${codes[place]}\`: ${when}`).join('\n\n'),
     headers: errorHeaders(status, parts),
     content: {
       'application/json': {
         schema: {
-          allOf: [
-            parts.schema(schema),
-            {
-              type: 'object',
-              properties: { code: { const: status }, error_code: { enum: bodies.map((body) => body.error_code) } },
-            },
-          ],
+          allOf: [parts.schema(schema), { type: 'object', ...narrowed(status, codes) }],
         },
         examples: Object.fromEntries(cases.map(([code], place) => [code, { value: bodies[place] }])),
       },

@@ -12,6 +12,7 @@ import { healthRoutes } from './routes/health.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { mcpRoutes } from './routes/mcp.ts';
+import { outputPreviewRoutes } from './routes/output-preview.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { modelRoutes } from './routes/models.ts';
 import { referenceRoutes } from './routes/reference.ts';
@@ -35,6 +36,7 @@ export function publicRoutes(
   const routes = [
     ...taskRoutes(http),
     ...taskDetailRoutes(http),
+    ...outputPreviewRoutes(http),
     ...taskEventRoutes(http),
     ...taskCallbackRoutes(http),
     ...taskListRoutes(http),

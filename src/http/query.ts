@@ -3,7 +3,7 @@
  * of the wrong form is told in the contract's words (§1).
  */
 import type { TObject } from 'typebox';
-import type { Check } from '../catalogue/schema-validation.ts';
+import type { Violation } from '../catalogue/schema-validation.ts';
 import { invalidRequest } from './errors.ts';
 
 /** Names of parameters are quoted in messages up to this length. */
@@ -20,20 +20,25 @@ interface Property {
 
 /**
  * @param schema undefined: the route takes no parameters.
- * @param prefix parameters whose names begin with it are collected apart, by the rest of their names.
+ * @param options.prefix parameters whose names begin with it are collected apart, by the rest of their names.
+ * @param options.takesBrackets whether the list `include` may be spelt `include[]`, as clients of OpenAI's API do.
  * @throws {RequestError} 400 naming the parameter.
  */
 export function readQuery(
   search: URLSearchParams,
   schema: TObject | undefined,
-  check: Check | undefined,
-  prefix: string | undefined,
+  check: ((value: unknown) => Violation | undefined) | undefined,
+  { prefix, takesBrackets = false }: { readonly prefix?: string | undefined; readonly takesBrackets?: boolean } = {},
 ): { readonly query: Record<string, unknown>; readonly prefixed: Record<string, string> } {
   const properties = (schema?.properties ?? {}) as Record<string, Property>;
   const query: Record<string, unknown> = {};
   const prefixed: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const name of new Set(search.keys())) {
-    const values = search.getAll(name);
+  const places = new Map<string, string[]>();
+  for (const [name, value] of search) {
+    const place = (takesBrackets ? listNameOf(name, properties) : undefined) ?? name;
+    places.set(place, [...(places.get(place) ?? []), value]);
+  }
+  for (const [name, values] of places) {
     const [value = ''] = values;
     if (prefix !== undefined && name.startsWith(prefix) && name.length > prefix.length) {
       if (values.length > 1) throw givenTwice(name);
@@ -41,7 +46,10 @@ export function readQuery(
       continue;
     }
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (property === undefined) throw invalidRequest(`additional properties not allowed: ${cut(name)}`);
+    if (property === undefined) {
+      const param = cut(name);
+      throw invalidRequest(`additional properties not allowed: ${param}`, { param, code: 'unknown_parameter' });
+    }
     if (property.type === 'array') {
       query[name] = values.flatMap((each) => each.split(',')).map((each) => converted(each, property.items ?? {}));
       continue;
@@ -49,9 +57,19 @@ export function readQuery(
     if (values.length > 1) throw givenTwice(name);
     query[name] = converted(value, property);
   }
-  const problem = check?.(query);
-  if (problem !== undefined) throw invalidRequest(problem);
+  const violation = check?.(query);
+  if (violation !== undefined) {
+    const { message, field: param, keyword } = violation;
+    throw invalidRequest(message, { param, code: keyword === 'type' ? 'invalid_type' : 'invalid_value' });
+  }
   return { query, prefixed };
+}
+
+/** @returns `include` for `include[]`; undefined for what is no list so spelt. */
+function listNameOf(name: string, properties: Readonly<Record<string, Property>>): string | undefined {
+  if (!name.endsWith('[]')) return undefined;
+  const list = name.slice(0, -2);
+  return Object.hasOwn(properties, list) && properties[list]?.type === 'array' ? list : undefined;
 }
 
 function converted(text: string, property: Property): unknown {
@@ -69,7 +87,8 @@ function clamped(value: number, property: Property): number {
 }
 
 function givenTwice(name: string): Error {
-  return invalidRequest(`invalid request: ${cut(name)}: given more than once`);
+  const param = cut(name);
+  return invalidRequest(`invalid request: ${param}: given more than once`, { param });
 }
 
 function cut(name: string): string {

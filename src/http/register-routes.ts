@@ -7,14 +7,16 @@ import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
-import { compileCheck } from '../catalogue/schema-validation.ts';
+import { compileCheck, compileViolation } from '../catalogue/schema-validation.ts';
 import type { Check } from '../catalogue/schema-validation.ts';
 import { listsTag } from '../files/entity-tag.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';
+import { answerOtherMethod } from './allow.ts';
 import type { BodyAllowance } from './bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
+import { errorFormOf } from './error-form.ts';
 import { invalidRequest } from './errors.ts';
 import { EXPENSIVE_WAIT_MS } from './expensive-reads.ts';
 import { countFailedAuthentication } from './failed-authentication.ts';
@@ -29,23 +31,29 @@ import type { Route, RouteRequest } from './route.ts';
 /**
  * Registers routes in their order.
  *
- * @returns what finds those without parameters by their very path, before the router, which tries every pattern it has
- *   on every request.
+ * @returns what serves those without parameters, before the router, which tries every pattern it has on every request. A
+ *   path that is written out belongs to no pattern: `/v1/tasks/estimate` is no task, whatever the method.
  */
 export function registerRoutes(
   router: Router<RequestState>,
   http: HttpContext,
   routes: readonly Route[],
 ): Middleware<RequestState> {
-  const direct = new Map<string, Serve>();
+  const writtenOut = new Map<string, Map<string, Serve>>();
   for (const route of routes) {
     const serve = server(http, route);
-    router.register(koaPath(route.path), [route.method], [serve]);
-    if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, serve);
+    if (route.path.includes('{')) {
+      router.register(koaPath(route.path), [route.method], [serve]);
+      continue;
+    }
+    const methods = writtenOut.get(route.path) ?? new Map<string, Serve>();
+    writtenOut.set(route.path, methods.set(route.method, serve));
   }
   return async (ctx, next) => {
-    const serve = direct.get(`${ctx.method} ${ctx.path}`);
-    if (serve === undefined) return next();
+    const methods = writtenOut.get(ctx.path);
+    if (methods === undefined) return next();
+    const serve = methods.get(ctx.method === 'HEAD' ? 'GET' : ctx.method);
+    if (serve === undefined) return answerOtherMethod(ctx, methods.keys());
     // What the router would leave behind.
     ctx['_matchedRoute'] = ctx.path;
     return serve(Object.assign(ctx, { params: {} }));
@@ -61,12 +69,12 @@ type Served = ParameterizedContext<RequestState> & { params: Record<string, stri
 type Serve = (ctx: Served) => Promise<void>;
 
 function server(http: HttpContext, route: Route): Serve {
-  const checkQuery = route.query === undefined ? undefined : compileCheck(route.query, 'invalid request');
+  const checkQuery = route.query === undefined ? undefined : compileViolation(route.query, 'invalid request');
   const checkBody = bodyCheck(route);
+  const takesBrackets = errorFormOf(route.path) !== 'envelope';
   const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
-    ctx.state.errorForm = route.errorForm;
     if (route.access === 'none' || route.access === 'operator') {
       if (route.access === 'operator') await requireOperator(http, ctx.req);
       await answer(ctx);
@@ -146,7 +154,7 @@ function server(http: HttpContext, route: Route): Serve {
     // The media route's query is ignored: some players add one of their own.
     const isStrict = route.answer.kind !== 'other' || route.query !== undefined;
     const { query, prefixed } = isStrict
-      ? readQuery(ctx.URL.searchParams, route.query, checkQuery, route.queryPrefix)
+      ? readQuery(ctx.URL.searchParams, route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
       : { query: {}, prefixed: {} };
     const request = {
       ctx,

@@ -6,7 +6,7 @@ import type { RequestMetrics } from '../telemetry/metrics-requests.ts';
 import { matchedRoute } from './matched-route.ts';
 
 /** What other servers log where the client went before it was answered. */
-const CLIENT_CLOSED_REQUEST = 499;
+export const CLIENT_CLOSED_REQUEST = 499;
 
 /** The outermost middleware. */
 export function countRequests(metrics: RequestMetrics): Middleware {

@@ -89,8 +89,6 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly budget?: 'create' | 'read' | 'text' | 'deferred';
   /** Whether its statements may take long, as lists and sums do: an account has a share of those under way. */
   readonly isExpensive?: true;
-  /** How errors are told; default `envelope`. `text`: for clients of OpenAI's API too (contract §9). */
-  readonly errorForm?: 'envelope' | 'text';
   /** One line for each `{parameter}` of the path. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;

@@ -1,5 +1,6 @@
 /** Our errors in the words of OpenAI's API, which clients of the text endpoints know (contract §9, spec §4.4.5). */
 import type { TextProblem } from '../text/encoder.ts';
+import type { ErrorForm } from './error-form.ts';
 import type { HttpProblem } from './errors.ts';
 
 /** By status: the class that clients branch on. */
@@ -20,14 +21,21 @@ const CODES: Readonly<Record<string, string>> = {
   ACCOUNT_SUSPENDED: 'account_suspended',
   FORBIDDEN: 'permission_denied',
   NOT_FOUND: 'not_found',
+  METHOD_NOT_ALLOWED: 'method_not_allowed',
+  RESPONSE_IN_PROGRESS: 'response_in_progress',
   PAYLOAD_TOO_LARGE: 'payload_too_large',
   UNSUPPORTED_MEDIA_TYPE: 'unsupported_media_type',
 };
 
-export function textProblemOf({ status, errorCode, message, param, code }: HttpProblem): TextProblem {
+/** @param form whose `error_code` a bad key has. */
+export function textProblemOf(
+  { status, errorCode, message, param, code }: HttpProblem,
+  form: Exclude<ErrorForm, 'envelope' | 'json-rpc'> = 'text',
+): TextProblem {
   if (status === 401) {
     const word = 'permission_denied';
-    return { status, errorCode: word, message, type: 'authentication_error', code: word, param: null };
+    const ours = form === 'text' ? word : errorCode;
+    return { status, errorCode: ours, message, type: 'authentication_error', code: word, param: null };
   }
   return {
     status,

@@ -3,10 +3,12 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import type { ExceededHolds } from '../billing/operator-costs.ts';
 import { MAX_USAGE_ROWS, USAGE_GROUPS } from '../billing/usage.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../billing/usage.ts';
 import { formatUsd } from '../domain/money.ts';
 import { Currency, usd } from './fields.ts';
+import { rangeProblem } from './query-range.ts';
 
 /** Days of one answer, and of one that names none. */
 const MAX_DAYS = 366;
@@ -70,6 +72,24 @@ export const UsageSchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** As operators see it: with what they bear themselves. */
+export const AdminUsageSchema = Type.Object(
+  {
+    ...UsageSchema.properties,
+    holdsExceeded: Type.Object(
+      {
+        calls: Type.Integer({ minimum: 0 }),
+        amount: usd('An operator cost (`hold_exceeded`); not in `captured`.'),
+      },
+      {
+        additionalProperties: false,
+        description: 'Text calls whose upstream reported more than was held, and what that cost beyond their holds.',
+      },
+    ),
+  },
+  { additionalProperties: false },
+);
+
 /**
  * Fills in what a query leaves out.
  *
@@ -83,8 +103,9 @@ export function usageQueryOf(query: WireUsageQuery, now: number): UsageQuery | {
   }
   const to = query.to ?? dayOf(now);
   const from = query.from ?? dayOf(Math.max(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS, FIRST_DAY));
+  const problem = rangeProblem(['from', from], ['to', to]);
+  if (problem !== undefined) return { problem };
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-  if (days < 1) return { problem: `from: is after ${to}` };
   if (days > MAX_DAYS) return { problem: `from: at most ${MAX_DAYS} days can be asked for at once, got ${days}` };
   return { from, to, groupBy: query.groupBy ?? ['day'] };
 }
@@ -112,4 +133,12 @@ export function presentUsage(query: UsageQuery, rows: readonly UsageRow[]): Stat
     rows: rows.map(({ capturedMicroUsd, ...row }) => ({ ...row, captured: formatUsd(capturedMicroUsd) })),
     total: { captured: formatUsd(captured), count },
   };
+}
+
+export function presentAdminUsage(
+  query: UsageQuery,
+  rows: readonly UsageRow[],
+  { calls, microUsd }: ExceededHolds,
+): Static<typeof AdminUsageSchema> {
+  return { ...presentUsage(query, rows), holdsExceeded: { calls, amount: formatUsd(microUsd) } };
 }

@@ -91,7 +91,9 @@ describe('a suspended account', () => {
       const answer = await raw(served.url, method, path.replaceAll(/\{[^}]*\}/g, 'x'), {
         Authorization: `Bearer ${account.client.key}`,
       });
-      const { error_code: code } = JSON.parse(answer.text) as { error_code: string };
+      const body = JSON.parse(answer.text) as { error_code?: string; error?: { data?: { error_code?: string } } };
+      // JSON-RPC has its own place for it.
+      const code = path === '/mcp' ? body.error?.data?.error_code : body.error_code;
       assert.deepEqual([answer.status, code], [403, 'ACCOUNT_SUSPENDED'], `${method} ${path}`);
     }
   });

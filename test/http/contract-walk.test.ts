@@ -76,7 +76,13 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   },
   createChatCompletion: async () => [[{ body: chatBody({ stream: true }) }, 200]],
   createResponse: async () => [[{ body: { model: 'acme/text', input: 'Say hello.', stream: true } }, 200]],
-  getResponse: async () => [[{ params: { responseId: await openResponse() } }, 200]],
+  getResponse: async () => {
+    const { params = {} } = await requestOf(routeOf('getResponse'), world, account);
+    return [
+      [{ params: { responseId: await openResponse() } }, 200],
+      [{ params, query: 'stream=true&starting_after=1&include=reasoning.encrypted_content' }, 200],
+    ];
+  },
   createKey: async () => [
     [{ body: { name: 'capped', scopes: ['tasks:read'], spendCaps: { day: '1' }, expiresAt: 0 } }, 200],
   ],
@@ -127,6 +133,12 @@ const REFUSALS: WalkedListener['refusals'] = {
     ...(await requestOf(routeOf('receiveProviderHook'), world, account)),
     body: Buffer.alloc(256_001),
   }),
+  'previewOutput 415 UNSUPPORTED_MEDIA_TYPE': async () => {
+    const taskId = await newTask(account);
+    await served.succeed(taskId, Buffer.from('a song'), 'audio/mpeg');
+    const { body: answered } = await account.client.get(taskId);
+    return { params: { taskId, outputId: answered.data.output?.[0]?.id ?? '' } };
+  },
   'createChatCompletion 400 MODEL_UNAVAILABLE': async () => ({ body: chatBody({ model: 'acme/none' }) }),
   'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/pictures', input: 'hello' } }),
   'createChatCompletion 402 INSUFFICIENT_BALANCE': async () => {
@@ -137,6 +149,10 @@ const REFUSALS: WalkedListener['refusals'] = {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: { model: 'acme/text', input: 'hello' }, key: poor.client.key };
   },
+  'getResponse 409 RESPONSE_IN_PROGRESS': async () => ({
+    params: { responseId: await openResponse() },
+    query: 'stream=true',
+  }),
   'deleteResponse 409 RESPONSE_IN_PROGRESS': async () => ({ params: { responseId: await openResponse() } }),
   'listResponseInputItems 409 RESPONSE_IN_PROGRESS': async () => ({ params: { responseId: await openResponse() } }),
   'getModel 404 NOT_FOUND': async () => ({ params: { modelName: 'acme/none' } }),

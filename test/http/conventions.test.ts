@@ -22,6 +22,9 @@ const GIVEN_NAMES = [
   'owned_by',
   'shutdown_date',
   'input_schema',
+  // OpenAI's, for GET /v1/responses/{id} (contract §9).
+  'starting_after',
+  'include_obfuscation',
 ];
 /** Numbers that are measured and not counted; none of them is money. */
 const MEASURED_NAMES = ['progress', 'durationSeconds', 'default'];

@@ -37,9 +37,18 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'method' | 'path'>>>>>;
 }
 
+interface ErrorCodeProperty {
+  readonly error_code?: { readonly enum?: readonly string[] };
+}
+
 /** As errors are told: any failure, and which of them. */
 interface ErrorSchema {
-  readonly allOf?: readonly { readonly properties?: { readonly error_code?: { readonly enum?: readonly string[] } } }[];
+  readonly allOf?: readonly {
+    readonly properties?: ErrorCodeProperty & {
+      /** In the form of JSON-RPC. */
+      readonly error?: { readonly properties?: { readonly data?: { readonly properties?: ErrorCodeProperty } } };
+    };
+  }[];
 }
 
 const DOCUMENT_ID = 'https://example.test/openapi.json';
@@ -129,7 +138,8 @@ export class DocumentedApi {
 
   #errorCodes(response: Response): readonly string[] {
     const schema: ErrorSchema | undefined = this.#resolved(response).content?.['application/json']?.schema;
-    return schema?.allOf?.[1]?.properties?.error_code?.enum ?? [];
+    const { error_code: inEnvelope, error } = schema?.allOf?.[1]?.properties ?? {};
+    return inEnvelope?.enum ?? error?.properties?.data?.properties?.error_code?.enum ?? [];
   }
 
   #resolved<Node extends { readonly $ref?: string }>(node: Node): Node {
@@ -142,10 +152,14 @@ export class DocumentedApi {
   }
 }
 
-/** `error_code` where the body is an error's; some errors have no body, and a probe answers otherwise. */
-function errorCode(text: string): string | undefined {
+/**
+ * `error_code` where the body is an error's, in the envelope or in the form of JSON-RPC; some errors have no body, and a
+ * probe answers otherwise.
+ */
+export function errorCode(text: string): string | undefined {
   try {
-    return (JSON.parse(text) as { error_code?: string }).error_code;
+    const body = JSON.parse(text) as { error_code?: string; error?: { data?: { error_code?: string } } };
+    return body.error_code ?? body.error?.data?.error_code;
   } catch {
     return undefined;
   }

@@ -297,7 +297,7 @@ describe('asking for an estimate', () => {
   });
 
   it('is no task of that name', async () => {
-    assert.equal((await account.client.get('estimate')).status, 404);
+    assert.equal((await account.client.get('estimate')).status, 405);
     assert.equal((await account.client.send('DELETE', '/v1/tasks/estimate')).status, 405);
   });
 });

@@ -6,8 +6,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { errorFormOf } from '../../src/http/error-form.ts';
+import type { ErrorForm } from '../../src/http/error-form.ts';
 import { publicRoutes } from '../../src/http/public-routes.ts';
 import type { Route } from '../../src/http/route.ts';
+import type { RpcFailure } from '../../src/wire/json-rpc.ts';
 import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
 import { requestOf, send } from './route-requests.ts';
 import type { Parts, World } from './route-requests.ts';
@@ -142,9 +145,7 @@ describe('a request with one part broken', () => {
           if (answer.status < 400) return;
           assert.deepEqual(await moneyOf(account.id), before, context);
           if (answer.text === '' || route.answer.kind === 'other') return;
-          const { code, message, data } = JSON.parse(answer.text) as { code: number; message: string; data: unknown };
-          assert.equal(code, answer.status, context);
-          assert.equal(data, null, context);
+          const message = messageOf(answer, errorFormOf(route.path), context);
           assert.ok(message.length > 0 && message.length < 2_000, context);
         }),
         { numRuns: RUNS },
@@ -152,6 +153,20 @@ describe('a request with one part broken', () => {
     }
   });
 });
+
+/** What an error says, where it has its form: JSON-RPC's, or the envelope with or without more beside it. */
+function messageOf({ status, text }: { status: number; text: string }, form: ErrorForm, context: string): string {
+  if (form === 'json-rpc') {
+    const { jsonrpc, error } = JSON.parse(text) as RpcFailure;
+    assert.equal(jsonrpc, '2.0', context);
+    assert.equal(error.data.status, status, context);
+    return error.message;
+  }
+  const { code, message, data } = JSON.parse(text) as { code: number; message: string; data: unknown };
+  assert.equal(code, status, context);
+  assert.equal(data, null, context);
+  return message;
+}
 
 async function moneyOf(accountId: string): Promise<unknown> {
   await world.served.text.ledger.flush();

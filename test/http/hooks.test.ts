@@ -82,6 +82,6 @@ describe('a hook of a provider', () => {
     const answer = await fetch(hookOf((await newTask(account)) as TaskId));
 
     assert.equal(answer.status, 405);
-    assert.equal(answer.headers.get('allow'), 'POST');
+    assert.equal(answer.headers.get('allow'), 'POST, OPTIONS');
   });
 });

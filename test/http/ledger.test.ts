@@ -120,6 +120,7 @@ describe('the books', () => {
     assert.ok((await ids(`to=${at + 1}`)).includes(`hold:${taskId}`));
     assert.deepEqual(await ids(`to=${at - 3_600}`), []);
     assert.deepEqual(await ids('from=253402300799'), []);
+    assert.deepEqual(await ids(`from=${at}&to=${at}`), []);
   });
 
   it("are nobody else's: neither by reference nor by cursor", async () => {
@@ -157,6 +158,10 @@ describe('the books', () => {
       ],
       ['from=-1', /^invalid request: from: minimum: got -1, want 0$/],
       ['from=2027-03-01', /^invalid request: from: type: got string, want integer$/],
+      [
+        'from=1803902401&to=1803902400',
+        /^invalid request: from: maximum: got 1803902401, want 1803902400, the value of to$/,
+      ],
       ['to=99999999999999999999', /^invalid request: to: maximum: /],
       ['keyId=', /^invalid request: keyId: pattern: /],
       ['keyId=a%00', /^invalid request: keyId: pattern: /],

@@ -21,7 +21,7 @@ const TABLES_AWAY: Statement = { name: 'hide_outputs', text: 'ALTER TABLE output
 let darkroom: Darkroom;
 let account: TestAccount;
 before(async () => {
-  darkroom = await startDarkroom({ apis: 1, workers: 1 });
+  darkroom = await startDarkroom({ apis: 1, workers: 1, environment: { LOG_REQUESTS: 'true' } });
   account = await darkroom.createAccount();
 });
 after(() => darkroom.stop());
@@ -69,6 +69,7 @@ describe('the log', () => {
     for (const answer of [failed.headers.get('x-request-id'), lost.headers.get('x-request-id')]) {
       assert.ok(answer !== null && log.includes(answer), 'a failure is found by its request id');
     }
+    assert.match(log, /"method":"GET","route":"\/media\/:token\/:name","status":200,/, 'the access log is there too');
     for (const line of failures) assert.match(line, /"route":"\/(v1\/tasks|media\/:token\/:name)"/);
     const secret = account.client.key.split('_').at(-1) ?? '';
     for (const planted of [account.client.key, secret, PROMPT, KEY, CALLBACK, METADATA, url, token]) {

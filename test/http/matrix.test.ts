@@ -11,6 +11,7 @@ import { newId, newTaskId, newTextCallId, randomBase62 } from '../../src/domain/
 import { publicRoutes } from '../../src/http/public-routes.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { RawAnswer } from './raw-request.ts';
+import { errorCode } from './documented-api.ts';
 import { requestOf, send } from './route-requests.ts';
 import { openWorld } from './world.ts';
 import { unauthorizedCode } from './walk.ts';
@@ -59,7 +60,7 @@ const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
 };
 
 function codeOf(answer: RawAnswer): string {
-  return `${answer.status} ${(JSON.parse(answer.text) as { error_code: string }).error_code}`;
+  return `${answer.status} ${errorCode(answer.text)}`;
 }
 
 /** Asks for something that there is, as whoever has the key. */

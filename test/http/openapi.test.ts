@@ -108,6 +108,17 @@ describe('/openapi.json', () => {
     assert.doesNotMatch(JSON.stringify(document), /x-clamped/);
   });
 
+  it('has the words for the form of a text, at both endpoints', () => {
+    const schemaOf = (path: string): object =>
+      document.paths[path]?.['post']?.requestBody?.content['application/json']?.schema ?? {};
+    const at = (schema: unknown, ...names: readonly string[]): unknown =>
+      names.reduce((inner, name) => (inner as Record<string, Record<string, unknown>>)['properties']?.[name], schema);
+    const words = { type: 'string', enum: ['text', 'json_object', 'json_schema'] };
+
+    assert.deepEqual(at(schemaOf('/v1/chat/completions'), 'response_format', 'type'), words);
+    assert.deepEqual(at(schemaOf('/v1/responses'), 'text', 'format', 'type'), words);
+  });
+
   it('tells the input of each model in the body of a create, and takes what the service takes', async () => {
     const create = document.paths['/v1/tasks']?.['post'];
     assert.ok(create);

@@ -96,6 +96,11 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
     return { query: 'page=1&size=5&status=success,queued&metadata.project=north' };
   },
   getTask: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
+  previewOutput: async (world, account) => {
+    const taskId = await doneTask(world, account);
+    const { body: answered } = await account.client.get(taskId);
+    return { params: { taskId, outputId: answered.data.output?.[0]?.id ?? '' }, query: 'maxEdge=64&maxBytes=20000' };
+  },
   cancelTask: async (_, account) => ({ params: { taskId: await newTask(account) } }),
   eraseTask: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),
   getTaskEvents: async (world, account) => ({ params: { taskId: await doneTask(world, account) } }),

@@ -419,6 +419,16 @@ describe('a filter', () => {
     assert.deepEqual(await listIds(client, 'created_before=0'), []);
   });
 
+  it('by time rejects bounds in the wrong order, as every range does', async () => {
+    const { client } = await newAccount();
+
+    assert.equal(
+      await refusal(client, 'created_after=1803902401&created_before=1803902400'),
+      'invalid request: created_after: maximum: got 1803902401, want 1803902400, the value of created_before',
+    );
+    assert.deepEqual(await listIds(client, 'created_after=1803902400&created_before=1803902400'), []);
+  });
+
   it('by time refuses what is no time in Unix seconds', async () => {
     const { client } = await newAccount();
 

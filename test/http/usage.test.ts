@@ -134,7 +134,11 @@ describe('usage', () => {
       ['to=2027-02-01T00:00:00Z', /^invalid request: to: pattern: /],
       ['to=', /^invalid request: to: pattern: /],
       ['to=2027-02-01%00', /^invalid request: to: pattern: /],
-      ['from=2027-02-02&to=2027-02-01', /^invalid request: from: is after 2027-02-01$/],
+      [
+        'from=2027-02-02&to=2027-02-01',
+        /^invalid request: from: maximum: got 2027-02-02, want 2027-02-01, the value of to$/,
+      ],
+      ['from=9999-01-01', /^invalid request: from: maximum: got 9999-01-01, want \d{4}-\d\d-\d\d, the value of to$/],
       ['from=2026-01-01&to=2027-01-02', /^invalid request: from: at most 366 days can be asked for at once, got 367$/],
       ['from=0001-01-01&to=9999-12-31', /^invalid request: from: at most 366 days/],
       ['groupBy=', /^invalid request: groupBy\.0: enum: got "", want one of "day", "model", "keyId"$/],

@@ -6,10 +6,12 @@ import { readAccount } from '../../accounts/accounts.ts';
 import { listFailingReceivers } from '../../accounts/callback-receivers.ts';
 import { listLedger } from '../../billing/ledger-list.ts';
 import { readUsage } from '../../billing/usage.ts';
+import type { UsageQuery } from '../../billing/usage.ts';
 import { formatUsd } from '../../domain/money.ts';
 import { AccountSchema, presentAccount, presentCallbackProblems } from '../../wire/account.ts';
 import { LedgerQuerySchema, LedgerSchema, presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
 import type { WireLedger } from '../../wire/ledger.ts';
+import { rangeProblem } from '../../wire/query-range.ts';
 import { UsageQuerySchema, UsageSchema, presentUsage, usageQueryOf } from '../../wire/usage.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
@@ -68,7 +70,10 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       query: UsageQuerySchema,
       isExpensive: true,
       answer: { kind: 'data', schema: UsageSchema },
-      handle: ({ caller, query }) => answerUsage(http, caller.accountId, query),
+      async handle({ caller, query }) {
+        const asked = requireUsageQuery(http, query);
+        return presentUsage(asked, await readUsage(http.database, caller.accountId, asked));
+      },
     }),
   ];
 }
@@ -80,6 +85,8 @@ export async function answerLedger(
   query: Static<typeof LedgerQuerySchema>,
 ): Promise<WireLedger> {
   const { cursor, size = DEFAULT_PAGE_SIZE, kind, from, to, keyId, reference } = query;
+  const problem = rangeProblem(['from', from], ['to', to]);
+  if (problem !== undefined) throw invalidRequest(`invalid request: ${problem}`);
   const { entries, hasMore } = await listLedger(http.database, accountId, {
     size,
     after: cursor === undefined ? undefined : ledgerPlace(cursor),
@@ -92,15 +99,11 @@ export async function answerLedger(
   return presentLedger(size, entries, hasMore);
 }
 
-/** What an account used, for its owner and for operators. */
-export async function answerUsage(
-  http: HttpContext,
-  accountId: string,
-  query: Static<typeof UsageQuerySchema>,
-): Promise<Static<typeof UsageSchema>> {
+/** @throws {RequestError} 400: there are no such days. */
+export function requireUsageQuery(http: HttpContext, query: Static<typeof UsageQuerySchema>): UsageQuery {
   const asked = usageQueryOf(query, http.now());
   if ('problem' in asked) throw invalidRequest(`invalid request: ${asked.problem}`);
-  return presentUsage(asked, await readUsage(http.database, accountId, asked));
+  return asked;
 }
 
 function ledgerPlace(cursor: string) {

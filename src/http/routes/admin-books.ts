@@ -5,7 +5,8 @@
 import { readAccount } from '../../accounts/accounts.ts';
 import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
 import type { Booked } from '../../billing/operator-entries.ts';
-import { readOperatorCosts } from '../../billing/operator-costs.ts';
+import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
+import { readUsage } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import type { LedgerViolation } from '../../billing/verify.ts';
 import { formatUsd, parseUsd } from '../../domain/money.ts';
@@ -21,13 +22,13 @@ import {
   presentOperatorCosts,
 } from '../../wire/admin.ts';
 import { LedgerQuerySchema, LedgerSchema } from '../../wire/ledger.ts';
-import { UsageQuerySchema, UsageSchema, usageQueryOf } from '../../wire/usage.ts';
+import { AdminUsageSchema, UsageQuerySchema, presentAdminUsage } from '../../wire/usage.ts';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
-import { answerLedger, answerUsage } from './account.ts';
+import { answerLedger, requireUsageQuery } from './account.ts';
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
@@ -97,12 +98,17 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/accounts/{accountId}/usage',
       operationId: 'adminGetUsage',
-      summary: 'Sum up what was captured of an account',
+      summary: 'Sum up what was captured of an account, and what its text calls cost beyond their holds',
       query: UsageQuerySchema,
-      answer: { kind: 'data', schema: UsageSchema },
+      answer: { kind: 'data', schema: AdminUsageSchema },
       async handle({ params, query }) {
         const { id } = await readAccount(database, idOf(params, 'accountId'));
-        return answerUsage(http, id, query);
+        const asked = requireUsageQuery(http, query);
+        const [rows, exceeded] = await Promise.all([
+          readUsage(database, id, asked),
+          readExceededHolds(database, id, asked),
+        ]);
+        return presentAdminUsage(asked, rows, exceeded);
       },
     }),
     defineRoute({
@@ -129,12 +135,11 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminListOperatorCosts',
       summary: 'Sum up what the operator may have to pay although nobody was charged',
       description:
-        'Tasks that failed by no fault of their provider, for nothing, after it had or may have had the work.',
+        'Tasks that failed or were cancelled after their provider had or may have had the work, less what their owners paid for it: time-outs, unknown outcomes, cancels, results without a usable file. And text calls whose upstream reported more than was held: `hold_exceeded`.',
       query: OperatorCostsQuerySchema,
       answer: { kind: 'data', schema: OperatorCostsSchema },
       async handle({ query }) {
-        const days = usageQueryOf(query, http.now());
-        if ('problem' in days) throw invalidRequest(`invalid request: ${days.problem}`);
+        const days = requireUsageQuery(http, query);
         return presentOperatorCosts(days, await readOperatorCosts(database, days));
       },
     }),

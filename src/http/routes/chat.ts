@@ -52,7 +52,6 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         "OpenAI's chat completions. With `stream` the answer is server-sent events that end with `data: [DONE]`; an error in the middle is an event too. What a model cannot do is refused by the parameter's name.",
       access: 'text:write',
       budget: 'text',
-      errorForm: 'text',
       body: {
         kind: 'json',
         schema: ChatRequestSchema,

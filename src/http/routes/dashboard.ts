@@ -7,6 +7,7 @@ import path from 'node:path';
 import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { dashboardFiles } from '../dashboard-files.ts';
+import { answerOtherMethod } from '../allow.ts';
 import type { HttpContext } from '../context.ts';
 import { NOT_FOUND, RequestError } from '../errors.ts';
 import { methodsOfPath } from '../matched-route.ts';
@@ -82,8 +83,12 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
 
   const pages: Middleware<RequestState> = async (ctx, next) => {
     const [, first = ''] = ctx.path.split('/');
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next();
-    if (PAGES[listener].includes(first)) return answerPage(ctx, 200);
+    const isPage = PAGES[listener].includes(first);
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      if (!isPage || (await dashboardFiles()) === undefined) return next();
+      return answerOtherMethod(ctx, ['GET']);
+    }
+    if (isPage) return answerPage(ctx, 200);
     return isTyped(ctx, first) ? answerPage(ctx, 404) : next();
   };
 

@@ -36,7 +36,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       tag: 'Files',
       summary: 'Upload a file for inputs',
       description:
-        'An image, video or audio file of at most 100 MB, kept 24 h. What it is, is read from its bytes. Its `url` is taken wherever an input takes a media address.',
+        'An image, video or audio file of at most 100 MB, kept 24 h. What it is, is read from its bytes. A sender that is silent for 30 s, brings less than 4 kB/s for a minute or takes more than an hour gets 408. Its `url` is taken wherever an input takes a media address.',
       access: 'storage:write',
       budget: 'create',
       body: {
@@ -93,8 +93,11 @@ async function keepUpload(http: HttpContext, request: IncomingMessage, accountId
   const id = newId('file');
   const objectKey = uploadKey(id);
   try {
-    const stored = await receiveUpload(request, (file, signal) =>
-      store.put(objectKey, file, { mimeType: 'application/octet-stream', maxBytes: MAX_UPLOAD_BYTES, signal }),
+    const stored = await receiveUpload(
+      request,
+      (file, signal) =>
+        store.put(objectKey, file, { mimeType: 'application/octet-stream', maxBytes: MAX_UPLOAD_BYTES, signal }),
+      http.uploadBounds,
     );
     if (stored.sizeBytes === 0) throw invalidRequest('invalid request: the file is empty');
     const { mimeType } = await http.inspector.inspectStored(accountId, store, objectKey, stored.sizeBytes);

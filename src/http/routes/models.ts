@@ -39,7 +39,7 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const definition = http.catalogue.available().find(({ name }) => name === params['modelName']);
-        if (definition === undefined) throw new RequestError(NOT_FOUND);
+        if (definition === undefined) throw new RequestError({ ...NOT_FOUND, param: 'model', code: 'model_not_found' });
         requireModel(caller, definition.name);
         tellDeprecation(ctx, definition);
         return presentModelDetail(definition);

@@ -21,6 +21,7 @@ import { countFailedAuthentication, countUncheckedAuthentication } from '../fail
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 import { DASHBOARD_HEADER } from '../session-cookie.ts';
+import { workflowsUrl } from '../workflow-links.ts';
 
 const PATH = '/session';
 const headers = {
@@ -36,16 +37,12 @@ const LINK_IS_USED: ConstructorParameters<typeof RequestError>[0] = {
   headers: { 'WWW-Authenticate': 'Bearer' },
 };
 
-/** Below it each workflow has its page. */
-function workflowsUrl({ config: { temporal, temporalUiUrl } }: HttpContext): string {
-  return `${temporalUiUrl}/namespaces/${encodeURIComponent(temporal.namespace)}/workflows`;
-}
-
 export function sessionRoutes(http: HttpContext): readonly Route[] {
   const { database, authenticator, sessions, sessionCookie } = http;
+  const workflows = workflowsUrl(http.config);
   const service = {
     baseUrl: `${http.urlSigner.publicUrl}/v1`,
-    ...(http.config.temporalUiUrl === undefined ? {} : { workflowsUrl: workflowsUrl(http) }),
+    ...(workflows === undefined ? {} : { workflowsUrl: workflows }),
     isEmbedded: http.config.isEmbedded,
     signatureHeaderPrefix: http.config.callbacks.headerPrefix,
   };

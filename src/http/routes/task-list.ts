@@ -7,6 +7,7 @@ import { LISTED_BY_PAGE } from '../../tasks/list-filter.ts';
 import { createTaskLister } from '../../tasks/list.ts';
 import { unstorableProblem } from '../../tasks/storable-text.ts';
 import { CreateTaskSchema } from '../../wire/create-task.ts';
+import { rangeProblem } from '../../wire/query-range.ts';
 import { TaskListQuerySchema, TaskListSchema } from '../../wire/task-list.ts';
 import type { WireTaskList } from '../../wire/task-list.ts';
 import { presentTask } from '../../wire/task.ts';
@@ -38,6 +39,8 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
         const { page = 1, size = 10, cursor, model, keyId, ids } = query;
         const problem = checkMetadata({ metadata }) ?? unstorableProblem({ model, keyId, ids, metadata });
         if (problem !== undefined) throw invalidRequest(problem);
+        const disorder = rangeProblem(['created_after', query.created_after], ['created_before', query.created_before]);
+        if (disorder !== undefined) throw invalidRequest(`invalid request: ${disorder}`);
         if (cursor !== undefined && page > 1) {
           throw invalidRequest('invalid request: page: a cursor is a place of its own; send one or the other');
         }

@@ -28,6 +28,7 @@ const answer = { kind: 'data', schema: WebhookKeySchema } as const;
 
 export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
   const { database, webhookKeys } = http;
+  const prefix = http.config.callbacks.headerPrefix;
 
   const readKey = async (accountId: string): Promise<WireWebhookKey> =>
     presentWebhookKey(await webhookKeys.read(database, accountId, http.now()));
@@ -44,6 +45,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getWebhookKey',
       tag: 'Webhooks',
       summary: 'Read the signing key',
+      description: `A callback carries \`${prefix}-Timestamp\` and \`${prefix}-Signature\`: the hex HMAC-SHA256 of timestamp, a dot and the raw body, with the secret's UTF-8 bytes as the key. The same delivery carries the headers of Standard Webhooks (\`webhook-id\`, \`webhook-timestamp\`, \`webhook-signature\`). For 24 hours after a key was replaced the key before signs too: in \`${prefix}-Signature-Previous\`, and as a second entry of \`webhook-signature\`.`,
       access: 'webhooks:manage',
       answer,
       handle: ({ ctx, caller }) => {
