@@ -15,12 +15,13 @@ import { PortInUseError } from '../config/port-in-use-error.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { failure } from '../wire/envelope.ts';
+import { errorBody } from '../text/error-body.ts';
 import { limitConnections } from './connection-limits.ts';
 import { drainable, openConnections } from './open-connections.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { READING_BOUNDS, cutSlowReaders } from './slow-readers.ts';
 import type { ReadingBounds } from './slow-readers.ts';
+import { textProblemOf } from './text-problem.ts';
 import { readCertificate, watchCertificate } from './tls-certificates.ts';
 import type { CertificateWatch } from './tls-certificates.ts';
 
@@ -71,7 +72,10 @@ const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
 };
 
-/** What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1). */
+/**
+ * What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1), with
+ * what clients of OpenAI's API read beside it, as it may be one of theirs.
+ */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): void {
   const { code = '' } = error;
   // The server tells this once of a request and does nothing by itself where there is a listener.
@@ -83,7 +87,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls
     return;
   }
   const [status, message] = BROKEN_REQUESTS[code] ?? [400, 'invalid request: not HTTP'];
-  const body = JSON.stringify(failure(status, 'INVALID_REQUEST', message));
+  const body = JSON.stringify(errorBody(textProblemOf({ status, errorCode: 'INVALID_REQUEST', message })));
   const headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
     ['Content-Length', Buffer.byteLength(body)],

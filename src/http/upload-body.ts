@@ -1,7 +1,7 @@
 /**
  * Reading the body of an upload: one file, sent as it is or as the only field of a form, streamed and never whole in
  * memory (contract §7 "Uploads"). The time-out of requests does not fit a hundred megabytes on a slow line, so an upload
- * has bounds of its own: one for a line that has gone quiet, one for the whole.
+ * has bounds of its own: one for a line that has gone quiet, one for a line that only drips, one for the whole.
  */
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
@@ -18,14 +18,21 @@ export interface UploadBounds {
   readonly maxBytes: number;
   /** How long a line may bring nothing while we wait for it. */
   readonly idleMs: number;
+  /** Within each stretch of so long in which we wait for the line, it has to bring `minBytesPerSecond` on the average. */
+  readonly paceMs: number;
+  readonly minBytesPerSecond: number;
   readonly wholeMs: number;
 }
 
-const BOUNDS: UploadBounds = {
+export const UPLOAD_BOUNDS: UploadBounds = {
   maxBytes: MAX_UPLOAD_BYTES,
   // What an ordinary request may take in all.
   idleMs: 30_000,
-  // The largest file at 28 kB/s; a line that only drips is not held open for ever.
+  // What a client that takes a file has to take (slow-readers.ts): a line that only drips ends within two minutes,
+  // whatever it had brought before.
+  paceMs: 60_000,
+  minBytesPerSecond: 4_000,
+  // The largest file at 28 kB/s.
   wholeMs: 3_600_000,
 };
 
@@ -45,7 +52,7 @@ const MAX_QUOTED_NAME = 64;
 export async function receiveUpload<Kept>(
   request: IncomingMessage,
   keep: (file: Readable, signal: AbortSignal) => Promise<Kept>,
-  bounds: UploadBounds = BOUNDS,
+  bounds: UploadBounds = UPLOAD_BOUNDS,
 ): Promise<Kept> {
   requireAcceptable(request, bounds);
   const stop = new AbortController();
@@ -98,9 +105,10 @@ function watched(
   stop: AbortController,
 ): { readonly body: Readable; readonly stopWatching: () => void } {
   let bytes = 0;
+  let isWhole = false;
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      idle.refresh();
+      if (!isWhole) idle.refresh();
       bytes += chunk.length;
       // Before the first part of a form, and between its lines, there may be anything of any length.
       if (bytes > bounds.maxBytes + FORM_OVERHEAD_BYTES) stop.abort(tooLarge(bounds.maxBytes));
@@ -112,11 +120,26 @@ function watched(
     if (body.writableNeedDrain) idle.refresh();
     else stop.abort(tooSlow());
   }, bounds.idleMs);
+  const pace = watchPace(
+    bounds,
+    () => bytes,
+    () => stop.abort(tooSlow()),
+  );
+  // What the pipe does where the store is behind, and when it has caught up.
+  request.on('pause', pace.hold);
+  body.on('drain', pace.resume);
   const whole = setTimeout(() => stop.abort(tooSlow()), bounds.wholeMs);
   const onClose = (): void => {
     // What had come by then and was not read is gone with it.
     if (!request.readableEnded) stop.abort(notWhole());
   };
+  // The line has done its part; what follows takes as long as the store does.
+  const onEnd = (): void => {
+    isWhole = true;
+    clearTimeout(idle);
+    pace.stop();
+  };
+  request.once('end', onEnd);
   request.once('close', onClose);
   // The close that follows says it; without a listener it would end the process.
   request.on('error', onClose);
@@ -129,10 +152,58 @@ function watched(
   return {
     body,
     stopWatching: () => {
-      clearTimeout(idle);
+      onEnd();
       clearTimeout(whole);
+      request.off('end', onEnd);
+      request.off('pause', pace.hold);
       request.off('close', onClose);
     },
+  };
+}
+
+/**
+ * Judges a line stretch by stretch, so that nothing is saved up for later by sending fast at first. While it is we who are
+ * behind it stands still.
+ *
+ * @param bytesSoFar that have come.
+ */
+function watchPace(
+  { paceMs, minBytesPerSecond }: UploadBounds,
+  bytesSoFar: () => number,
+  onSlow: () => void,
+): { readonly hold: () => void; readonly resume: () => void; readonly stop: () => void } {
+  let before = 0;
+  let heldSince: number | undefined;
+  let heldMs = 0;
+  const resume = (): void => {
+    if (heldSince !== undefined) heldMs += performance.now() - heldSince;
+    heldSince = undefined;
+  };
+  const judge = (): void => {
+    const isHeld = heldSince !== undefined;
+    resume();
+    if (isHeld) heldSince = performance.now();
+    if (heldMs >= 1) {
+      // The line has that time yet.
+      timer = setTimeout(judge, heldMs);
+      heldMs = 0;
+      return;
+    }
+    const bytes = bytesSoFar();
+    if (bytes - before < (minBytesPerSecond * paceMs) / 1000) {
+      onSlow();
+      return;
+    }
+    before = bytes;
+    timer = setTimeout(judge, paceMs);
+  };
+  let timer = setTimeout(judge, paceMs);
+  return {
+    hold() {
+      heldSince ??= performance.now();
+    },
+    resume,
+    stop: () => clearTimeout(timer),
   };
 }
 

@@ -8,7 +8,10 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/files/uploads.ts';
+import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
+import { open } from './raw-socket.ts';
+import type { Client } from './raw-socket.ts';
 import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { serveApp } from './serve.ts';
@@ -16,6 +19,8 @@ import type { ServedAccount, ServedApp } from './serve.ts';
 
 const HOUR_MS = 3_600_000;
 const UNKNOWN_ID = `file_${'0'.repeat(26)}`;
+/** An ftyp box makes it an MP4; what follows is not looked at. */
+const MP4_HEAD = Buffer.from('000000186674797069736f6d0000020069736f6d69736f32', 'hex');
 
 interface WireFile {
   readonly id: string;
@@ -128,9 +133,7 @@ describe('an upload', () => {
   });
 
   it('is streamed: a video of many megabytes arrives whole', async () => {
-    // An ftyp box makes it an MP4; what follows is not looked at.
-    const head = Buffer.from('000000186674797069736f6d0000020069736f6d69736f32', 'hex');
-    const film = Buffer.concat([head, randomBytes(20_000_000)]);
+    const film = Buffer.concat([MP4_HEAD, randomBytes(20_000_000)]);
     for (const send of [() => sendRaw(film, 'video/mp4'), () => sendForm(formOf([filePart(film)]))]) {
       const file = fileOf(await send());
       assert.equal(file.mimeType, 'video/mp4');
@@ -256,6 +259,89 @@ describe('an upload', () => {
     const [kept] = answers.filter(({ status }) => status === 200).map(fileOf);
     await full.client.send('DELETE', `/v1/files/${kept?.id}`);
     fileOf(await sendRaw(picture, undefined, full));
+  });
+});
+
+describe('the line of an upload', () => {
+  /** Of the service: a minute, and 4 kB/s. */
+  const PACE = { paceMs: 1_500, minBytesPerSecond: 2_000 };
+  let paced: ServedApp;
+  let objects: string;
+  let authorization: string;
+  before(async () => {
+    objects = await mkdtemp(path.join(os.tmpdir(), 'darkroom-paced-'));
+    paced = await serveApp({ environment: { STORE_URL: `file://${objects}` }, uploadBounds: PACE });
+    authorization = `Bearer ${(await paced.newAccount()).client.key}`;
+  });
+  after(async () => {
+    await paced.close();
+    await rm(objects, { recursive: true, force: true });
+  });
+
+  /** Begins an upload of an MP4, raw or as a form, with so much of it at once. @param head of the file. */
+  function begin(contentType: string, sent: Buffer): Client {
+    const client = open(paced.url);
+    const head = ['POST /v1/files HTTP/1.1', 'Host: x', `Authorization: ${authorization}`];
+    client.socket.write([...head, `Content-Type: ${contentType}`, 'Content-Length: 5000000', '', ''].join('\r\n'));
+    client.socket.write(sent);
+    return client;
+  }
+
+  it('that only drips is given up with 408, whatever it had brought before, and nothing of it is kept', async () => {
+    const part = filePart(Buffer.alloc(0), 'file', 'video/mp4');
+    const opening = Buffer.from(`--frontier\r\n${part.head}\r\n\r\n`);
+    const file = Buffer.concat([MP4_HEAD, randomBytes(1_000_000)]);
+    const form = 'multipart/form-data; boundary=frontier';
+    const clients = [
+      begin('video/mp4', MP4_HEAD),
+      begin('video/mp4', file),
+      begin(form, opening),
+      begin(form, Buffer.concat([opening, file])),
+    ];
+    let isOver = false;
+    const dripping = (async () => {
+      while (!isOver) {
+        for (const { socket } of clients) if (socket.writable) socket.write('x');
+        await letPass(50);
+      }
+    })();
+
+    for (const client of clients) {
+      await until('the upload is given up', () => client.isClosed());
+      const [head = '', body = ''] = client.heard().split('\r\n\r\n');
+      assert.match(head, /^HTTP\/1\.1 408 [^]*connection: close/i);
+      const { code, error_code: errorCode, message, data } = JSON.parse(body) as Record<string, unknown>;
+      assert.deepEqual([code, errorCode, data], [408, 'INVALID_REQUEST', null]);
+      assert.match(String(message), /did not arrive in time/);
+    }
+    isOver = true;
+    await dripping;
+    const files = await readdir(objects, { recursive: true, withFileTypes: true });
+    assert.deepEqual(
+      files.filter((entry) => entry.isFile()).map(({ name }) => name),
+      [],
+    );
+    assert.deepEqual(await paced.room.rows('SELECT id FROM files'), []);
+  });
+
+  it('that is slow and above the least pace brings its file, as one does that brings 100 MB at once', async () => {
+    const slow = open(paced.url);
+    const pieces = 60;
+    const head = ['POST /v1/files HTTP/1.1', 'Host: x', `Authorization: ${authorization}`, 'Connection: close'];
+    const length = MP4_HEAD.length + pieces * 1_000;
+    slow.socket.write([...head, `Content-Length: ${length}`, '', ''].join('\r\n'));
+    slow.socket.write(MP4_HEAD);
+    // Some 10 kB/s, over several times what is judged at once.
+    for (let sent = 0; sent < pieces; sent++) {
+      slow.socket.write(Buffer.alloc(1_000));
+      await letPass(100);
+    }
+    await until('the slow upload is answered', () => slow.isClosed());
+    assert.match(slow.heard(), /^HTTP\/1\.1 200 /);
+
+    const largest = Buffer.concat([MP4_HEAD, Buffer.alloc(MAX_UPLOAD_BYTES - MP4_HEAD.length)]);
+    const answer = await raw(paced.url, 'POST', '/v1/files', { Authorization: authorization }, largest);
+    assert.equal(fileOf(answer).sizeBytes, MAX_UPLOAD_BYTES);
   });
 });
 

@@ -18,7 +18,7 @@ import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { open } from './raw-socket.ts';
 
-const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, wholeMs: 60_000 };
+const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, paceMs: 60_000, minBytesPerSecond: 1, wholeMs: 60_000 };
 const SERVER_LIMITS = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 };
 
 const running: RunningServer[] = [];
@@ -148,6 +148,25 @@ describe('the time of an upload', () => {
     await dripped;
   });
 
+  it('ends for a line that brings less than it has to, however much it had brought at first', async () => {
+    const port = await serve({ maxBytes: 1_000_000, paceMs: 400, minBytesPerSecond: 5_000 });
+    for (const first of [0, 500_000]) {
+      const dripping = announce(port, 1_000_000);
+      dripping.socket.write(Buffer.alloc(first));
+      const dripped = drip(dripping.socket, 10_000);
+      assert.match(await dripping.heard('refused'), /^HTTP\/1.1 408 /);
+      dripping.socket.destroy();
+      await dripped;
+    }
+  });
+
+  it('goes on for a line that is slow and brings what it has to', async () => {
+    // 50 bytes a second, far more than the bound, over many stretches.
+    const slow = announce(await serve({ paceMs: 200, minBytesPerSecond: 5 }), 100);
+    await drip(slow.socket, 100);
+    assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 100$/);
+  });
+
   it('does not count while it is we who are slow', async () => {
     const { http } = loadConfig({
       DATABASE_URL: 'postgres://not-used',
@@ -174,7 +193,8 @@ describe('the time of an upload', () => {
           }
           return size;
         };
-        receiveUpload(request, keep, { maxBytes: length, idleMs: 300, wholeMs: 60_000 }).then(
+        const bounds = { idleMs: 300, paceMs: 300, minBytesPerSecond: 1_000_000, wholeMs: 60_000 };
+        receiveUpload(request, keep, { maxBytes: length, ...bounds }).then(
           (size) => response.end(`kept ${size}`),
           () => response.end('refused'),
         );
@@ -188,6 +208,25 @@ describe('the time of an upload', () => {
     await letPass(1_000);
     release();
     assert.match(await sender.heard('\r\n\r\n'), /kept 1000000$/);
+  });
+});
+
+describe('an upload that is here', () => {
+  it('may take the store longer to finish than its line might have been quiet', async () => {
+    const port = await serveWith((request, response) => {
+      const keep = async (file: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> => {
+        for await (const _chunk of file);
+        await letPass(300);
+        signal.throwIfAborted();
+      };
+      receiveUpload(request, keep, { ...BOUNDS, idleMs: 50, paceMs: 50, minBytesPerSecond: 1_000 }).then(
+        () => response.end('kept'),
+        () => response.end('refused'),
+      );
+    });
+    const sender = announce(port, 100);
+    sender.socket.write(Buffer.alloc(100));
+    assert.match(await sender.heard('\r\n\r\n'), /kept$/);
   });
 });
 
