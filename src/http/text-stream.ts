@@ -4,7 +4,11 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../accounts/authenticate.ts';
+import { DONE } from '../text/encoder.ts';
+import type { HttpContext } from './context.ts';
 import type { RequestState } from './middleware.ts';
+import { holdUntilClosed } from './waiting-answers.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
@@ -40,6 +44,33 @@ export async function sendTextStream(
     if (!response.writableEnded) response.destroy();
   }
 }
+
+/**
+ * Sends the stream of an answer that is there already. Like the streams of tasks it counts among the answers that an
+ * account may have open, and is cut once its caller may not ask any more.
+ *
+ * @throws {ShareExhaustedError} nothing was sent.
+ */
+export async function sendStoredStream(
+  http: Pick<HttpContext, 'openAnswers' | 'waitingAnswers'>,
+  { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
+  frames: Iterable<string>,
+): Promise<void> {
+  await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
+  const unregister = http.openAnswers.register(caller, () => ctx.res.destroy());
+  try {
+    await sendTextStream(ctx, ctx.method === 'HEAD' ? nothing() : framesToTheEnd(frames));
+  } finally {
+    unregister();
+  }
+}
+
+async function* framesToTheEnd(frames: Iterable<string>): AsyncGenerator<string> {
+  yield* frames;
+  yield DONE;
+}
+
+async function* nothing(): AsyncGenerator<string> {}
 
 /** Resolves when the client has read on, or has gone; one that does neither is cut. */
 function drained(response: ServerResponse): Promise<void> {

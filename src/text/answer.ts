@@ -12,13 +12,17 @@ import type { Logger } from '../telemetry/log.ts';
 import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
+import { DONE } from './encoder.ts';
 import type { AnswerEncoder, TextProblem } from './encoder.ts';
 import type { TextEvent } from './events.ts';
 import { requireCap, requireFeatures } from './features.ts';
 import type { ParameterNames } from './features.ts';
-import { actualCost, worstCaseCost } from './money/price.ts';
+import { actualCost, plausibleUsage, worstCaseCost } from './money/price.ts';
+import { createReportedInputs } from './money/reported-inputs.ts';
+import type { InputBound } from './money/reported-inputs.ts';
 import type { TextLedger } from './money/text-ledger.ts';
 import type { TextRequest } from './request.ts';
+import type { DeltaRecorder } from './responses/delta-cuts.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
 import type { OpenedAnswer, TextCall, TextSource, TextSurface } from './source.ts';
 import { Tally } from './tally.ts';
@@ -48,6 +52,8 @@ export interface TextAsk {
   readonly body: Readonly<Record<string, unknown>>;
   /** Of responses: what the answer's object repeats of the request. */
   readonly echo?: ResponseEcho;
+  /** Of responses that are streamed and kept. */
+  readonly deltas?: DeltaRecorder;
   readonly isStreamed: boolean;
   /** A response that is kept: whoever asks for it before it is there waits. */
   readonly isStored: boolean;
@@ -68,7 +74,11 @@ export type TextAnswer = {
   | { readonly kind: 'stream'; readonly frames: AsyncIterable<string> }
 );
 
-const DONE = 'data: [DONE]\n\n';
+/** What was held for a call. */
+interface Held {
+  readonly heldMicroUsd: bigint;
+  readonly input: InputBound;
+}
 
 export interface TextAnswers {
   /**
@@ -89,6 +99,7 @@ export interface TextAnswers {
 
 export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   const { source, threads, ledger, rateLimiter, metrics, logger, now } = dependencies;
+  const reportedInputs = createReportedInputs();
   const tokenBudget = (caller: Caller): Budget => ({
     id: `tokens:${caller.accountId}`,
     perMinute: caller.textTokensPerMinute,
@@ -113,11 +124,14 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'tokens');
   };
 
-  const hold = async (caller: Caller, ask: TextAsk, inputTokens: number): Promise<bigint> => {
-    const { model, request } = ask;
+  const hold = async (caller: Caller, ask: TextAsk, inputTokens: number): Promise<Held> => {
+    const { model, request, body } = ask;
     const room = model.contextTokens - inputTokens;
     const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
-    const heldMicroUsd = worstCaseCost(model.pricing, { inputTokens, maxOutputTokens, choices: request.choices });
+    const asked = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
+    const input = await reportedInputs.bound(asked);
+    const bounds = { inputTokens: input.tokens, maxOutputTokens, choices: request.choices };
+    const heldMicroUsd = worstCaseCost(model.pricing, bounds);
     const floorMicroUsd = actualCost(model.pricing, nothingSaid(inputTokens));
     await ledger.hold({
       id: ask.id,
@@ -130,7 +144,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       isStored: ask.isStored,
       spendCapIds: caller.spendCapIds,
     });
-    return heldMicroUsd;
+    return { heldMicroUsd, input };
   };
 
   return {
@@ -141,10 +155,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       const { signal } = controller;
       const inputTokens = await judge(caller, ask);
       await takeTokens(caller, inputTokens);
-      const heldMicroUsd = await hold(caller, ask, inputTokens);
+      const { heldMicroUsd, input } = await hold(caller, ask, inputTokens);
       const tally = new Tally(inputTokens);
       const createdAt = Math.floor(now() / 1000);
-      const { id, surface, model, request, body, isStreamed, echo } = ask;
+      const { id, surface, model, request, body, isStreamed, echo, deltas } = ask;
       const call: TextCall = {
         id,
         accountId: caller.accountId,
@@ -156,16 +170,30 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         tally,
         createdAt,
         ...(echo === undefined ? {} : { echo }),
+        ...(deltas === undefined ? {} : { deltas }),
       };
 
       const settle = (end: TextCallEnd, usage: BilledUsage | undefined): void => {
         metrics.ended(model.name, end, usage);
-        const captured = usage === undefined ? 0n : actualCost(model.pricing, usage);
+        const due = usage === undefined ? 0n : actualCost(model.pricing, usage);
+        const isReported = usage?.isEstimated === false;
+        const upstream = tally.answeredBy;
+        if (isReported && upstream !== undefined) input.reported(plausibleUsage(usage).inputTokens, upstream);
+        if (isReported && due > heldMicroUsd) {
+          const amounts = { dueMicroUsd: String(due), heldMicroUsd: String(heldMicroUsd) };
+          logger.warn(
+            { call: id, model: model.name, upstream, ...amounts },
+            'reported usage exceeds the hold; set inputTokens in the model file',
+          );
+          metrics.exceeded(model.name, due - heldMicroUsd);
+        }
         ledger.settle({
           id,
           accountId: caller.accountId,
-          capturedMicroUsd: captured < heldMicroUsd ? captured : heldMicroUsd,
+          // The ledger captures the hold at most, and books what a report has beyond it as the operator's cost.
+          capturedMicroUsd: isReported || due < heldMicroUsd ? due : heldMicroUsd,
           usage: usage ?? { ...nothingSaid(0), isEstimated: false },
+          upstream,
         });
         if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), usage.outputTokens);
       };

@@ -31,6 +31,9 @@ export interface AnswerEncoder {
   answer(): Readonly<Record<string, unknown>>;
 }
 
+/** What every stream ends with (contract §9). */
+export const DONE = 'data: [DONE]\n\n';
+
 /** One server-sent event with JSON in it. */
 export function frameOf(data: unknown, event?: string): string {
   return `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;

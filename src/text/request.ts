@@ -45,6 +45,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
+/** The types of `OutputFormat`. */
+export const OUTPUT_FORMATS = ['text', 'json_object', 'json_schema'] as const satisfies readonly OutputFormat['type'][];
+
 /** What the answer's text has to be. */
 export type OutputFormat =
   | { readonly type: 'text' }

@@ -7,6 +7,7 @@ import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { TextProblem } from './encoder.ts';
 import type { TextEvent } from './events.ts';
 import type { TextRequest } from './request.ts';
+import type { DeltaRecorder } from './responses/delta-cuts.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
 import type { Tally } from './tally.ts';
 
@@ -31,6 +32,8 @@ export interface TextCall {
   readonly createdAt: number;
   /** Of responses: what the answer's object repeats of the request (responses/response-object.ts). */
   readonly echo?: ResponseEcho;
+  /** Of responses whose stream is to be sent again: told each of its events by an upstream's frames. */
+  readonly deltas?: DeltaRecorder;
 }
 
 /**

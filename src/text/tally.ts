@@ -18,6 +18,8 @@ const COUNTED_TOGETHER = 16 * 1024;
 const MAX_COUNTED = 256 * 1024;
 
 export class Tally {
+  /** The upstream that answers, as logs call it; set when the answer begins. */
+  answeredBy: string | undefined;
   readonly #inputTokens: number;
   #reported: TokenUsage | undefined;
   readonly #said = { output: new Counter(), reasoning: new Counter() };

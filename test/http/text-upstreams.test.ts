@@ -397,6 +397,64 @@ describe('an upstream that asks for patience', { timeout: 240_000 }, () => {
   });
 });
 
+describe('a hold for text that an upstream counts byte by byte', { timeout: 240_000 }, () => {
+  for (const said of ['สวัสดีชาวโลก'.repeat(40), '龘靐齉爩'.repeat(40), 'deadbeef01'.repeat(40), '👩‍👩‍👧‍👦'.repeat(40)]) {
+    it(`covers what is reported of ${said.slice(0, 4)}`, async () => {
+      const input = Buffer.byteLength(said) + 30;
+      first.script({ reply: { text: ['Yes.'], usage: { input, cached: 0, output: 1, reasoning: 0 } } });
+      await whole(CHAT, 'acme/chat', { messages: [{ role: 'user', content: said }], max_tokens: 1 });
+      const [call] = await settledCalls(1);
+      assert.deepEqual(call, { captured: priceOf(input, 1), input, output: 1, isEstimated: false });
+    });
+  }
+});
+
+describe('a report beyond its hold', { timeout: 240_000 }, () => {
+  it('costs the account its hold and no more, and the operator the rest', async () => {
+    const usage = { input: 500_000, cached: 0, output: 1, reasoning: 0 };
+    first.script({ reply: { text: ['Yes.'], usage } });
+    await whole(CHAT, 'acme/chat', { max_tokens: 1 });
+    await settledCalls(1);
+
+    const [call] = await served.room.rows<{ held: bigint; captured: bigint; due: bigint; cost: bigint; who: string }>(
+      `SELECT t.held_micro_usd AS held, t.captured_micro_usd AS captured, t.due_micro_usd AS due,
+              o.at_most_micro_usd AS cost, o.upstream AS who
+         FROM text_calls t JOIN operator_costs o ON o.task_id = t.id AND o.reason = 'hold_exceeded'
+        WHERE t.account_id = $1`,
+      account.id,
+    );
+    assert.ok(call !== undefined);
+    assert.deepEqual(call, {
+      held: call.captured,
+      captured: call.captured,
+      due: priceOf(usage.input, 1),
+      cost: priceOf(usage.input, 1) - call.captured,
+      who: 'text:chat',
+    });
+  });
+});
+
+describe('a conversation that goes on', { timeout: 240_000 }, () => {
+  it('is held for by what its upstream reported of its beginning', async () => {
+    const usage = { input: 4_000, cached: 0, output: 1, reasoning: 0 };
+    first.script({ reply: { text: ['Yes.'], usage } });
+    const said = { role: 'user', content: 'สวัสดีชาวโลก'.repeat(200) };
+    const turns = [said, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Really?' }];
+    await whole(CHAT, 'acme/chat', { messages: [said], max_tokens: 1 });
+    await whole(CHAT, 'acme/chat', { messages: turns, max_tokens: 1 });
+    await settledCalls(2);
+
+    const [before = 0n, after = 0n] = (
+      await served.room.rows<{ held: bigint }>(
+        'SELECT held_micro_usd AS held FROM text_calls WHERE account_id = $1 ORDER BY created_at',
+        account.id,
+      )
+    ).map(({ held }) => held);
+    assert.ok(before > 7_200n, String(before));
+    assert.ok(after > 4_000n && after < 4_300n, String(after));
+  });
+});
+
 describe('usage that an upstream does not report', { timeout: 240_000 }, () => {
   it('is counted, told to the client, and marked as estimated', async () => {
     first.script({ withoutUsage: true });

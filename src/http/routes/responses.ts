@@ -3,6 +3,7 @@
  * byte; whoever asks for it in that moment waits for it.
  */
 import type { ServerResponse } from 'node:http';
+import type { Context, Next } from 'koa';
 import pRetry from 'p-retry';
 import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
@@ -15,9 +16,12 @@ import type { InlinedImages } from '../../text/inline-images.ts';
 import { imagesOfInput, withInlinedItems } from '../../text/responses/input-images.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../text/responses/decode-request.ts';
 import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
+import { DeltaRecorder } from '../../text/responses/delta-cuts.ts';
 import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
 import { fitConversation } from '../../text/responses/fit-conversation.ts';
+import { INCLUDABLE } from '../../text/responses/included.ts';
 import { readConversation } from '../../text/responses/read-conversation.ts';
+import { cutsToKeep } from '../../text/responses/replay.ts';
 import { selfContainedBody } from '../../text/responses/self-contained.ts';
 import { ResponsesRequestSchema } from '../../text/responses/request-schema.ts';
 import {
@@ -26,16 +30,20 @@ import {
   listInputItems,
   readResponse,
   saveResponse,
+  streamResponse,
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
+import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
+import { NOT_FOUND, RequestError } from '../errors.ts';
 import { defineRoute } from '../route.ts';
 import type { Route } from '../route.ts';
 import { prepareImages } from '../text-images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
+import { sendStoredStream } from '../text-stream.ts';
 
 /** The response object: what every one of them has. */
 const ResponseSchema = Type.Object({
@@ -46,6 +54,32 @@ const ResponseSchema = Type.Object({
   model: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
   output: Type.Array(Type.Unsafe<unknown>({ type: 'object' })),
 });
+
+const ResponseQuery = Type.Object(
+  {
+    include: Type.Optional(
+      Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...INCLUDABLE] }), {
+        maxItems: 100,
+        description:
+          'What is shown beyond the usual; also spelt `include[]`. What this response was made without is refused.',
+      }),
+    ),
+    stream: Type.Optional(
+      Type.Boolean({ description: 'The events of the response again, the last one `data: [DONE]`.' }),
+    ),
+    starting_after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'With `stream`: only events after this `sequence_number`.',
+      }),
+    ),
+    include_obfuscation: Type.Optional(
+      Type.Unsafe<false>({ type: 'boolean', enum: [false], description: 'Only false: events are not padded here.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 const InputItemsSchema = Type.Object({
   object: Type.Literal('list'),
@@ -73,6 +107,15 @@ const InputItemsQuery = Type.Object(
 const ID_PARAM = { responseId: 'The id of a response that was stored.' };
 const STORED = `A response is kept for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
 
+/** Of OpenAI's API and not served here; the patterns below would take the names for ids of responses. */
+const UNSERVED = /^\/v1\/responses\/(?:compact|input_tokens)(?:\/|$)/;
+
+/** Middleware before the router. @throws {RequestError} 404, whatever the method. */
+export function refuseUnservedResponsePaths(ctx: Context, next: Next): Promise<unknown> {
+  if (UNSERVED.test(ctx.path)) throw new RequestError(NOT_FOUND);
+  return next();
+}
+
 export function responseRoutes(http: HttpContext): readonly Route[] {
   return [
     defineRoute({
@@ -84,7 +127,6 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       description: `OpenAI's responses. With \`stream\` the answer is its events, and \`data: [DONE]\` at the end. ${STORED}`,
       access: 'text:write',
       budget: 'text',
-      errorForm: 'text',
       body: {
         kind: 'json',
         schema: ResponsesRequestSchema,
@@ -108,6 +150,8 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         tellDeprecation(ctx, model);
         const { decoded, conversation, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
+        const isStreamed = body.stream === true;
+        const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
         return answerTextCall(http, request, {
           id,
           surface: 'responses',
@@ -120,9 +164,11 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
             withInlinedItems(conversation, inlined),
           ),
           echo: decoded.rendering.echo,
-          isStreamed: body.stream === true,
+          isStreamed,
           isStored: decoded.isStored,
-          encoder: (createdAt) => createResponseEncoder({ ...decoded.rendering, id, createdAt, model: model.name }),
+          ...(deltas === undefined ? {} : { deltas }),
+          encoder: (createdAt) =>
+            createResponseEncoder({ ...decoded.rendering, id, createdAt, model: model.name, deltas }),
           ...(decoded.isStored
             ? {
                 onAnswered: (response) =>
@@ -133,6 +179,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
                     now: http.now(),
                     response,
                     input: decoded.input,
+                    deltas: deltas === undefined ? undefined : cutsToKeep(response, deltas),
                   }),
               }
             : {}),
@@ -145,14 +192,25 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getResponse',
       tag: 'Text',
       summary: 'Read a stored response',
-      description: STORED,
+      description: `${STORED} With \`stream\` its events are sent again, under the numbers that they had where it was streamed; one that is still being made cannot be streamed here.`,
       access: 'text:write',
-      errorForm: 'text',
       params: ID_PARAM,
+      query: ResponseQuery,
       answer: { kind: 'json', schema: ResponseSchema },
-      errors: ['NOT_FOUND'],
-      handle: ({ caller, params }) =>
-        readResponse(http.database, caller.accountId, params['responseId'] ?? '', { now: http.now() }),
+      otherAnswers: { 200: { description: 'With `stream`: events.', mimeTypes: ['text/event-stream'] } },
+      errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
+      async handle({ ctx, caller, params, query }) {
+        const { include, stream: isStreamed = false, starting_after: startingAfter } = query;
+        if (startingAfter !== undefined && !isStreamed) {
+          throw new InvalidTextRequest('starting_after', 'starting_after needs stream to be true');
+        }
+        const asked = { include, now: http.now() };
+        const id = params['responseId'] ?? '';
+        if (!isStreamed) return readResponse(http.database, caller.accountId, id, asked);
+        const frames = await streamResponse(http.database, caller.accountId, id, { ...asked, startingAfter });
+        await sendStoredStream(http, { ctx, caller }, frames);
+        return undefined;
+      },
     }),
     defineRoute({
       method: 'DELETE',
@@ -162,7 +220,6 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       summary: 'Delete a stored response',
       description: 'What was asked and answered is gone; what continued it cannot be continued any more.',
       access: 'text:write',
-      errorForm: 'text',
       params: ID_PARAM,
       answer: {
         kind: 'json',
@@ -179,7 +236,6 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       tag: 'Text',
       summary: "List a stored response's input",
       access: 'text:write',
-      errorForm: 'text',
       params: ID_PARAM,
       query: InputItemsQuery,
       answer: { kind: 'json', schema: InputItemsSchema },

@@ -4,6 +4,8 @@
  */
 import { compileViolation } from '../../catalogue/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { allowedTools } from '../allowed-tools.ts';
+import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
 import {
   functionTool,
   given,
@@ -13,7 +15,7 @@ import {
   schemaFormat,
   toolChoiceWord,
 } from '../parameters.ts';
-import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, TextRequest, ToolChoice } from '../request.ts';
+import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, TextRequest } from '../request.ts';
 import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { decodeMessages } from './decode-messages.ts';
@@ -82,8 +84,7 @@ export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinitio
     seed: given(body['seed']),
     topLogprobs: logprobsOf(body),
     format,
-    tools,
-    toolChoice: toolChoiceOf(given(body['tool_choice']), tools),
+    ...toolRulesOf(given(body['tool_choice']), tools),
     parallelToolCalls: given<boolean>(body['parallel_tool_calls']) ?? true,
     reasoningEffort: effortOf(body),
     verbosity: given(body['verbosity']),
@@ -166,25 +167,37 @@ function toolsOf(body: ChatBody): readonly FunctionTool[] {
   return tools;
 }
 
-function toolChoiceOf(value: unknown, tools: readonly FunctionTool[]): ToolChoice {
-  if (value === undefined) return tools.length > 0 ? 'auto' : 'none';
-  if (typeof value === 'string') return toolChoiceWord(value, tools);
-  const { type, function: named } = value as { type?: unknown; function?: { name?: unknown } };
-  const name = named?.name;
-  if (type !== 'function' || typeof name !== 'string') {
-    const message = 'tool_choice: want auto, none, required or {"type":"function","function":{"name":…}}';
+const ALLOWED_TOOLS: AllowedToolsForm = {
+  where: 'tool_choice.allowed_tools',
+  modes: ['auto', 'required'],
+  isModeOptional: false,
+  nameIn: 'function',
+};
+
+function toolRulesOf(value: unknown, tools: readonly FunctionTool[]): ToolRules {
+  if (value === undefined) return { tools, toolChoice: tools.length > 0 ? 'auto' : 'none' };
+  if (typeof value === 'string') return { tools, toolChoice: toolChoiceWord(value, tools) };
+  const choice = value as { type?: unknown; function?: { name?: unknown }; allowed_tools?: unknown };
+  if (choice.type === 'allowed_tools') {
+    const { allowed_tools: allowed } = choice;
+    if (typeof allowed !== 'object' || allowed === null) {
+      const missing = 'tool_choice.allowed_tools';
+      const message = `${missing}: want {"mode":"auto" or "required","tools":[…]}`;
+      throw new InvalidTextRequest(missing, message, 'missing_required_parameter');
+    }
+    return allowedTools(allowed as Readonly<Record<string, unknown>>, tools, ALLOWED_TOOLS);
+  }
+  const name = choice.function?.name;
+  if (choice.type !== 'function' || typeof name !== 'string') {
+    const message =
+      'tool_choice: want auto, none, required, {"type":"function","function":{"name":…}} or {"type":"allowed_tools","allowed_tools":…}';
     throw new InvalidTextRequest('tool_choice', message);
   }
-  return namedTool(name, tools, 'tool_choice.function.name');
+  return { tools, toolChoice: namedTool(name, tools, 'tool_choice.function.name') };
 }
 
 function formatOf(value: Readonly<Record<string, unknown>> | undefined): OutputFormat {
   if (value === undefined || value['type'] === 'text') return { type: 'text' };
   if (value['type'] === 'json_object') return { type: 'json_object' };
-  if (value['type'] !== 'json_schema') {
-    const shown = JSON.stringify(String(value['type']).slice(0, 64));
-    const message = `response_format.type: got ${shown}, want text, json_object or json_schema`;
-    throw new InvalidTextRequest('response_format.type', message);
-  }
   return schemaFormat(value['json_schema'], 'response_format.json_schema');
 }

@@ -5,18 +5,17 @@
  */
 import { Type } from 'typebox';
 import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
-import { REASONING_EFFORTS } from '../request.ts';
+import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../request.ts';
 
 const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 
-/** An object of any members: what is in it is judged where its `type` is known. */
-const TypedObject = (description: string) =>
-  Type.Unsafe<Readonly<Record<string, unknown>> & { readonly type: string }>({
-    type: 'object',
-    properties: { type: { type: 'string' } },
-    required: ['type'],
-    description,
-  });
+/** What is in it beside its type is judged where that is known. */
+const FormatSchema = Type.Unsafe<Readonly<Record<string, unknown>> & { readonly type: string }>({
+  type: 'object',
+  properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
+  required: ['type'],
+  description: 'What the answer is; a `json_schema` has its `name` and its `schema` in a member of that name.',
+});
 
 const Content = (description: string) =>
   Type.Unsafe<unknown>({
@@ -135,16 +134,14 @@ export const ChatRequestSchema = Type.Object(
     ),
     logprobs: flag('Tell the log probability of each token.'),
     top_logprobs: integer(0, 20, 'How many alternatives of each token; needs `logprobs`.'),
-    response_format: Type.Optional(
-      nullable<Record<string, unknown>>(TypedObject('`text`, `json_object` or `json_schema`.')),
-    ),
+    response_format: Type.Optional(nullable<Record<string, unknown>>(FormatSchema)),
     tools: Type.Optional(
       nullable<unknown[]>(Type.Array(ToolSchema, { maxItems: 512, description: 'Functions the model may call.' })),
     ),
     tool_choice: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['string', 'object', 'null'],
-        description: '`auto`, `none`, `required`, or one function by its name.',
+        description: '`auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
       }),
     ),
     parallel_tool_calls: flag('Whether several calls may come at once.'),

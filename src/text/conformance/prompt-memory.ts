@@ -3,11 +3,9 @@
  * shares with an earlier one, in whole messages, is reported as cached. Only hashes and counts are kept, and only in
  * this process.
  */
-import { createHash } from 'node:crypto';
-import type { Hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Message, TextRequest } from '../request.ts';
+import { digestsOf } from '../digests.ts';
+import type { TextRequest } from '../request.ts';
 import type { CountedRequest } from '../tokens.ts';
 import type { TextThreads } from '../threads/text-threads.ts';
 
@@ -20,10 +18,6 @@ export interface ReadPrompt {
 
 /** Beginnings: some 200 bytes each. */
 const MAX_REMEMBERED = 20_000;
-/** Some 2 ms of hashing: after this many characters others get their turn. */
-const TURN_CHARACTERS = 512 * 1024;
-/** The same of short messages. */
-const TURN_MESSAGES = 256;
 
 export class PromptMemory {
   readonly #threads: Pick<TextThreads, 'countInput'>;
@@ -60,38 +54,5 @@ export class PromptMemory {
       this.#seen.set(digest, tokens);
     }
     return { inputTokens: tokens + around, cachedInputTokens, digest: digests.at(-1) ?? first };
-  }
-}
-
-/** Of the tools, and of each message together with all that comes before it. Gives others their turn. */
-async function digestsOf(owner: string, { tools, messages }: TextRequest): Promise<readonly [string, ...string[]]> {
-  let digest = createHash('sha256')
-    .update(JSON.stringify([owner, tools]))
-    .digest('base64');
-  const digests: [string, ...string[]] = [digest];
-  for (const message of messages) {
-    if (digests.length % TURN_MESSAGES === 0) await nextTurn();
-    digest = await digestOf(digest, message);
-    digests.push(digest);
-  }
-  return digests;
-}
-
-async function digestOf(before: string, message: Message): Promise<string> {
-  const hash = createHash('sha256').update(before);
-  const { content, ...rest } = message;
-  hash.update(JSON.stringify(rest));
-  for (const part of content) {
-    const text = part.type === 'image' ? part.url : part.type === 'text' ? part.text : part.refusal;
-    hash.update(JSON.stringify([part.type, part.type === 'image' ? part.detail : null, text.length]));
-    await update(hash, text);
-  }
-  return hash.digest('base64');
-}
-
-async function update(hash: Hash, text: string): Promise<void> {
-  for (let at = 0; at < text.length; at += TURN_CHARACTERS) {
-    if (at > 0) await nextTurn();
-    hash.update(text.slice(at, at + TURN_CHARACTERS));
   }
 }

@@ -10,6 +10,7 @@ import { frameOf } from '../encoder.ts';
 import type { FinishReason } from '../events.ts';
 import type { BilledUsage } from '../tally.ts';
 import type { Rendering } from './decode-request.ts';
+import type { DeltaRecorder } from './delta-cuts.ts';
 import { errorMembers, responseError } from './failure.ts';
 import { ItemWriter } from './item-writer.ts';
 import { OutputQueue } from './output-queue.ts';
@@ -24,6 +25,8 @@ export interface ResponseMeta extends Rendering {
   readonly createdAt: number;
   /** The model's name here. */
   readonly model: string;
+  /** Told each event, where the stream is to be sent again. */
+  readonly deltas?: DeltaRecorder | undefined;
   /** Milliseconds since 1970; default: the clock. */
   readonly now?: () => number;
 }
@@ -36,7 +39,7 @@ const INCOMPLETE_REASONS: Readonly<Record<FinishReason, IncompleteReason | undef
 };
 
 export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
-  const { now = Date.now } = meta;
+  const { now = Date.now, deltas } = meta;
   let frames: string[] = [];
   let sequence = 0;
   let finish: FinishReason | undefined;
@@ -44,6 +47,7 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
 
   const emit = (type: string, data: Readonly<Record<string, unknown>>): void => {
     frames.push(frameOf({ type, sequence_number: sequence, ...data }, type));
+    deltas?.note(data);
     sequence += 1;
   };
   const taken = (): readonly string[] => {

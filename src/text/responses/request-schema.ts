@@ -5,7 +5,7 @@
  */
 import { Type } from 'typebox';
 import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
-import { REASONING_EFFORTS } from '../request.ts';
+import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../request.ts';
 import { InputSchema, when } from './input-schema.ts';
 
 /** Known, and refused by its name where it is given (decode-request.ts). */
@@ -68,8 +68,8 @@ const TextSchema = Type.Object(
       Type.Unsafe<(Readonly<Record<string, unknown>> & { readonly type: string }) | null>({
         type: ['object', 'null'],
         required: ['type'],
-        properties: { type: { type: 'string' } },
-        description: '`text`, `json_object` or `json_schema`.',
+        properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
+        description: 'What the answer is; a `json_schema` has its `name` and its `schema` beside the type.',
       }),
     ),
     verbosity: word(['low', 'medium', 'high'], 'How long the answer is.'),

@@ -8,6 +8,10 @@
 import type { Queryable, Statement } from '../../database/database.ts';
 import { nameInputItems } from './items.ts';
 import type { ConversationItem, UnnamedInputItem } from './items.ts';
+import type { DeltaCuts } from './delta-cuts.ts';
+import { withIncluded } from './included.ts';
+import { countReplayed, replayFrames } from './replay.ts';
+import { InvalidTextRequest } from '../text-failure.ts';
 import { ResponseInProgressError, waitForCalls } from './awaiting.ts';
 import type { Patience } from './awaiting.ts';
 
@@ -32,12 +36,15 @@ export interface ResponseToSave {
   readonly now: number;
   readonly response: Readonly<Record<string, unknown>>;
   readonly input: readonly UnnamedInputItem[];
+  /** Of its stream, where there was one. */
+  readonly deltas?: DeltaCuts | undefined;
 }
 
 const insertResponse: Statement = {
   name: 'insert_text_response',
-  text: `INSERT INTO text_responses (id, account_id, previous_id, created_at, expires_at, response, input, output, bytes)
-         VALUES ($1, $2, $3, $4, $5, $6::json, $7::json, $8::json, $9) ON CONFLICT (id) DO NOTHING`,
+  text: `INSERT INTO text_responses
+           (id, account_id, previous_id, created_at, expires_at, response, input, output, bytes, deltas)
+         VALUES ($1, $2, $3, $4, $5, $6::json, $7::json, $8::json, $9, $10::json) ON CONFLICT (id) DO NOTHING`,
 };
 
 /**
@@ -52,7 +59,8 @@ export async function saveResponse(database: Queryable, saved: ResponseToSave): 
   const texts = [fields, nameInputItems(id, saved.input), output].map((part) => JSON.stringify(part));
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const times = [new Date(now), new Date(now + RETENTION_MS)];
-  await database.query(insertResponse, [id, accountId, previousId ?? null, ...times, ...texts, bytes]);
+  const deltas = saved.deltas === undefined ? null : JSON.stringify(saved.deltas);
+  await database.query(insertResponse, [id, accountId, previousId ?? null, ...times, ...texts, bytes, deltas]);
 }
 
 export interface ReaderOptions {
@@ -63,7 +71,7 @@ export interface ReaderOptions {
 
 const selectResponse: Statement = {
   name: 'select_text_response',
-  text: `SELECT response, input, output FROM text_responses
+  text: `SELECT response, input, output, deltas FROM text_responses
           WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL AND expires_at > $3`,
 };
 
@@ -71,27 +79,61 @@ interface StoredRow {
   readonly response: Readonly<Record<string, unknown>>;
   readonly input: readonly ConversationItem[];
   readonly output: readonly ConversationItem[];
+  readonly deltas: DeltaCuts | null;
 }
 
 /**
  * The response object as it was answered; of one whose call is still under way after some waiting, an object with
  * `status: "in_progress"` and little else.
  *
- * @throws {ResponseNotFoundError}
+ * @throws {ResponseNotFoundError} @throws {InvalidTextRequest} it has not what is to be included.
  */
 export async function readResponse(
   database: Queryable,
   accountId: string,
   id: string,
-  options: ReaderOptions,
+  { include = [], ...options }: ReaderOptions & { readonly include?: readonly string[] | undefined },
 ): Promise<Readonly<Record<string, unknown>>> {
   try {
     const { response, output } = await readRow(database, accountId, id, options);
-    return { ...response, output };
+    return { ...response, output: withIncluded(output, include) };
   } catch (error) {
     if (error instanceof ResponseInProgressError) return error.response;
     throw error;
   }
+}
+
+/**
+ * The stream of a response, made again of what was kept: each text is one server-sent event, the last is not `[DONE]`.
+ *
+ * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
+ * @throws {InvalidTextRequest} it has not what is to be included, or no such event.
+ */
+export async function streamResponse(
+  database: Queryable,
+  accountId: string,
+  id: string,
+  {
+    include = [],
+    startingAfter,
+    ...options
+  }: ReaderOptions & {
+    readonly include?: readonly string[] | undefined;
+    /** The `sequence_number` of the event that it begins behind. */
+    readonly startingAfter?: number | undefined;
+  },
+): Promise<Iterable<string>> {
+  const { response, output, deltas } = await readRow(database, accountId, id, options);
+  const whole = { ...response, output: withIncluded(output, include) };
+  const cuts = deltas ?? {};
+  if (startingAfter !== undefined) {
+    const last = countReplayed(whole, cuts) - 1;
+    if (startingAfter > last) {
+      const message = `starting_after: got ${startingAfter}, and the last event of this response is ${last}`;
+      throw new InvalidTextRequest('starting_after', message);
+    }
+  }
+  return replayFrames(whole, cuts, startingAfter);
 }
 
 /** @throws {ResponseNotFoundError} @throws {ResponseInProgressError} */
@@ -122,7 +164,7 @@ export function isResponseId(id: string): boolean {
 
 const deleteStatement: Statement = {
   name: 'delete_text_response',
-  text: `UPDATE text_responses SET deleted_at = $3, response = NULL, input = NULL, output = NULL, bytes = 0
+  text: `UPDATE text_responses SET deleted_at = $3, response = NULL, input = NULL, output = NULL, deltas = NULL, bytes = 0
           WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL AND expires_at > $3 RETURNING id`,
 };
 

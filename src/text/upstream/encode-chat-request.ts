@@ -6,6 +6,7 @@
  * users (`user`, `safety_identifier`, `prompt_cache_key`) is for whoever answers, and is.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
+import { withAllowedTools } from '../allowed-tools.ts';
 import type { OutputFormat, ToolChoice } from '../request.ts';
 import type { TextCall } from '../source.ts';
 import type { Members } from './chat-choice.ts';
@@ -35,7 +36,7 @@ const CALLED_THE_SAME = ['user', 'safety_identifier', 'prompt_cache_key', 'promp
 /** @param isStreamed whether the upstream streams: for a client of another interface it always does. */
 export function encodeChatRequest(call: TextCall, upstream: TextUpstream, isStreamed: boolean): Members {
   const { request, surface } = call;
-  const parameters = surface === 'chat' ? call.body : encodeParameters(call);
+  const parameters = surface === 'chat' ? withAllowedTools(call.body, request) : encodeParameters(call);
   const body = {
     ...worthSending(parameters, call, NOT_TAKEN_OVER),
     ...given('response_format', surface === 'chat' ? wireFormatOf(call) : formatOf(request.format)),

@@ -3,6 +3,7 @@
  * (responses/self-contained.ts), with the upstream's model. Nothing is kept there, and `metadata` stays here.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
+import { withAllowedTools } from '../allowed-tools.ts';
 import type { TextCall } from '../source.ts';
 import type { Members } from './chat-choice.ts';
 import { capOf, withOperators, worthSending } from './sent-parameters.ts';
@@ -20,6 +21,7 @@ const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
 ]);
 
 export function encodeResponsesRequest(call: TextCall, upstream: TextUpstream): Members {
-  const body = { ...worthSending(call.body, call, NOT_TAKEN_OVER), max_output_tokens: capOf(call) };
+  const asked = withAllowedTools(call.body, call.request);
+  const body = { ...worthSending(asked, call, NOT_TAKEN_OVER), max_output_tokens: capOf(call) };
   return withOperators(body, upstream, { model: upstream.model, stream: call.isStreamed, store: false });
 }

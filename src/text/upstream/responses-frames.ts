@@ -85,6 +85,7 @@ export class ResponsesFrames implements StreamReader<string> {
     const number = this.#nextNumber ?? (isNumbered ? given : 0);
     const frame = this.#encoded(type, json, { data, number, isAsNumbered: given === number });
     this.#nextNumber = number + 1;
+    this.#call.deltas?.note(json);
     return frame;
   }
 

@@ -110,6 +110,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
         }
         try {
           const opened = await candidate.source.open(call, signal, startedAt);
+          call.tally.answeredBy = candidate.name;
           health.answered(candidate.name);
           metrics.upstreamAsked(candidate.name, 'answered');
           return opened;

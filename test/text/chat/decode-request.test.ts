@@ -134,6 +134,42 @@ describe('a chat request', () => {
     }
   });
 
+  it('allows some of its tools, and keeps the others from the model', () => {
+    const tools = ['f', 'g', 'h'].map((name) => ({ type: 'function', function: { name } }));
+    const allowing = (mode: string, ...names: readonly string[]): TextRequest =>
+      decode({
+        tools,
+        tool_choice: {
+          type: 'allowed_tools',
+          allowed_tools: { mode, tools: names.map((name) => ({ type: 'function', function: { name } })) },
+        },
+      });
+
+    assert.deepEqual(allowing('auto', 'h', 'f').tools, [{ name: 'f' }, { name: 'h' }]);
+    assert.equal(allowing('auto', 'f').toolChoice, 'auto');
+    assert.equal(allowing('required', 'f').toolChoice, 'required');
+  });
+
+  it('is refused by what is wrong with the tools that it allows', () => {
+    const tools = [TOOL];
+    const named = (name: string) => ({ type: 'function', function: { name } });
+    const place = 'tool_choice.allowed_tools';
+    const cases: readonly (readonly [unknown, string, string])[] = [
+      [undefined, place, 'missing_required_parameter'],
+      [{ tools: [named('get_weather')] }, `${place}.mode`, 'missing_required_parameter'],
+      [{ mode: 'none', tools: [named('get_weather')] }, `${place}.mode`, 'invalid_value'],
+      [{ mode: 'auto' }, `${place}.tools`, 'invalid_value'],
+      [{ mode: 'auto', tools: [] }, `${place}.tools`, 'invalid_value'],
+      [{ mode: 'auto', tools: [named('other')] }, `${place}.tools.0.function.name`, 'invalid_value'],
+      [{ mode: 'auto', tools: [{ type: 'function', name: 'f' }] }, `${place}.tools.0.function.name`, 'invalid_value'],
+      [{ mode: 'auto', tools: [{ type: 'custom' }] }, `${place}.tools.0.type`, 'unsupported_parameter'],
+    ];
+    for (const [allowed, param, code] of cases) {
+      const choice = { type: 'allowed_tools', ...(allowed === undefined ? {} : { allowed_tools: allowed }) };
+      assert.deepEqual(refusal({ tools, tool_choice: choice }), [param, code], JSON.stringify(allowed));
+    }
+  });
+
   it('is refused by the name of what is wrong', () => {
     const cases: readonly (readonly [Readonly<Record<string, unknown>>, string | undefined])[] = [
       [{ model: undefined }, 'model'],

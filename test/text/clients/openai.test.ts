@@ -91,6 +91,30 @@ describe('the client of OpenAI, for chat completions', () => {
     assert.match(answer ?? '', /21/);
   });
 
+  it('calls only what is allowed', async () => {
+    const tools = ['get_weather', 'get_forecast'].map((name) => ({
+      type: 'function' as const,
+      function: { name, parameters: WEATHER },
+    }));
+    const call = async (name: string): Promise<readonly string[]> => {
+      const completion = await client.chat.completions.create({
+        model: MODEL,
+        messages: user('What is the weather in Paris?'),
+        tools,
+        tool_choice: {
+          type: 'allowed_tools',
+          allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name } }] },
+        },
+      });
+      return (completion.choices[0]?.message.tool_calls ?? []).map((each) =>
+        each.type === 'function' ? each.function.name : each.type,
+      );
+    };
+
+    assert.deepEqual(await call('get_forecast'), ['get_forecast']);
+    assert.deepEqual(await call('get_weather'), ['get_weather']);
+  });
+
   it('aborts in the middle', async () => {
     const stream = await client.chat.completions.create({
       model: 'acme/slow',

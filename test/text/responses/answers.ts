@@ -4,6 +4,7 @@ import type { FinishReason, TextEvent, TokenLogprob } from '../../../src/text/ev
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
 import type { EarlierItems } from '../../../src/text/responses/decode-input.ts';
 import type { DecodedResponsesRequest } from '../../../src/text/responses/decode-request.ts';
+import type { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
 import { createResponseEncoder } from '../../../src/text/responses/encode-answer.ts';
 import type { BilledUsage } from '../../../src/text/tally.ts';
 import type { AnswerEncoder, TextProblem } from '../../../src/text/encoder.ts';
@@ -23,13 +24,18 @@ export const CREATED_AT = 1_763_700_000;
 const ENDED_AT = CREATED_AT + 7;
 
 /** An encoder for the answer to a request with these parameters. */
-export function encoderFor(parameters: Readonly<Record<string, unknown>> = {}, id = 'resp_01TEST'): AnswerEncoder {
+export function encoderFor(
+  parameters: Readonly<Record<string, unknown>> = {},
+  id = 'resp_01TEST',
+  deltas?: DeltaRecorder,
+): AnswerEncoder {
   const { rendering } = decode({ model: 'some-model', input: 'Hello', ...parameters });
   return createResponseEncoder({
     ...rendering,
     id,
     createdAt: CREATED_AT,
     model: 'some-model',
+    deltas,
     now: () => ENDED_AT * 1000 + 321,
   });
 }
@@ -80,9 +86,13 @@ export type StreamEvent = Readonly<Record<string, unknown>> & { readonly type: s
 export function answerOf(
   events: readonly TextEvent[],
   parameters: Readonly<Record<string, unknown>> = {},
-  { problem, id }: { readonly problem?: TextProblem; readonly id?: string } = {},
+  {
+    problem,
+    id,
+    deltas,
+  }: { readonly problem?: TextProblem; readonly id?: string; readonly deltas?: DeltaRecorder } = {},
 ): { readonly frames: readonly string[]; readonly events: readonly StreamEvent[]; readonly answer: StreamAnswer } {
-  const encoder = encoderFor(parameters, id);
+  const encoder = encoderFor(parameters, id, deltas);
   const frames = [...encoder.begin()];
   for (const event of events) frames.push(...encoder.next(event));
   frames.push(...(problem === undefined ? encoder.end(USAGE) : encoder.fail(problem)));

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { FinishReason, TextEvent } from '../../../src/text/events.ts';
+import { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
+import { cutsToKeep, replayFrames } from '../../../src/text/responses/replay.ts';
 import { PROBLEM, answerOf, args, call, finish, readStrictly, reasoning, refusal, text } from './answers.ts';
-import type { StreamAnswer } from './answers.ts';
+import type { StreamAnswer, StreamEvent } from './answers.ts';
 import { responseProblem } from './response-schema.ts';
 
 const word = fc.oneof(
@@ -73,6 +75,38 @@ describe('a response of any events', () => {
         assert.ok(cut.length <= (answer.status === 'incomplete' ? 1 : 0));
       }),
       { numRuns: 1_000 },
+    );
+  });
+
+  it('can be streamed again from what is kept of it, event by event', () => {
+    const token = { token: 'x', logprob: -1, bytes: null, alternatives: [] };
+    const spoken = fc.tuple(word, fc.nat({ max: 3 })).map(([value, n]) =>
+      text(
+        value,
+        Array.from({ length: n }, () => token),
+      ),
+    );
+    const anything = fc.array(fc.oneof(said, spoken), { maxLength: 40 });
+    const shown = fc.oneof(parameters, fc.constant({ include: ['message.output_text.logprobs'] }));
+    fc.assert(
+      fc.property(anything, reason, shown, fc.nat({ max: 60 }), (events, why, asked, startingAfter) => {
+        const deltas = new DeltaRecorder();
+        const { frames, answer } = answerOf([...events, finish(why)], asked, { deltas });
+        const cuts = cutsToKeep(answer, deltas);
+
+        assert.ok(cuts);
+        // As they are stored.
+        const kept = JSON.parse(JSON.stringify({ cuts, answer })) as { cuts: typeof cuts; answer: typeof answer };
+        const parsed = (lines: Iterable<string>): unknown[] =>
+          [...lines].map((frame) => JSON.parse(frame.replace(/^event: .*\ndata: /, '')) as unknown);
+        assert.deepEqual(parsed(replayFrames(kept.answer, kept.cuts)), parsed(frames));
+        const rest = replayFrames(kept.answer, kept.cuts, startingAfter);
+        assert.deepEqual(parsed(rest), parsed(frames.slice(startingAfter + 1)));
+        // Without the cuts there are fewer events, and the same is said.
+        const again = parsed(replayFrames(kept.answer, {})) as StreamEvent[];
+        assert.deepEqual(readStrictly(again).done, answer.output);
+      }),
+      { numRuns: 500 },
     );
   });
 

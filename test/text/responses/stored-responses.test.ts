@@ -65,7 +65,8 @@ async function keep(
   const { answer } = answerOf(said, {}, { id });
   const response = { ...answer, previous_response_id: previousId ?? null };
   const decoded = decode({ model: 'some-model', input }, { conversation: [], referenced: new Map() });
-  await saveResponse(database, { id, accountId, previousId, now, response, input: decoded.input });
+  const deltas = { '0.content.0': [1, 1] };
+  await saveResponse(database, { id, accountId, previousId, now, response, input: decoded.input, deltas });
   return { id, accountId, response };
 }
 
@@ -199,7 +200,7 @@ describe('a stored response', () => {
       { name: 'test_whole_row', text: 'SELECT row_to_json(r)::text AS row FROM text_responses r WHERE id = $1' },
       [id],
     );
-    assert.doesNotMatch(row?.row ?? '', /secret|Hi/);
+    assert.doesNotMatch(row?.row ?? '', /secret|Hi|content/);
   });
 });
 

@@ -64,6 +64,16 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     noLeak(frames.join(''));
   });
 
+  it('says in words that every server knows which tools are allowed', async () => {
+    const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name, description: 'Ours.' } }));
+    const allowed_tools = { mode: 'required', tools: [{ type: 'function', function: { name: 'g' } }] };
+
+    await streamed({ tools, tool_choice: { type: 'allowed_tools', allowed_tools } });
+
+    const sent = upstream.requests.at(-1)?.body;
+    assert.deepEqual([sent?.['tools'], sent?.['tool_choice']], [tools.slice(1), 'required']);
+  });
+
   it('takes the choices over as they were written, whatever the spacing', async () => {
     const choices =
       '[ {"index" : 0,\t"delta":{"content":"a \\"model\\": \\"b\\" \\u00e9\\\\"} , "finish_reason":null,"x":1.50} ]';

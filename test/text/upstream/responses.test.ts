@@ -133,6 +133,20 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     });
   });
 
+  it('says in words that every server knows which tools are allowed', async () => {
+    const tools = ['f', 'g'].map((name) => ({ type: 'function', name, strict: false }));
+    const choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'g' }] };
+
+    const call = await responsesCall(model, { stream: true, tools, tool_choice: choice });
+    const events = (await framesOf(bench.router, call)).map(dataOf);
+
+    const sent = upstream.requests.at(-1)?.body;
+    assert.deepEqual([sent?.['tools'], sent?.['tool_choice']], [tools.slice(1), 'auto']);
+    // The client reads what it asked for.
+    const last = (events.at(-1)?.['response'] ?? {}) as Json;
+    assert.deepEqual(last['tool_choice'], choice);
+  });
+
   it('answers unstreamed', async () => {
     const call = await responsesCall(model, { store: false });
     const body = await bodyOf(bench.router, call);

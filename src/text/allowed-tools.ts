@@ -1,0 +1,88 @@
+/**
+ * `tool_choice` of type `allowed_tools` (contract §9), which both endpoints have, each with its members in another place.
+ * It is a hard constraint (Open Responses): a tool that is not among them is kept from the model, so that neither an
+ * upstream that has never heard of it nor the offline model can call one.
+ */
+import { given, namedTool } from './parameters.ts';
+import type { FunctionTool, TextRequest, ToolChoice } from './request.ts';
+import { InvalidTextRequest } from './text-failure.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What of the tools is left to the model, and what it has to do with them. */
+export interface ToolRules {
+  readonly tools: readonly FunctionTool[];
+  readonly toolChoice: ToolChoice;
+}
+
+/** Where an endpoint keeps the members, and which it takes. */
+export interface AllowedToolsForm {
+  /** What `mode` and `tools` stand in. */
+  readonly where: string;
+  /** The default is the first, where there is one. */
+  readonly modes: readonly ('auto' | 'required' | 'none')[];
+  readonly isModeOptional: boolean;
+  /** The member of an entry that has its name; undefined: the entry itself. */
+  readonly nameIn: 'function' | undefined;
+}
+
+/** @throws {InvalidTextRequest} naming the place. */
+export function allowedTools(
+  { mode, tools: allowed }: Members,
+  tools: readonly FunctionTool[],
+  form: AllowedToolsForm,
+): ToolRules {
+  const { where, nameIn } = form;
+  const toolChoice = modeOf(given(mode), form);
+  if (!Array.isArray(allowed) || allowed.length === 0) {
+    const example = nameIn === undefined ? '{"type":"function","name":…}' : '{"type":"function","function":{"name":…}}';
+    throw new InvalidTextRequest(`${where}.tools`, `${where}.tools: want at least one ${example}`);
+  }
+  const names = new Set<string>();
+  allowed.forEach((entry: unknown, place) => {
+    const at = `${where}.tools.${place}`;
+    const { type } = membersOf(entry);
+    if (typeof type === 'string' && type !== 'function') throw builtInTool(type, `${at}.type`);
+    const { name } = nameIn === undefined ? membersOf(entry) : membersOf(membersOf(entry)[nameIn]);
+    const nameAt = nameIn === undefined ? `${at}.name` : `${at}.${nameIn}.name`;
+    if (typeof name !== 'string') throw new InvalidTextRequest(nameAt, `${nameAt}: want the name of a function`);
+    namedTool(name, tools, nameAt);
+    names.add(name);
+  });
+  return { tools: tools.filter(({ name }) => names.has(name)), toolChoice };
+}
+
+function modeOf(mode: unknown, { where, modes, isModeOptional }: AllowedToolsForm): ToolChoice {
+  const [usual] = modes;
+  if (mode === undefined && isModeOptional && usual !== undefined) return usual;
+  const known = modes.find((word) => word === mode);
+  if (known !== undefined) return known;
+  const code = mode === undefined ? 'missing_required_parameter' : 'invalid_value';
+  throw new InvalidTextRequest(`${where}.mode`, `${where}.mode: want one of ${modes.join(', ')}`, code);
+}
+
+function membersOf(value: unknown): Members {
+  return (typeof value === 'object' && value !== null ? value : {}) as Members;
+}
+
+/** A tool that would run beside the model, of which there are none. */
+export function builtInTool(type: string, param: string): InvalidTextRequest {
+  const shown = JSON.stringify(type.slice(0, 64));
+  const message = `unsupported parameter: ${param}: got ${shown}, and only "function" is supported`;
+  return new InvalidTextRequest(param, message, 'unsupported_parameter');
+}
+
+/**
+ * A client's body with `allowed_tools` said in words that every server knows: the others are left out. What is held for
+ * is that, too (money/input-bound.ts).
+ */
+export function withAllowedTools(body: Members, { tools: allowed, toolChoice }: TextRequest): Members {
+  const { tools, tool_choice: choice } = body;
+  if (membersOf(choice)['type'] !== 'allowed_tools' || !Array.isArray(tools)) return body;
+  const names = new Set<unknown>(allowed.map(({ name }) => name));
+  const left = tools.filter((tool: unknown) => {
+    const members = membersOf(tool);
+    return names.has(membersOf(members['function'])['name'] ?? members['name']);
+  });
+  return { ...body, tools: left, tool_choice: toolChoice };
+}

@@ -1,0 +1,53 @@
+/**
+ * The beginnings of a conversation, in whole messages, as hashes: what recognizes a beginning that was seen before need
+ * not keep what anybody said.
+ */
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Message, TextRequest } from './request.ts';
+
+/** Some 2 ms of hashing: after this many characters others get their turn. */
+const TURN_CHARACTERS = 512 * 1024;
+/** The same of short messages. */
+const TURN_MESSAGES = 256;
+
+/**
+ * Of the tools, and of each message together with all that comes before it. Gives others their turn.
+ *
+ * @param owner whatever else the beginnings have to have in common.
+ */
+export async function digestsOf(
+  owner: string,
+  { tools, messages }: Pick<TextRequest, 'tools' | 'messages'>,
+): Promise<readonly [string, ...string[]]> {
+  let digest = createHash('sha256')
+    .update(JSON.stringify([owner, tools]))
+    .digest('base64');
+  const digests: [string, ...string[]] = [digest];
+  for (const message of messages) {
+    if (digests.length % TURN_MESSAGES === 0) await nextTurn();
+    digest = await digestOf(digest, message);
+    digests.push(digest);
+  }
+  return digests;
+}
+
+async function digestOf(before: string, message: Message): Promise<string> {
+  const hash = createHash('sha256').update(before);
+  const { content, ...rest } = message;
+  hash.update(JSON.stringify(rest));
+  for (const part of content) {
+    const text = part.type === 'image' ? part.url : part.type === 'text' ? part.text : part.refusal;
+    hash.update(JSON.stringify([part.type, part.type === 'image' ? part.detail : null, text.length]));
+    await update(hash, text);
+  }
+  return hash.digest('base64');
+}
+
+async function update(hash: Hash, text: string): Promise<void> {
+  for (let at = 0; at < text.length; at += TURN_CHARACTERS) {
+    if (at > 0) await nextTurn();
+    hash.update(text.slice(at, at + TURN_CHARACTERS));
+  }
+}

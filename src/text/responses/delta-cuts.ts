@@ -1,0 +1,57 @@
+/**
+ * How the text of a streamed response was cut into deltas: what has to be kept beside the response object so that the
+ * same events can be sent again under the same numbers (replay.ts). Only lengths are kept, as the text stands in the
+ * object: the events themselves take some fifty times as much.
+ */
+
+/** Of one delta: UTF-16 code units, and how many log probabilities came with it where any did. */
+export type DeltaCut = number | readonly [length: number, logprobs: number];
+
+/** By the place of what grows (`placeOfDelta`), in the order of the deltas. */
+export type DeltaCuts = Readonly<Record<string, readonly DeltaCut[]>>;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a delta is a piece of: an item's part, or the arguments of a call. */
+export function placeOfDelta(event: Members): string {
+  const item = indexIn(event, 'output_index');
+  for (const [list, index] of [
+    ['summary', 'summary_index'],
+    ['content', 'content_index'],
+  ] as const) {
+    if (event[index] !== undefined) return `${item}.${list}.${indexIn(event, index)}`;
+  }
+  return `${item}.arguments`;
+}
+
+/** The first where an upstream does not say which. */
+function indexIn(event: Members, name: string): number {
+  const index = event[name];
+  return typeof index === 'number' ? index : 0;
+}
+
+/** Is told each event of a stream while it passes. */
+export class DeltaRecorder {
+  readonly #cuts = new Map<string, DeltaCut[]>();
+  #events = 0;
+
+  note(event: Members): void {
+    this.#events += 1;
+    const { delta, logprobs } = event;
+    if (typeof delta !== 'string') return;
+    const place = placeOfDelta(event);
+    const cuts = this.#cuts.get(place) ?? [];
+    const tokens = Array.isArray(logprobs) ? logprobs.length : 0;
+    cuts.push(tokens === 0 ? delta.length : [delta.length, tokens]);
+    this.#cuts.set(place, cuts);
+  }
+
+  /** How many events there were. */
+  get events(): number {
+    return this.#events;
+  }
+
+  cuts(): DeltaCuts {
+    return Object.fromEntries(this.#cuts);
+  }
+}

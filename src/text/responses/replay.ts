@@ -1,0 +1,148 @@
+/**
+ * The stream of a stored response, made again of its object (contract §9: `stream` and `starting_after` of
+ * `GET /responses/{id}`). Events are those that an answer of ours has (item-writer.ts), with the deltas and the numbers
+ * that they had where it was streamed; one that was not streamed has each text in one delta.
+ */
+import { frameOf } from '../encoder.ts';
+import { placeOfDelta } from './delta-cuts.ts';
+import type { DeltaCut, DeltaCuts, DeltaRecorder } from './delta-cuts.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface ReplayedEvent extends Members {
+  readonly type: string;
+}
+
+/**
+ * @param response as it was answered. @param cuts of its stream.
+ * @param startingAfter the number of the last event that is left out; undefined: none is.
+ */
+export function* replayFrames(response: Members, cuts: DeltaCuts, startingAfter = -1): Generator<string> {
+  let number = 0;
+  for (const { type, ...data } of replayEvents(response, cuts)) {
+    if (number > startingAfter) yield frameOf({ type, sequence_number: number, ...data }, type);
+    number += 1;
+  }
+}
+
+/** How many events the stream has. */
+export function countReplayed(response: Members, cuts: DeltaCuts): number {
+  let events = 0;
+  for (const _ of replayEvents(response, cuts)) events += 1;
+  return events;
+}
+
+/**
+ * What is to be kept of a stream's deltas. An upstream may have sent events that are not made again here: their numbers
+ * would mean other events, so that such a stream is kept like one that was not streamed.
+ */
+export function cutsToKeep(response: Members, recorder: DeltaRecorder): DeltaCuts | undefined {
+  const cuts = recorder.cuts();
+  return countReplayed(response, cuts) === recorder.events ? cuts : undefined;
+}
+
+function* replayEvents(response: Members, cuts: DeltaCuts): Generator<ReplayedEvent> {
+  const begun = {
+    ...response,
+    status: 'in_progress',
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
+  yield { type: 'response.created', response: begun };
+  yield { type: 'response.in_progress', response: begun };
+  for (const [place, item] of listOf(response['output']).entries()) yield* itemEvents(item, place, cuts);
+  yield { type: `response.${String(response['status'])}`, response };
+}
+
+function* itemEvents(item: Members, output_index: number, cuts: DeltaCuts): Generator<ReplayedEvent> {
+  const where = { item_id: item['id'], output_index };
+  yield { type: 'response.output_item.added', output_index, item: begunItem(item) };
+  if (item['type'] === 'function_call') {
+    yield* deltas({ type: 'response.function_call_arguments.delta', ...where }, item['arguments'], [], cuts);
+    const { name, arguments: text } = item;
+    yield { type: 'response.function_call_arguments.done', ...where, name, arguments: text };
+  } else {
+    for (const [index, part] of listOf(item['summary']).entries()) {
+      yield* partEvents(part, { ...where, summary_index: index }, cuts);
+    }
+    for (const [index, part] of listOf(item['content']).entries()) {
+      yield* partEvents(part, { ...where, content_index: index }, cuts);
+    }
+  }
+  yield { type: 'response.output_item.done', output_index, item };
+}
+
+/** An item before anything of it was said. */
+function begunItem(item: Members): Members {
+  return {
+    ...Object.fromEntries(Object.entries(item).filter(([name]) => name !== 'encrypted_content')),
+    ...('status' in item ? { status: 'in_progress' } : {}),
+    ...('content' in item ? { content: [] } : {}),
+    ...('summary' in item ? { summary: [] } : {}),
+    ...(item['type'] === 'function_call' ? { arguments: '' } : {}),
+  };
+}
+
+/** The names of a part's events, and the member that grows. */
+const PARTS: Readonly<Record<string, { readonly part: string; readonly text: string; readonly member: string }>> = {
+  output_text: { part: 'content_part', text: 'output_text', member: 'text' },
+  refusal: { part: 'content_part', text: 'refusal', member: 'refusal' },
+  reasoning_text: { part: 'content_part', text: 'reasoning_text', member: 'text' },
+  summary_text: { part: 'reasoning_summary_part', text: 'reasoning_summary_text', member: 'text' },
+};
+
+function* partEvents(part: Members, where: Members, cuts: DeltaCuts): Generator<ReplayedEvent> {
+  const names = PARTS[String(part['type'])] ?? { part: 'content_part', text: undefined, member: '' };
+  const { text, member } = names;
+  yield { type: `response.${names.part}.added`, ...where, part: text === undefined ? part : begunPart(part, member) };
+  if (text !== undefined) {
+    const told = part['type'] === 'output_text' ? { logprobs: part['logprobs'] ?? [] } : {};
+    const logprobs = part['type'] === 'output_text' ? listOf(part['logprobs']) : undefined;
+    yield* deltas({ type: `response.${text}.delta`, ...where }, part[member], logprobs, cuts);
+    yield { type: `response.${text}.done`, ...where, [member]: part[member], ...told };
+  }
+  yield { type: `response.${names.part}.done`, ...where, part };
+}
+
+function begunPart(part: Members, member: string): Members {
+  const lists = ['annotations', 'logprobs'].filter((name) => name in part).map((name) => [name, []] as const);
+  return { ...part, [member]: '', ...Object.fromEntries(lists) };
+}
+
+/** @param logprobs undefined: such deltas have none. */
+function* deltas(
+  head: ReplayedEvent,
+  whole: unknown,
+  logprobs: readonly Members[] | undefined,
+  cuts: DeltaCuts,
+): Generator<ReplayedEvent> {
+  const text = typeof whole === 'string' ? whole : '';
+  const hasLogprobs = head.type === 'response.output_text.delta';
+  let at = 0;
+  let told = 0;
+  for (const cut of cutsOf(text, logprobs ?? [], cuts[placeOfDelta(head)])) {
+    const [length, tokens] = typeof cut === 'number' ? [cut, 0] : cut;
+    const delta = text.slice(at, at + length);
+    yield { ...head, delta, ...(hasLogprobs ? { logprobs: logprobs?.slice(told, told + tokens) ?? [] } : {}) };
+    at += length;
+    told += tokens;
+  }
+}
+
+/** Those that were kept, where they are those of this text. */
+function cutsOf(
+  text: string,
+  logprobs: readonly Members[],
+  kept: readonly DeltaCut[] | undefined,
+): readonly DeltaCut[] {
+  const length = (kept ?? []).reduce<number>((sum, cut) => sum + (typeof cut === 'number' ? cut : cut[0]), 0);
+  if (kept !== undefined && length === text.length) return kept;
+  return text === '' && logprobs.length === 0 ? [] : [[text.length, logprobs.length]];
+}
+
+function listOf(value: unknown): readonly Members[] {
+  return Array.isArray(value) ? (value as readonly Members[]) : [];
+}
