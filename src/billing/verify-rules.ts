@@ -140,7 +140,15 @@ const textCalls = rules(
      FROM text_calls t LEFT JOIN settled s ON s.reference = t.id
     WHERE t.process_id IS NOT NULL
       AND ((t.settled_at IS NULL) <> (s.amount IS NULL) OR s.amount <> t.held_micro_usd
-           OR s.captured <> t.captured_micro_usd)`,
+           OR s.captured <> t.captured_micro_usd)
+   UNION ALL
+   SELECT 'what a report has beyond its hold is the operator''s cost', coalesce(t.id, o.task_id),
+          format('due %s, held %s, captured %s, booked %s', t.due_micro_usd, t.held_micro_usd, t.captured_micro_usd,
+                 o.at_most_micro_usd)
+     FROM (SELECT * FROM text_calls WHERE due_micro_usd IS NOT NULL) t
+     FULL JOIN (SELECT * FROM operator_costs WHERE reason = 'hold_exceeded') o ON o.task_id = t.id
+    WHERE t.id IS NULL OR o.task_id IS NULL OR t.captured_micro_usd <> t.held_micro_usd
+       OR o.at_most_micro_usd <> t.due_micro_usd - t.held_micro_usd`,
 );
 
 const counters = rules(

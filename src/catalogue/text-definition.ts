@@ -82,6 +82,25 @@ export const TextPricingSchema = Type.Object(
   { additionalProperties: false, description: 'Decimal USD for a million tokens of each kind.' },
 );
 
+const Margin = Type.Integer({ minimum: 0, maximum: 1_000_000 });
+
+/**
+ * How the hold bounds the input. Without it: one token for each byte of UTF-8, and margins for any chat template
+ * (text/money/input-bound.ts). `tokenizer` is the one that every upstream of the model has; `tokensPerByte` the most
+ * tokens that a byte of any text can come to.
+ */
+const InputTokensSchema = Type.Object(
+  {
+    tokenizer: Type.Optional(Type.Unsafe<'o200k_base'>({ type: 'string', enum: ['o200k_base'] })),
+    tokensPerByte: Type.Optional(Type.Number({ minimum: 0.01, maximum: 1 })),
+    perRequest: Type.Optional(Margin),
+    perMessage: Type.Optional(Margin),
+    perTool: Type.Optional(Margin),
+    perImage: Type.Optional(Margin),
+  },
+  { additionalProperties: false },
+);
+
 /**
  * The whole file. `maxOutputTokens` bounds reasoning and answer together, and is what is held where a request names no
  * cap of its own. `extraParameters` are names beyond OpenAI's, such as `top_k`, that the upstreams take as they are. From `deprecatedAt` on a model should not be begun with any more, from `retiresAt` on it takes no
@@ -103,6 +122,7 @@ export const TextModelDefinitionSchema = Type.Object(
     ),
     features: Type.Array(Type.Unsafe<TextFeature>({ type: 'string', enum: [...TEXT_FEATURES] }), { uniqueItems: true }),
     pricing: TextPricingSchema,
+    inputTokens: Type.Optional(InputTokensSchema),
     limits: Type.Optional(
       Type.Object(
         {

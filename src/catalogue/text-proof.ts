@@ -6,9 +6,13 @@ export function textModelProblem({
   upstreams,
   contextTokens,
   maxOutputTokens,
+  inputTokens,
 }: TextModelDefinition): string | undefined {
   if (maxOutputTokens > contextTokens) {
     return `maxOutputTokens: ${maxOutputTokens} is more than contextTokens, ${contextTokens}`;
+  }
+  if (inputTokens?.tokenizer !== undefined && inputTokens.tokensPerByte !== undefined) {
+    return 'inputTokens: tokenizer and tokensPerByte exclude each other; keep one';
   }
   for (const [place, upstream] of upstreams.entries()) {
     const problem = upstreamProblem(upstream);

@@ -15,6 +15,7 @@ const LAST = 'the last entry tells what the account has';
 const ONE_HOLD = 'one hold per text call';
 const NO_HOLD = 'nothing is held for a call that never was';
 const ONE_SETTLEMENT = 'one settlement per text call, of what was held';
+const BORNE = "what a report has beyond its hold is the operator's cost";
 const STREAMS = 'text streams are the calls that are not settled';
 const CAPS = 'spend caps count what was held and not released';
 
@@ -89,6 +90,19 @@ describe('the proof of text calls', () => {
     ]) {
       assert.ok((await brokenBy(change)).includes(ONE_SETTLEMENT), change);
     }
+  });
+
+  it('finds a report beyond its hold that is not booked, booked otherwise, or booked for nothing', async () => {
+    const due = `UPDATE text_calls SET due_micro_usd = 1081 WHERE id = '${settled.id}'`;
+    const cost = (microUsd: number): string =>
+      `INSERT INTO operator_costs (task_id, upstream, model, reason, at_most_micro_usd)
+       VALUES ('${settled.id}', 'text:acme', 'acme/words', 'hold_exceeded', ${microUsd})`;
+
+    assert.deepEqual(await brokenBy(due), [BORNE]);
+    assert.deepEqual(await brokenBy(cost(81)), [BORNE]);
+    // Its call captured less than was held.
+    assert.deepEqual(await brokenBy(due, cost(81)), [BORNE]);
+    assert.deepEqual(await brokenBy(due, cost(80)), [BORNE]);
   });
 
   it('finds a stream that no call occupies, and one that is not counted', async () => {

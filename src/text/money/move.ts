@@ -28,12 +28,22 @@ const moveStatement: Statement = {
               SET captured_micro_usd = least(excluded.captured_micro_usd, t.held_micro_usd),
                   settled_at = excluded.settled_at, input_tokens = excluded.input_tokens,
                   cached_input_tokens = excluded.cached_input_tokens, output_tokens = excluded.output_tokens,
-                  reasoning_tokens = excluded.reasoning_tokens, is_estimated = excluded.is_estimated
+                  reasoning_tokens = excluded.reasoning_tokens, is_estimated = excluded.is_estimated,
+                  due_micro_usd = CASE WHEN NOT excluded.is_estimated
+                                        AND excluded.captured_micro_usd > t.held_micro_usd
+                                       THEN excluded.captured_micro_usd END
             WHERE t.settled_at IS NULL AND t.account_id = $1
         RETURNING t.id, t.process_id, t.key_id, t.model, t.held_micro_usd AS held, t.captured_micro_usd AS captured,
-                  t.held_micro_usd - t.captured_micro_usd AS released, t.spend_cap_ids, t.created_at),
+                  t.held_micro_usd - t.captured_micro_usd AS released, t.due_micro_usd AS due, t.spend_cap_ids,
+                  t.created_at),
          settled AS (
            SELECT * FROM over WHERE process_id IS NOT NULL),
+         borne AS (
+           INSERT INTO operator_costs (task_id, upstream, model, reason, at_most_micro_usd)
+           SELECT t.id, coalesce(a.upstream, 'text'), t.model, 'hold_exceeded', t.due - t.held
+             FROM settled t JOIN unnest($2::text[], $18::text[]) AS a (id, upstream) ON a.id = t.id
+            WHERE t.due IS NOT NULL
+           ON CONFLICT (task_id) DO NOTHING),
          freed AS (
            SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held,
                   coalesce(sum(released), 0)::bigint AS released
@@ -136,6 +146,7 @@ export async function moveTextMoney(
     calls.map(({ isStored }) => isStored),
     calls.map(({ spendCapIds }) => (spendCapIds.length === 0 ? null : JSON.stringify(spendCapIds))),
     processId,
+    settlements.map(({ upstream }) => upstream ?? null),
   ]);
   if (moved === undefined) throw new Error('an authenticated account has no counters');
   return moved;

@@ -8,6 +8,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import type { Logger } from '../../telemetry/log.ts';
 import { moveTextMoney } from './move.ts';
 import { LEASE_SECONDS } from './process-lease.ts';
+import { estimatedSettlement } from './text-call.ts';
 
 /** The longest that calls of a dead process wait beyond its lease. */
 const SWEEP_EVERY_MS = 5_000;
@@ -66,12 +67,7 @@ async function settleOrphaned(transaction: Queryable, accountId: string, process
     accountId,
   ]);
   if (calls.length === 0) return 0;
-  const settlements = calls.map(({ id, floorMicroUsd, inputTokens }) => ({
-    id,
-    accountId,
-    capturedMicroUsd: floorMicroUsd,
-    usage: { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true },
-  }));
+  const settlements = calls.map((call) => estimatedSettlement({ ...call, accountId }, call.floorMicroUsd));
   await moveTextMoney(transaction, accountId, processId, settlements, []);
   return calls.length;
 }
@@ -80,17 +76,22 @@ async function settleOrphaned(transaction: Queryable, accountId: string, process
 export function startTextSweep(dependencies: {
   readonly database: Database;
   readonly processId: string;
+  /** Settles what this process believed to be settled (text-ledger.ts). */
+  readonly settleReopened: () => Promise<number>;
   readonly logger: Logger;
 }): { close(): Promise<void> } {
-  const { database, processId, logger } = dependencies;
+  const { database, processId, settleReopened, logger } = dependencies;
   let sweeping: Promise<void> | undefined;
 
   const sweep = async (): Promise<void> => {
     try {
       const calls = await sweepTextCalls(database, processId);
       if (calls > 0) logger.warn({ calls }, 'text calls of processes that are gone were settled');
+      const reopened = await settleReopened();
+      if (reopened > 0)
+        logger.warn({ calls: reopened }, 'settling text calls again: the database lost their settlements');
     } catch (error) {
-      logger.warn({ err: error }, 'text calls of processes that are gone could not be looked for; it is tried again');
+      logger.warn({ err: error }, 'looking for unsettled text calls failed; retrying');
     }
   };
   const timer = setInterval(() => {

@@ -26,7 +26,21 @@ export interface NewTextCall {
 export interface TextSettlement {
   readonly id: string;
   readonly accountId: string;
-  /** What was earned; of what is above the hold only the hold is captured, and the rest of the hold is released. */
+  /**
+   * What was earned. Of what is above the hold only the hold is captured; what a report has beyond it is booked as an
+   * operator cost, `hold_exceeded`. The rest of a hold is released.
+   */
   readonly capturedMicroUsd: bigint;
   readonly usage: BilledUsage;
+  /** Who answered, as logs call it: whose operator cost it is where the hold is exceeded. Undefined: not known. */
+  readonly upstream?: string | undefined;
+}
+
+/** The settlement of a call whose outcome is unknown: its counted input, no output, marked as estimated. */
+export function estimatedSettlement(
+  { id, accountId, inputTokens }: Pick<NewTextCall, 'id' | 'accountId' | 'inputTokens'>,
+  capturedMicroUsd: bigint,
+): TextSettlement {
+  const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
+  return { id, accountId, capturedMicroUsd, usage };
 }

@@ -10,7 +10,9 @@ import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NoLeaseError, holdOneByOne } from './hold-one-by-one.ts';
 import { moveTextMoney } from './move.ts';
+import { createOwnCalls } from './own-calls.ts';
 import { plausibleUsage } from './price.ts';
+import { estimatedSettlement } from './text-call.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
 
 export { TooManyStreamsError } from './hold-one-by-one.ts';
@@ -40,6 +42,12 @@ export interface TextLedger {
    * by another process even, nothing changes. Never fails; where the database is away it is tried until it is there.
    */
   settle(settlement: TextSettlement): void;
+  /**
+   * Settles once more what the database has open and this process does not: it has lost the commit.
+   *
+   * @returns how many calls. @throws {DatabaseUnavailableError}
+   */
+  settleReopened(): Promise<number>;
   /** Waits until what was settled by now is in the books, or could not be written. */
   flush(): Promise<void>;
   /** Writes what there is to settle, once; what fails is left to whoever finds this process's lease run out. */
@@ -53,6 +61,8 @@ export interface TextLedgerDependencies {
   /** Takes the lease again where it has run out. */
   readonly renewLease: () => Promise<void>;
   readonly logger: Logger;
+  /** In milliseconds, for tests. */
+  readonly now?: () => number;
 }
 
 interface Hold {
@@ -64,8 +74,14 @@ type Item = Hold | TextSettlement;
 
 const isHold = (item: Item): item is Hold => 'call' in item;
 
-export function createTextLedger({ database, processId, renewLease, logger }: TextLedgerDependencies): TextLedger {
+export function createTextLedger({ database, processId, renewLease, logger, now }: TextLedgerDependencies): TextLedger {
   let isClosing = false;
+  const own = createOwnCalls(database, processId, now);
+
+  const settle = (settlement: TextSettlement, withinMs: number): void => {
+    own.ended(settlement);
+    batches.addLater(settlement.accountId, settlement, withinMs);
+  };
 
   /** Settles, and answers the holds. Throws where something could not be done: what it answered it has taken away. */
   const work = async (accountId: string, settlements: Map<string, TextSettlement>, holds: Set<Hold>): Promise<void> => {
@@ -118,12 +134,12 @@ export function createTextLedger({ database, processId, renewLease, logger }: Te
     holds: ReadonlySet<Hold>,
     error: DatabaseUnavailableError,
   ): void => {
-    const undone = [...holds].map(({ call }) => undoing(call));
+    const undone = [...holds].map(({ call }) => estimatedSettlement(call, 0n));
     const all = [...settlements.values(), ...undone];
     if (isClosing) {
       logger.warn({ err: error, accountId, calls: all.length }, 'calls were not settled; another process will');
     } else {
-      for (const settlement of all) batches.addLater(accountId, settlement, RETRY_WITHIN_MS);
+      for (const settlement of all) settle(settlement, RETRY_WITHIN_MS);
     }
     for (const hold of holds) hold.reject(error);
   };
@@ -136,10 +152,20 @@ export function createTextLedger({ database, processId, renewLease, logger }: Te
   return {
     hold: (call) =>
       new Promise((resolve, reject) => {
-        batches.add(call.accountId, { call, resolve, reject });
+        own.begun(call.id);
+        const refuse = (error: unknown): void => {
+          own.refused(call.id);
+          reject(error);
+        };
+        batches.add(call.accountId, { call, resolve, reject: refuse });
       }),
     settle(settlement) {
-      batches.addLater(settlement.accountId, plausible(settlement), SETTLE_WITHIN_MS);
+      settle(plausible(settlement), SETTLE_WITHIN_MS);
+    },
+    async settleReopened() {
+      const reopened = await own.findReopened();
+      for (const settlement of reopened) settle(settlement, SETTLE_WITHIN_MS);
+      return reopened.length;
     },
     flush: () => batches.flush(),
     async close() {
@@ -160,18 +186,14 @@ function answer(holds: Set<Hold>, hold: Hold, refusal?: Error): void {
   else hold.reject(refusal);
 }
 
-function undoing({ id, accountId, inputTokens }: NewTextCall): TextSettlement {
-  const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
-  return { id, accountId, capturedMicroUsd: 0n, usage };
-}
-
 /** What the database can take; what is captured ends at what was held. */
-function plausible({ id, accountId, capturedMicroUsd, usage }: TextSettlement): TextSettlement {
+function plausible({ id, accountId, capturedMicroUsd, usage, upstream }: TextSettlement): TextSettlement {
   return {
     id,
     accountId,
     capturedMicroUsd: within(0n, capturedMicroUsd, MAX_MICRO_USD),
     usage: { ...plausibleUsage(usage), isEstimated: usage.isEstimated },
+    upstream,
   };
 }
 

@@ -28,7 +28,12 @@ export async function openTextMoney(dependencies: {
     renewLease: () => lease.renew(),
     logger,
   });
-  const sweep = startTextSweep({ database, processId: lease.processId, logger });
+  const sweep = startTextSweep({
+    database,
+    processId: lease.processId,
+    settleReopened: () => ledger.settleReopened(),
+    logger,
+  });
   return {
     ledger,
     async close() {

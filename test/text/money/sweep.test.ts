@@ -263,3 +263,52 @@ describe('the money of text calls in an api process', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 });
+
+describe('a settlement that the database has lost', () => {
+  /** As a failover to a standby that lagged behind leaves it: the hold is there, what came after it is not. */
+  async function lose(id: string, accountId: string): Promise<void> {
+    const text = `
+      WITH entries AS (DELETE FROM ledger_entries WHERE reference = $1 AND kind <> 'hold'),
+           call AS (UPDATE text_calls SET settled_at = NULL, captured_micro_usd = NULL, cached_input_tokens = NULL,
+                           output_tokens = NULL, reasoning_tokens = NULL, is_estimated = false
+                     WHERE id = $1)
+      UPDATE account_counters SET available_micro_usd = $3, held_micro_usd = $4, text_streams = 1 WHERE account_id = $2`;
+    await room.database.transaction(async (transaction) => {
+      await transaction.query({ name: 'no_triggers', text: 'SET LOCAL session_replication_role = replica' }, []);
+      await transaction.query({ name: 'lose_settlement', text }, [id, accountId, 4_000n, 1_000n]);
+    });
+  }
+
+  it('is made again by the process that had made it, with what the call had come to', async () => {
+    const caller = await room.newCaller({ microUsd: 5_000n });
+    const call = newTextCall(caller);
+    await living.ledger.hold(call);
+    living.ledger.settle(settlementOf(call, 400n));
+    await living.ledger.flush();
+    await lose(call.id, caller.accountId);
+    assert.equal((await readAccount(room.database, caller.accountId)).heldMicroUsd, 1_000n);
+
+    assert.equal(await living.ledger.settleReopened(), 0, 'it may be on its way');
+    living.wait();
+    assert.equal(await living.ledger.settleReopened(), 1);
+    await living.ledger.flush();
+
+    const { availableMicroUsd, heldMicroUsd, textStreams } = await readAccount(room.database, caller.accountId);
+    assert.deepEqual([availableMicroUsd, heldMicroUsd, textStreams], [4_600n, 0n, 0]);
+    assert.equal((await readTextCall(room, call.id))?.captured_micro_usd, 400n);
+    assert.equal(await living.ledger.settleReopened(), 0);
+    assert.deepEqual(await verifyLedger(room.database), []);
+  });
+
+  it('is none where the call is under way', async () => {
+    const caller = await room.newCaller({ microUsd: 5_000n });
+    const call = newTextCall(caller);
+    await living.ledger.hold(call);
+    living.wait();
+
+    assert.equal(await living.ledger.settleReopened(), 0);
+
+    living.ledger.settle(settlementOf(call, 0n));
+    await living.ledger.flush();
+  });
+});

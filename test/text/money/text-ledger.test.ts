@@ -7,6 +7,7 @@ import type { Caller } from '../../../src/accounts/authenticate.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { InsufficientBalanceError } from '../../../src/billing/ledger.ts';
 import { SpendCapError } from '../../../src/billing/spend-caps.ts';
+import { readExceededHolds, readOperatorCosts } from '../../../src/billing/operator-costs.ts';
 import { readUsage } from '../../../src/billing/usage.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { DatabaseUnavailableError, UniqueViolationError } from '../../../src/database/database.ts';
@@ -111,6 +112,31 @@ describe('a text call', () => {
       ['release', 0n],
     ]);
     await provesItself();
+  });
+
+  it('has what a report adds beyond the hold booked once, as an operator cost of its own kind', async () => {
+    const caller = await room.newCaller();
+    const model = `acme/${caller.keyId}`;
+    const [reported, estimated] = [newTextCall(caller, { model }), newTextCall(caller, { model })];
+    await Promise.all([reported, estimated].map((call) => process.ledger.hold(call)));
+    for (let times = 0; times < 2; times++) {
+      process.ledger.settle({ ...settlementOf(reported, 1_081n), upstream: 'text:acme' });
+    }
+    process.ledger.settle(settlementOf(estimated, 1_081n, { isEstimated: true }));
+    await process.ledger.flush();
+
+    assert.equal((await readTextCall(room, reported.id))?.captured_micro_usd, 1_000n);
+    const [{ day } = { day: '' }] = await room.rows<{ day: string }>(
+      `SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day`,
+    );
+    const costs = await readOperatorCosts(room.database, { from: '2026-01-01', to: day });
+    assert.deepEqual(
+      costs.filter((cost) => cost.model === model),
+      [{ upstream: 'text:acme', model, reason: 'hold_exceeded', tasks: 1, atMostMicroUsd: 81n }],
+    );
+    const exceeded = await readExceededHolds(room.database, caller.accountId, { from: day, to: day });
+    assert.deepEqual(exceeded, { calls: 1, microUsd: 81n });
+    assert.deepEqual(await verifyLedger(room.database), []);
   });
 
   it('is never captured above what was held, nor below nothing, whatever an upstream made up', async () => {

@@ -51,6 +51,8 @@ export interface TextProcess {
   renew(): Promise<void>;
   /** Its lease has run out: it is dead, or was paused for longer. */
   lapse(): Promise<void>;
+  /** Its clock goes on by a minute. */
+  wait(): void;
   /** Nothing of it is heard again, and its lease has run out. */
   kill(): Promise<void>;
   /** Sweeps as a process does that has been there for long. */
@@ -62,11 +64,13 @@ export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
   const wire = wireTo(room.database);
   const lease = await takeProcessLease({ database: wire.database, logger: silentLogger() });
   const { processId } = lease;
+  let nowMs = 0;
   const ledger = createTextLedger({
     database: wire.database,
     processId,
     renewLease: () => lease.renew(),
     logger: silentLogger(),
+    now: () => nowMs,
   });
   const lapse = async (): Promise<void> => {
     await room.rows(`UPDATE text_processes SET leased_until = now() - interval '1 s' WHERE id = $1`, processId);
@@ -77,6 +81,7 @@ export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
     wire,
     renew: () => lease.renew(),
     lapse,
+    wait: () => void (nowMs += 60_000),
     async kill() {
       wire.state = 'cut';
       await lapse();

@@ -1,0 +1,168 @@
+/**
+ * The most tokens that an upstream can report for a request's input, for the hold. Which tokenizer an upstream has is
+ * mostly unknown, and OpenAI's counts Thai or hexadecimal text far lower than others do. A token of byte-level BPE, and
+ * of SentencePiece with byte fallback, is at least one byte of the text, so that bytes are an upper bound for all of
+ * them; what a chat template adds is bounded by margins. A model file narrows both (`inputTokens`, docs/text-models.md).
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import type { Message, TextRequest } from '../request.ts';
+
+/**
+ * The default system prompt of a template and its control tokens. The longest that published templates bring, with the
+ * date in it, are some 500 tokens.
+ */
+const PER_REQUEST = 1_024;
+/** Control tokens, role and channel of a message; a template without control tokens writes some 30 characters. */
+const PER_MESSAGE = 32;
+/** What templates write around a definition or a call of a function, beside its JSON. */
+const PER_TOOL = 192;
+/** How to call functions, said once; published ones are up to 350 tokens. */
+const TOOLS_PREAMBLE = 1_024;
+/** An image of 4k in patches of 28 pixels. Servers that count more set `perImage`. */
+const PER_IMAGE = 16_384;
+/** Separators between the parts of one message. */
+const PER_PART = 4;
+
+/** Some milliseconds of work: then others get a turn. */
+const TURN_CHARACTERS = 64 * 1024;
+
+/** What is bounded of a request. */
+export type BoundedRequest = Pick<TextRequest, 'messages' | 'tools' | 'format'>;
+export type BoundingModel = Pick<TextModelDefinition, 'upstreams' | 'inputTokens' | 'extraParameters'>;
+
+/**
+ * The upper bound in tokens. The embedded model counts as we do, so for it the bound is the count.
+ *
+ * @param countedTokens what `countInputTokens` made of the same request.
+ * @param body as it was sent: parameters beyond OpenAI's can reach the prompt.
+ */
+export async function boundInputTokens(
+  request: BoundedRequest,
+  body: Readonly<Record<string, unknown>>,
+  model: BoundingModel,
+  countedTokens: number,
+): Promise<number> {
+  if (model.upstreams.every(({ protocol }) => protocol === 'embedded')) return countedTokens;
+  const { tokenizer, tokensPerByte = 1 } = model.inputTokens ?? {};
+  const margin = marginOf(request, model);
+  if (tokenizer !== undefined) return countedTokens + margin + (await bytesOfAll(extraTexts(body, model)));
+  const bytes = (await bytesOfAll(textsOf(request))) + (await bytesOfAll(extraTexts(body, model)));
+  return Math.ceil(bytes * tokensPerByte) + margin;
+}
+
+/** What does not depend on the length of any text. */
+function marginOf({ messages, tools, format }: BoundedRequest, model: BoundingModel): number {
+  const { perRequest = PER_REQUEST, perTool = PER_TOOL } = model.inputTokens ?? {};
+  let margin = perRequest + (tools.length > 0 ? TOOLS_PREAMBLE : 0) + tools.length * perTool;
+  if (format.type !== 'text') margin += perTool;
+  return margin + marginOfMessages(messages, model);
+}
+
+function marginOfMessages(messages: readonly Message[], { inputTokens = {} }: BoundingModel): number {
+  const { perMessage = PER_MESSAGE, perTool = PER_TOOL, perImage = PER_IMAGE } = inputTokens;
+  let margin = 0;
+  for (const message of messages) {
+    // A turn with reasoning is written as two by some templates.
+    margin += message.role === 'assistant' ? 2 * perMessage : perMessage;
+    if (message.role === 'assistant') margin += message.toolCalls.length * perTool;
+    for (const { type } of message.content) margin += PER_PART + (type === 'image' ? perImage : 0);
+  }
+  return margin;
+}
+
+/** The upper bound of what some messages add to a conversation that has been counted without them. */
+export async function boundAddedTokens(messages: readonly Message[], model: BoundingModel): Promise<number> {
+  const { tokensPerByte = 1 } = model.inputTokens ?? {};
+  const bytes = await bytesOfAll(textsOfMessages(messages));
+  return Math.ceil(bytes * tokensPerByte) + marginOfMessages(messages, model);
+}
+
+/** A text as a template writes it: as it is, or as JSON with everything escaped that any library escapes. */
+interface WrittenText {
+  readonly text: string;
+  readonly isJson?: true;
+}
+
+function* textsOf({ messages, tools, format }: BoundedRequest): Generator<WrittenText> {
+  yield* textsOfMessages(messages);
+  // Some templates indent definitions by four.
+  for (const tool of tools) yield { text: JSON.stringify(tool, null, 4), isJson: true };
+  if (format.type === 'json_schema') {
+    yield { text: JSON.stringify(format.schema, null, 4), isJson: true };
+    yield { text: `${format.name}${format.description ?? ''}` };
+  }
+}
+
+function* textsOfMessages(messages: readonly Message[]): Generator<WrittenText> {
+  for (const message of messages) yield* textsOfMessage(message);
+}
+
+function* textsOfMessage(message: Message): Generator<WrittenText> {
+  const isTool = message.role === 'tool';
+  for (const part of message.content) {
+    if (part.type === 'image') continue;
+    const text = part.type === 'text' ? part.text : part.refusal;
+    // Results of functions are written as a JSON string by some templates.
+    yield isTool ? { text, isJson: true } : { text };
+  }
+  if (isTool) {
+    yield { text: message.toolCallId };
+    return;
+  }
+  if (message.name !== undefined) yield { text: message.name };
+  if (message.role !== 'assistant') return;
+  if (message.reasoning !== undefined) yield { text: message.reasoning };
+  for (const call of message.toolCalls) yield { text: `${call.id}${call.name}${call.arguments}`, isJson: true };
+}
+
+/** What an operator lets through or always sends may be written into the prompt, such as template arguments. */
+function* extraTexts(
+  body: Readonly<Record<string, unknown>>,
+  { extraParameters = [], upstreams }: BoundingModel,
+): Generator<WrittenText> {
+  for (const name of extraParameters) {
+    if (body[name] !== undefined) yield { text: JSON.stringify(body[name]), isJson: true };
+  }
+  for (const { parameters } of upstreams) {
+    if (parameters !== undefined) yield { text: JSON.stringify(parameters), isJson: true };
+  }
+}
+
+async function bytesOfAll(texts: Iterable<WrittenText>): Promise<number> {
+  let bytes = 0;
+  let sinceTurn = 0;
+  for (const { text, isJson } of texts) {
+    for (let at = 0; at < text.length; at += TURN_CHARACTERS) {
+      const piece = text.slice(at, at + TURN_CHARACTERS);
+      bytes += isJson === true ? escapedBytes(piece) : plainBytes(piece);
+      sinceTurn += piece.length;
+      if (sinceTurn < TURN_CHARACTERS) continue;
+      sinceTurn = 0;
+      await nextTurn();
+    }
+  }
+  return bytes;
+}
+
+/** In UTF-8. Some SentencePiece models normalize first (NFKC), which makes 33 bytes of U+FDFA's 3. */
+function plainBytes(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  return bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')));
+}
+
+/** As a JSON string of ASCII alone, HTML's characters escaped, with a blank after each separator. */
+function escapedBytes(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += 1) bytes += ESCAPED_BYTES[text.charCodeAt(at)] ?? ESCAPE_BYTES;
+  return bytes;
+}
+
+/** `\u0e01`; a pair of surrogates is two of them. */
+const ESCAPE_BYTES = 6;
+const ESCAPED_BYTES: readonly number[] = Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if ('"\\\n\r\t,:'.includes(character)) return 2;
+  if (code < 0x20 || code === 0x7f || "<>&'".includes(character)) return ESCAPE_BYTES;
+  return 1;
+});

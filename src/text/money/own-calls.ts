@@ -1,0 +1,59 @@
+/**
+ * What an api process knows of its own text calls, beside what the database says. A database that loses its last commits
+ * (docs/0037) loses settlements too: such a call is open again, and its process, which lives, believes that it is over.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Database, Statement } from '../../database/database.ts';
+import { estimatedSettlement } from './text-call.ts';
+import type { NewTextCall, TextSettlement } from './text-call.ts';
+
+/** Of so many calls it is known what they came to: more than are settled in the time whose commits can be lost. */
+const MAX_REMEMBERED = 20_000;
+
+const selectOpen: Statement = {
+  name: 'select_open_text_calls_of_process',
+  text: `SELECT id, account_id AS "accountId", floor_micro_usd AS "floorMicroUsd", input_tokens AS "inputTokens"
+           FROM text_calls WHERE process_id = $1 AND settled_at IS NULL`,
+};
+
+/** A settlement that is younger may be on its way. */
+const ON_ITS_WAY_MS = 5_000;
+
+type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputTokens'>;
+
+export interface OwnCalls {
+  /** A hold is about to be asked for: until it has ended the call is under way. */
+  begun(id: string): void;
+  /** Nothing is held for it. */
+  refused(id: string): void;
+  ended(settlement: TextSettlement): void;
+  /** @returns how to settle those that are open in the database, and over here. @throws {DatabaseUnavailableError} */
+  findReopened(): Promise<readonly TextSettlement[]>;
+}
+
+/** @param now in milliseconds, for tests. */
+export function createOwnCalls(database: Database, processId: string, now = () => performance.now()): OwnCalls {
+  const underWay = new Set<string>();
+  const settlements = new LRUCache<string, { readonly settlement: TextSettlement; readonly at: number }>({
+    max: MAX_REMEMBERED,
+  });
+
+  return {
+    begun: (id) => void underWay.add(id),
+    refused: (id) => void underWay.delete(id),
+    ended(settlement) {
+      underWay.delete(settlement.id);
+      // The first one counts, as it does in the database.
+      const first = settlements.get(settlement.id)?.settlement ?? settlement;
+      settlements.set(settlement.id, { settlement: first, at: now() });
+    },
+    async findReopened() {
+      const open = await database.query<OpenCall>(selectOpen, [processId]);
+      return open.flatMap((call) => {
+        const known = settlements.get(call.id);
+        if (underWay.has(call.id) || (known !== undefined && now() - known.at < ON_ITS_WAY_MS)) return [];
+        return [known?.settlement ?? estimatedSettlement(call, call.floorMicroUsd)];
+      });
+    },
+  };
+}

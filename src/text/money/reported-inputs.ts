@@ -1,0 +1,137 @@
+/**
+ * Narrows the bound of a request's input by what upstreams reported before (docs/0040). The tokens that an upstream
+ * reported for a request are an upper bound for each beginning of it, so that only the messages behind the longest known
+ * beginning are bounded by their bytes. A ratio of earlier reports would not do: the next text may be in another script.
+ *
+ * Only hashes and counts are kept, by account, and only in this process: without them a hold is higher, and no more.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { digestsOf } from '../digests.ts';
+import type { TextRequest } from '../request.ts';
+import { textUpstreamName } from '../upstream/target.ts';
+import { boundAddedTokens, boundInputTokens } from './input-bound.ts';
+
+/** Beginnings: some 200 bytes each. */
+const MAX_REMEMBERED = 20_000;
+/** Upstreams that are not believed any more. */
+const MAX_DISTRUSTED = 1_000;
+/** What the same beginning may count more the next time: the date in a template, tokens across its end. */
+const DRIFT = 64;
+/**
+ * A report below this part of our own count is not remembered. No vocabulary is so much better than OpenAI's; some
+ * servers leave out of a report what they had in their cache.
+ */
+const LEAST_OF_COUNTED = 0.75;
+
+/** A request that is about to be held for. */
+export interface BoundedCall {
+  readonly accountId: string;
+  readonly model: TextModelDefinition;
+  readonly request: TextRequest;
+  /** As it was sent: parameters beyond OpenAI's can reach the prompt. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** As we count. */
+  readonly countedTokens: number;
+}
+
+export interface InputBound {
+  /** The most that is reported for the request's input. */
+  readonly tokens: number;
+  /** @param upstream who reported so many tokens of input, as logs call it. */
+  reported(inputTokens: number, upstream: string): void;
+}
+
+export interface ReportedInputs {
+  bound(call: BoundedCall): Promise<InputBound>;
+}
+
+export function createReportedInputs(): ReportedInputs {
+  /** Tokens by beginning and upstream. */
+  const seen = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  const distrusted = new LRUCache<string, true>({ max: MAX_DISTRUSTED });
+
+  /** The most that any of a model's upstreams counts for a beginning; undefined: one of them has not told. */
+  const knownOf = (digest: string, upstreams: readonly string[]): number | undefined => {
+    let most = 0;
+    for (const upstream of upstreams) {
+      const tokens = distrusted.has(upstream) ? undefined : seen.get(`${digest} ${upstream}`);
+      if (tokens === undefined) return undefined;
+      most = Math.max(most, tokens);
+    }
+    return most;
+  };
+
+  return {
+    async bound(call) {
+      const { model, request, body, countedTokens } = call;
+      const whole = await boundInputTokens(request, body, model, countedTokens);
+      if (!canBeNarrowed(call)) return { tokens: whole, reported: () => undefined };
+      const upstreams = [...new Set(model.upstreams.map(textUpstreamName))];
+      const digests = await digestsOf(ownerOf(call), request);
+
+      let tokens = whole;
+      for (let messages = request.messages.length; messages > 0; messages--) {
+        const known = knownOf(digests[messages] ?? '', upstreams);
+        if (known === undefined) continue;
+        const added = await boundAddedTokens(request.messages.slice(messages), model);
+        tokens = Math.min(whole, known + DRIFT + added);
+        break;
+      }
+      return {
+        tokens,
+        reported(inputTokens, upstream) {
+          // What was reported of the same beginning before was not all of it.
+          if (inputTokens > tokens && tokens < whole) distrusted.set(upstream, true);
+          if (inputTokens < countedTokens * LEAST_OF_COUNTED || inputTokens > whole) return;
+          const remember = (messages: number, better: (a: number, b: number) => number): void => {
+            const key = `${digests[messages] ?? ''} ${upstream}`;
+            seen.set(key, better(inputTokens, seen.get(key) ?? inputTokens));
+          };
+          remember(request.messages.length, Math.max);
+          // Every report of a request that begins with them is a bound for the instructions.
+          const instructions = request.messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+          if (instructions > 0) remember(instructions, Math.min);
+        },
+      };
+    },
+  };
+}
+
+/** What lies behind an address may be another image the next time. With a tokenizer there is little to narrow. */
+function canBeNarrowed({ model: { upstreams, inputTokens }, request: { messages } }: BoundedCall): boolean {
+  if (inputTokens?.tokenizer !== undefined) return false;
+  if (upstreams.every(({ protocol }) => protocol === 'embedded')) return false;
+  return !messages.some(({ content }) =>
+    content.some((part) => part.type === 'image' && !part.url.startsWith('data:')),
+  );
+}
+
+/** All that a prompt can depend on beside messages and tools, and whose it is: a hold must not tell of others' prompts. */
+function ownerOf({ accountId, model, request, body }: BoundedCall): string {
+  const { format, toolChoice, parallelToolCalls, reasoningEffort, verbosity } = request;
+  const extra = (model.extraParameters ?? []).map((name) => [name, body[name]]);
+  const parts = [
+    accountId,
+    modelDigest(model),
+    format,
+    toolChoice,
+    parallelToolCalls,
+    reasoningEffort,
+    verbosity,
+    extra,
+  ];
+  return JSON.stringify(parts);
+}
+
+/** Made once for each model that is loaded: what its file says can change the prompt. */
+const MODEL_DIGESTS = new WeakMap<TextModelDefinition, string>();
+
+function modelDigest(model: TextModelDefinition): string {
+  const known = MODEL_DIGESTS.get(model);
+  if (known !== undefined) return known;
+  const digest = createHash('sha256').update(JSON.stringify(model)).digest('base64');
+  MODEL_DIGESTS.set(model, digest);
+  return digest;
+}

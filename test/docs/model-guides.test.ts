@@ -1,0 +1,49 @@
+/**
+ * The model files in the guides are ones that the program takes, and the features that the guide for text models tells
+ * to declare for each server are ones that it knows.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
+import { createModelReader } from '../../src/catalogue/load-models.ts';
+import { packageFile } from '../../src/config/package-root.ts';
+
+const GUIDES = ['README.md', 'docs/text-models.md', 'docs/adding-a-model.md'];
+const JSON_BLOCK = /^```json\n([\s\S]*?)^```$/gm;
+
+function textOf(page: string): string {
+  return readFileSync(packageFile(page), 'utf8');
+}
+
+describe('the guides for models', () => {
+  for (const page of GUIDES) {
+    it(`${page} shows a whole model file that is taken as it stands`, () => {
+      const blocks = [...textOf(page).matchAll(JSON_BLOCK)].map(([, block = '']) => block);
+      const files = blocks.filter((block) => block.includes('"modality"'));
+      assert.ok(files.length > 0);
+
+      const texts = new Map(files.map((text, index) => [`${page}/${index}.json`, text]));
+      const { definitions, problems } = createModelReader()(texts);
+
+      assert.deepEqual(problems, []);
+      assert.equal(definitions.length, files.length);
+    });
+  }
+
+  it('name features that there are, for llama.cpp, vLLM and Ollama', () => {
+    const [, section = ''] = textOf('docs/text-models.md').split('### Which features to declare');
+    const rows = section.split('\n').filter((line) => /^\| (llama\.cpp|vLLM|Ollama)/.test(line));
+    assert.equal(rows.length, 3);
+
+    const known = new Set<string>(TEXT_FEATURES);
+    for (const row of rows) {
+      const features = [...(row.split('|')[3] ?? '').matchAll(/`(\w+)`/g)].map(([, feature = '']) => feature);
+      assert.ok(features.length > 5, row);
+      assert.deepEqual(
+        features.filter((feature) => !known.has(feature)),
+        [],
+      );
+    }
+  });
+});

@@ -1,0 +1,115 @@
+/**
+ * Prompts in scripts that tokenizers disagree on, as a wordy chat template writes them, and tokenizers to count them with.
+ */
+import fc from 'fast-check';
+import { GptEncoding } from 'gpt-tokenizer/GptEncoding';
+import type { BoundedRequest } from '../../../src/text/money/input-bound.ts';
+import type { FunctionTool, Message } from '../../../src/text/request.ts';
+
+export type Count = (text: string) => number;
+
+export const ALPHABETS = {
+  Thai: 'สวัสดีชาวโลกกินข้าวหรือยัง ',
+  Arabic: 'السلام عليكم كيف حالك ﷺﷲ',
+  Chinese: '龘靐齉爩鱻麤你好世界今天天气',
+  hex: '0123456789abcdef',
+  emoji: '😀👩‍👩‍👧‍👦🏴‍☠️🧑🏽‍🚀🇹🇭',
+  mixed: 'a "\\\n\t<&>{}[]:,é\u0000\u200d\ud800',
+} as const;
+
+export const text = (maxLength = 400) =>
+  fc
+    .constantFrom(...Object.values(ALPHABETS))
+    .chain((alphabet) => fc.array(fc.constantFrom(...alphabet), { maxLength }))
+    .map((characters) => characters.join(''));
+
+export const message: fc.Arbitrary<Message> = fc.oneof(
+  fc.record({
+    role: fc.constantFrom('system' as const, 'developer' as const, 'user' as const),
+    content: text().map((said) => [{ type: 'text' as const, text: said }]),
+    name: text(12),
+  }),
+  fc.record({
+    role: fc.constant('assistant' as const),
+    content: text().map((said) => [{ type: 'text' as const, text: said }]),
+    toolCalls: fc.array(
+      fc.record({
+        id: fc.string({ maxLength: 30 }),
+        name: fc.constant('find'),
+        arguments: text(80).map((q) => JSON.stringify({ q })),
+      }),
+      { maxLength: 3 },
+    ),
+    reasoning: text(),
+  }),
+  fc.record({
+    role: fc.constant('tool' as const),
+    toolCallId: fc.string({ maxLength: 30 }),
+    content: text().map((said) => [{ type: 'text' as const, text: said }]),
+  }),
+);
+
+export const tool: fc.Arbitrary<FunctionTool> = fc.record({
+  name: fc.constant('find'),
+  description: text(80),
+  parameters: text(20).map((description) => ({ type: 'object', properties: { q: { type: 'string', description } } })),
+});
+
+/** JSON of ASCII alone, as Python's `json.dumps` writes it by default, and HTML's characters escaped as Jinja does. */
+function dumped(value: unknown, indent = 0): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, indent).replaceAll(/[<>&'\u007f-\uffff]/g, escaped);
+}
+
+/** A chat as a wordy template writes it: system prompt, indented definitions, calls and results as JSON. */
+export function written({ messages, tools }: BoundedRequest): string {
+  const parts = [`<|im_start|>system\nYou are a helpful assistant. Today is 23 November 2026.<|im_end|>\n`];
+  for (const defined of tools) parts.push(`# Tools\n${dumped({ type: 'function', function: defined }, 4)}\n`);
+  for (const one of messages) {
+    const said = one.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    const { role } = one;
+    parts.push(`<|im_start|>${role}\n`);
+    if (role === 'tool') parts.push(one.toolCallId, dumped(said));
+    else parts.push(one.name ?? '', said);
+    if (role === 'assistant') {
+      parts.push(`<think>${one.reasoning ?? ''}</think>`);
+      for (const call of one.toolCalls) parts.push(`<tool_call>${dumped(call)}</tool_call>`);
+    }
+    parts.push('<|im_end|>\n');
+  }
+  return parts.join('');
+}
+
+/** Where a Chinese block of Unicode begins. */
+const FIRST_IDEOGRAPH = 0x4e00;
+/** So many characters squared are the 60,000 words that a vocabulary of 200,000 lacks. */
+const IDEOGRAPHS = 245;
+
+/**
+ * Published vocabularies of 50k, 100k and 200k tokens; the first one cut to 49,152, as small models have it; the last one
+ * with 60,000 Chinese words more; and the worst there can be.
+ */
+export async function loadTokenizers(): Promise<ReadonlyMap<string, Count>> {
+  const [r50k, cl100k, o200k, small, large] = await Promise.all([
+    import('gpt-tokenizer/encoding/r50k_base'),
+    import('gpt-tokenizer/encoding/cl100k_base'),
+    import('gpt-tokenizer/encoding/o200k_base'),
+    import('gpt-tokenizer/bpeRanks/r50k_base'),
+    import('gpt-tokenizer/bpeRanks/o200k_base'),
+  ]);
+  const ideographs = Array.from({ length: IDEOGRAPHS }, (_, place) => String.fromCodePoint(FIRST_IDEOGRAPH + place));
+  const known = new Set<unknown>(large.default);
+  const words = ideographs.flatMap((one) => ideographs.map((other) => one + other)).filter((word) => !known.has(word));
+  const encodings = {
+    '49k': GptEncoding.getEncodingApi('cl100k_base', () => small.default.slice(0, 49_152)),
+    '50k': r50k,
+    '100k': cl100k,
+    '200k': o200k,
+    '260k': GptEncoding.getEncodingApi('o200k_base', () => [...large.default, ...words]),
+  };
+  const counts = new Map<string, Count>([['a token a byte', (said) => Buffer.byteLength(said.normalize('NFKC'))]]);
+  for (const [name, { countTokens }] of Object.entries(encodings)) {
+    counts.set(name, (said) => countTokens(said, { disallowedSpecial: new Set() }));
+  }
+  return counts;
+}
