@@ -1,13 +1,16 @@
 /**
  * Whether a task may go to an upstream at this moment: its cap, its pause and its breaker, shared by all workers
  * (architecture, "limits shared by processes are leased … so that no request pays a round trip for them"). What is known
- * of an upstream is read once a second by a process that uses it; only a cap costs a statement for each task.
+ * of an upstream is read once a second by a process that uses it; only a cap costs a statement for each task. Where the
+ * cap is reached a task joins the queue of the upstream and is told when it has a slot: nobody asks again.
  *
  * Nothing here is worth a task: what could not be written down is logged, and the upstream will say it again.
  */
-import type { Database } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { admitWaiting, joinQueue, leaveQueue, listQueuesOf, lockUpstream, pruneQueue } from './queue.ts';
+import type { Admission } from './queue.ts';
 import { giveBackSlot, sweepSlots, takeSlot } from './slots.ts';
 import {
   SOUND,
@@ -32,8 +35,11 @@ export type Entry =
   | { readonly kind: 'open' }
   /** It is paused, or its breaker is open; for this long as far as is known, in milliseconds. */
   | { readonly kind: 'closed'; readonly waitMs: number }
-  /** Its cap is reached. */
-  | { readonly kind: 'full' };
+  /** Its cap is reached: the task is in the queue, and handled for so long, in milliseconds. */
+  | { readonly kind: 'full'; readonly waitedMs: number };
+
+/** Wakes a task that has waited and has a slot now. In the transaction that gives it the slot. */
+export type Wake = (transaction: Queryable, admission: Admission) => Promise<void>;
 
 /**
  * What a submit says of the upstream itself: `answered`, whatever the answer was; `failed`, no answer or 5xx; or for how
@@ -44,13 +50,22 @@ export type Health = 'answered' | 'failed' | { readonly pauseMs: number };
 /** The gates of all upstreams, for one process. */
 export interface UpstreamGate {
   /**
-   * Asks to go in, and takes a slot where there is a cap. Whoever was let in and does not leave a job there must `leave`.
+   * Asks to go in, and takes a slot where there is a cap, or joins the queue. Whoever was let in, or is in the queue, and
+   * does not leave a job there must `leave`. A task that has a slot keeps it while the upstream is closed.
    *
    * @throws {DatabaseUnavailableError} nothing is known: try again.
    */
-  enter(upstream: GatedUpstream, taskId: TaskId): Promise<Entry>;
-  /** The task has no job there any more, or never had one. Twice is the same as once; never fails. */
+  enter(upstream: GatedUpstream, task: Admission): Promise<Entry>;
+  /**
+   * The task has no job there any more, or never had one, and waits for none; its slot is the next one's. Twice is the
+   * same as once; never fails.
+   */
   leave(upstream: GatedUpstream, taskId: TaskId): Promise<void>;
+  /**
+   * Frees what tasks that are over have left behind, and lets in who waits for it: a matter of once a minute, because
+   * everybody who leaves does that for himself. Never fails.
+   */
+  tidyQueues(): Promise<void>;
   /** Takes in what a submit, or a question about a job, has shown. Never fails. */
   report(upstream: GatedUpstream, health: Health): Promise<void>;
   /** For how many milliseconds the upstream wants to be left alone. Never fails. */
@@ -72,10 +87,13 @@ interface Known {
 export function createUpstreamGate({
   database,
   logger,
+  wake = () => Promise.resolve(),
   now = () => performance.now(),
 }: {
   readonly database: Database;
   readonly logger: Logger;
+  /** Default: nobody waits. */
+  readonly wake?: Wake;
   /** Milliseconds; only differences count. */
   readonly now?: () => number;
 }): UpstreamGate {
@@ -111,34 +129,60 @@ export function createUpstreamGate({
     }
   };
 
-  const takeSlotOf = async ({ name, concurrency }: GatedUpstream, taskId: TaskId): Promise<boolean> => {
-    if (concurrency === undefined) return true;
-    if (await takeSlot(database, name, taskId, concurrency)) return true;
-    if (now() - (sweptAt.get(name) ?? -Infinity) < SWEEP_INTERVAL_MS) return false;
+  /** Changes the slots and the queue of an upstream, and lets in who may go in afterwards. @returns who was let in. */
+  const change = (
+    name: string,
+    work: (transaction: Queryable) => Promise<unknown>,
+    isAwake?: TaskId,
+  ): Promise<readonly Admission[]> =>
+    database.transaction(async (transaction) => {
+      if (!(await lockUpstream(transaction, name))) return [];
+      await work(transaction);
+      const admissions = await admitWaiting(transaction, name);
+      for (const admission of admissions) if (admission.taskId !== isAwake) await wake(transaction, admission);
+      return admissions;
+    });
+
+  const sweep = async (transaction: Queryable, name: string): Promise<void> => {
     sweptAt.set(name, now());
-    const freed = await sweepSlots(database, name);
-    if (freed === 0) return false;
-    logger.info({ upstream: name, freed }, 'slots of tasks that are over were freed');
-    return takeSlot(database, name, taskId, concurrency);
+    const freed = await sweepSlots(transaction, name);
+    if (freed > 0) logger.info({ upstream: name, freed }, 'slots of tasks that are over were freed');
   };
 
-  const leave = async (upstream: GatedUpstream, taskId: TaskId): Promise<void> => {
-    if (upstream.concurrency === undefined) return;
-    await quietly(upstream, () => giveBackSlot(database, upstream.name, taskId));
+  const takeOrWait = async ({ name, concurrency }: GatedUpstream, task: Admission): Promise<Entry> => {
+    if (concurrency === undefined || (await takeSlot(database, name, task, concurrency))) return { kind: 'open' };
+    let waitedMs = 0;
+    const join = async (transaction: Queryable): Promise<void> => {
+      if (now() - (sweptAt.get(name) ?? -Infinity) >= SWEEP_INTERVAL_MS) await sweep(transaction, name);
+      waitedMs = await joinQueue(transaction, name, task, concurrency);
+    };
+    const admissions = await change(name, join, task.taskId);
+    const isIn = admissions.some(({ taskId }) => taskId === task.taskId);
+    return isIn ? { kind: 'open' } : { kind: 'full', waitedMs };
+  };
+
+  const leave = async ({ name, concurrency }: GatedUpstream, taskId: TaskId): Promise<void> => {
+    if (concurrency === undefined) return;
+    await quietly({ name }, () =>
+      change(name, async (transaction) => {
+        await leaveQueue(transaction, name, taskId);
+        await giveBackSlot(transaction, name, taskId);
+      }),
+    );
   };
 
   return {
     leave,
 
-    async enter(upstream, taskId) {
+    async enter(upstream, task) {
       const state = await stateOf(upstream.name);
       const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
       if (waitMs > 0) return { kind: 'closed', waitMs };
-      if (!(await takeSlotOf(upstream, taskId))) return { kind: 'full' };
-      if (!state.isBroken) return { kind: 'open' };
+      const entry = await takeOrWait(upstream, task);
+      if (entry.kind !== 'open' || !state.isBroken) return entry;
       known.delete(upstream.name);
       if (await claimUpstreamProbe(database, upstream.name)) return { kind: 'open' };
-      await leave(upstream, taskId);
+      await leave(upstream, task.taskId);
       return { kind: 'closed', waitMs: BROKEN_WAIT_MS };
     },
 
@@ -162,6 +206,21 @@ export function createUpstreamGate({
       logger.info({ upstream: name, pauseMs }, 'an upstream asks to be left alone');
       await quietly(upstream, () => pauseUpstream(database, name, pauseMs));
       known.delete(name);
+    },
+
+    async tidyQueues() {
+      const names = await listQueuesOf(database).catch((err: unknown) => {
+        logger.warn({ err }, 'the queues of upstreams could not be read');
+        return [];
+      });
+      for (const name of names) {
+        await quietly({ name }, () =>
+          change(name, async (transaction) => {
+            await sweep(transaction, name);
+            await pruneQueue(transaction, name);
+          }),
+        );
+      }
     },
 
     async pausedMs({ name }) {

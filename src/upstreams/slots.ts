@@ -1,9 +1,11 @@
 /**
  * The cap on jobs under way at an upstream, over all workers: a slot is a row for the task that has it, so a worker that
  * dies loses none, and whoever takes the task over finds it taken. The count beside the rows is what a cap is judged by,
- * because an update looks at the newest version of one row, and a count over rows would not.
+ * because an update looks at the newest version of one row, and a count over rows would not. Who comes next where all are
+ * taken is in queue.ts.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import type { Admission } from './queue.ts';
 
 /**
  * A task that is over may still be told to its provider (workflows/activity-options.ts: 30 s an attempt); after that its
@@ -18,29 +20,36 @@ const take: Statement = {
            INSERT INTO upstream_states AS s (upstream, slots_taken) SELECT $1, 1 WHERE NOT EXISTS (SELECT 1 FROM held)
            ON CONFLICT (upstream) DO UPDATE SET slots_taken = s.slots_taken + 1 WHERE s.slots_taken < $3
            RETURNING s.upstream),
-         slot AS (INSERT INTO upstream_slots (upstream, task_id) SELECT upstream, $2 FROM counted RETURNING task_id)
+         slot AS (
+           INSERT INTO upstream_slots (upstream, task_id, account_id) SELECT upstream, $2, $4 FROM counted RETURNING task_id)
          SELECT 1 FROM held UNION ALL SELECT 1 FROM slot`,
 };
 
 /**
- * Takes a slot for a task; a task that has one keeps it.
+ * Takes a free slot for a task; a task that has one keeps it. None is free while somebody waits who may have it (queue.ts).
  *
  * @param cap how many there are: at least 1.
  * @returns false: all are taken.
  */
-export async function takeSlot(database: Queryable, upstream: string, taskId: string, cap: number): Promise<boolean> {
-  return (await database.query(take, [upstream, taskId, cap])).length > 0;
+export async function takeSlot(
+  database: Queryable,
+  upstream: string,
+  { taskId, accountId }: Admission,
+  cap: number,
+): Promise<boolean> {
+  return (await database.query(take, [upstream, taskId, cap, accountId])).length > 0;
 }
 
 const giveBack: Statement = {
   name: 'give_back_upstream_slot',
   text: `WITH gone AS (DELETE FROM upstream_slots WHERE upstream = $1 AND task_id = $2 RETURNING upstream)
-         UPDATE upstream_states s SET slots_taken = s.slots_taken - 1 FROM gone WHERE s.upstream = gone.upstream`,
+         UPDATE upstream_states s SET slots_taken = s.slots_taken - 1 FROM gone WHERE s.upstream = gone.upstream
+         RETURNING s.upstream`,
 };
 
-/** Gives a task's slot back, if it has one. */
-export async function giveBackSlot(database: Queryable, upstream: string, taskId: string): Promise<void> {
-  await database.query(giveBack, [upstream, taskId]);
+/** Gives a task's slot back. @returns whether it had one. */
+export async function giveBackSlot(transaction: Queryable, upstream: string, taskId: string): Promise<boolean> {
+  return (await transaction.query(giveBack, [upstream, taskId])).length > 0;
 }
 
 const sweep: Statement = {

@@ -105,8 +105,9 @@ const MAX_LISTED = 200;
 const list: Statement = {
   name: 'list_upstream_states',
   text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused", open_until IS NOT NULL AS "isFailing",
-                slots_taken AS "slotsTaken"
-           FROM upstream_states ORDER BY upstream LIMIT ${MAX_LISTED}`,
+                slots_taken AS "slotsTaken",
+                (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting
+           FROM upstream_states s ORDER BY upstream LIMIT ${MAX_LISTED}`,
 };
 
 /** Every upstream that was ever paused, failing or capped. */

@@ -2,7 +2,7 @@
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { createUpstreamGate } from './gate.ts';
-import type { UpstreamGate } from './gate.ts';
+import type { UpstreamGate, Wake } from './gate.ts';
 import { createHookFeed } from './hook-feed.ts';
 import type { HookFeed } from './hook-feed.ts';
 import { createHookUrls } from './hook-urls.ts';
@@ -17,6 +17,7 @@ export interface Upstreams {
 export function createUpstreams(dependencies: {
   readonly database: Database;
   readonly logger: Logger;
+  readonly wake?: Wake;
   readonly publicUrl: string;
   readonly signingKey: string;
   readonly signingKeyFallbacks?: readonly string[];

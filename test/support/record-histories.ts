@@ -13,7 +13,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
-import { TASK_QUEUES, promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
+import { promotionWorkflowId, taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
@@ -28,6 +28,8 @@ interface Recording {
   readonly prompt: string;
   readonly callbackPath?: string;
   readonly isCancelled?: boolean;
+  /** Whether another task is at its upstream, which takes one at a time. */
+  readonly isQueued?: boolean;
   /** Which of its workflows is kept. */
   readonly keeps: 'task' | 'callback' | 'promotion';
 }
@@ -60,6 +62,7 @@ const RECORDINGS: readonly Recording[] = [
     isCancelled: true,
     keeps: 'task',
   },
+  { name: 'waits-in-queue', model: 'test/single', prompt: 'a lighthouse', isQueued: true, keeps: 'task' },
   { name: 'promote-output', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'promotion' },
 ];
 
@@ -68,6 +71,7 @@ const PASSES: readonly { readonly name: string; readonly type: string; readonly 
   { name: 'expire-outputs', type: 'expireOutputs', args: [] },
   { name: 'sweep-deleted', type: 'sweepObjects', args: [{ target: 'deleted' }] },
   { name: 'sweep-unnamed', type: 'sweepObjects', args: [{ target: 'unnamed' }] },
+  { name: 'maintain', type: 'maintain', args: [] },
   { name: 'meter-storage', type: 'meterStorage', args: [] },
 ];
 
@@ -78,7 +82,9 @@ const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => p
 try {
   process.env['DARKROOM_TEST_DATABASE_URL'] = services.databaseUrl;
   process.env['DARKROOM_TEST_TEMPORAL_ADDRESS'] = services.temporalAddress;
-  const outside = await startDarkroomWithUpstreams();
+  const outside = await startDarkroomWithUpstreams({}, [], {
+    single: [{ protocol: 'tasks', id: 'single', concurrency: 1 }],
+  });
   try {
     for (const recording of RECORDINGS.filter(isWanted)) await keep(recording.name, await record(outside, recording));
     for (const pass of PASSES.filter(isWanted)) await keep(pass.name, await recordPass(outside, pass));
@@ -98,7 +104,7 @@ async function keep(name: string, history: string): Promise<void> {
 async function recordPass(outside: DarkroomWithUpstreams, pass: (typeof PASSES)[number]): Promise<string> {
   const handle = await outside.darkroom.temporal.workflow.start(pass.type, {
     workflowId: pass.name,
-    taskQueue: TASK_QUEUES.media,
+    taskQueue: taskQueueOf('media', outside.darkroom.installationId),
     args: [...pass.args],
   });
   await handle.result();
@@ -107,6 +113,11 @@ async function recordPass(outside: DarkroomWithUpstreams, pass: (typeof PASSES)[
 
 async function record(outside: DarkroomWithUpstreams, recording: Recording): Promise<string> {
   const account = await outside.darkroom.createAccount();
+  if (recording.isQueued === true) {
+    const prompt = 'in the way [slow 3000]';
+    await outside.create(account, { model: recording.model, input: { prompt } });
+    await outside.untilProvider(prompt, 'submit');
+  }
   const taskId = await outside.create(account, {
     model: recording.model,
     input: { prompt: recording.prompt },

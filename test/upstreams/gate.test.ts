@@ -9,9 +9,13 @@ import { newId, newTaskId } from '../../src/domain/ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
+import type { Admission } from '../../src/upstreams/queue.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+
+const ACCOUNT = 'acct_gate';
+const someone = (): Admission => ({ taskId: newTaskId(), accountId: ACCOUNT });
 
 describe('the gate of an upstream', () => {
   let room: TaskRoom;
@@ -51,11 +55,11 @@ describe('the gate of an upstream', () => {
   it('lets every task in, and asks the database once, where nothing is known against the upstream', async () => {
     const gate = worker(true);
     const there = upstream();
-    await Promise.all([gate.enter(there, newTaskId()), gate.enter(there, newTaskId())]);
+    await Promise.all([gate.enter(there, someone()), gate.enter(there, someone())]);
     room.forgetStatements();
 
     for (let times = 0; times < 5; times++) {
-      assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+      assert.equal(await kindOf(gate.enter(there, someone())), 'open');
       await gate.report(there, 'answered');
       await gate.leave(there, newTaskId());
     }
@@ -70,7 +74,7 @@ describe('the gate of an upstream', () => {
     const entries = await Promise.all(
       tasks.map(async (taskId, place) => {
         const gate = workers[place % workers.length] ?? assert.fail();
-        return { taskId, kind: await kindOf(gate.enter(there, taskId)) };
+        return { taskId, kind: await kindOf(gate.enter(there, { taskId, accountId: ACCOUNT })) };
       }),
     );
     const inside = entries.filter(({ kind }) => kind === 'open');
@@ -78,27 +82,31 @@ describe('the gate of an upstream', () => {
     assert.equal(entries.filter(({ kind }) => kind === 'full').length, 21);
     assert.deepEqual(await slotsOf(there), { counted: 3, rows: 3 });
 
+    // A slot that is given back is the next one's, and nobody else's.
     const [first] = inside;
     assert.ok(first);
     await Promise.all(workers.map((gate) => gate.leave(there, first.taskId)));
-    assert.deepEqual(await slotsOf(there), { counted: 2, rows: 2 });
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'full');
+    assert.deepEqual(await slotsOf(there), { counted: 3, rows: 3 });
+    assert.equal(await kindOf(worker().enter(there, someone())), 'full');
+    const again = await Promise.all(
+      entries.map(({ taskId }) => kindOf(worker().enter(there, { taskId, accountId: ACCOUNT }))),
+    );
+    assert.equal(again.filter((kind) => kind === 'open').length, 3);
   });
 
   it('lets a task keep its slot when another worker goes on with it', async () => {
     const there = upstream(1);
     const taskId = newTaskId();
 
-    assert.equal(await kindOf(worker().enter(there, taskId)), 'open');
-    assert.equal(await kindOf(worker().enter(there, taskId)), 'open');
+    assert.equal(await kindOf(worker().enter(there, { taskId, accountId: ACCOUNT })), 'open');
+    assert.equal(await kindOf(worker().enter(there, { taskId, accountId: ACCOUNT })), 'open');
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });
 
   it('frees the slot that a worker left behind when its task has been over for a while, and not before', async () => {
     const there = upstream(1);
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
-    await worker().enter(there, taskId);
+    await worker().enter(there, { taskId, accountId: ACCOUNT });
     const end = (secondsAgo: number) =>
       room.rows(
         `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0,
@@ -107,11 +115,12 @@ describe('the gate of an upstream', () => {
         secondsAgo,
       );
 
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'full');
+    const next = someone();
+    assert.equal(await kindOf(worker().enter(there, next)), 'full');
     await end(1);
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'full');
+    assert.equal(await kindOf(worker().enter(there, next)), 'full');
     await end(120);
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, next)), 'open');
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });
 
@@ -121,13 +130,13 @@ describe('the gate of an upstream', () => {
     await worker().report(there, { pauseMs: 1_000 });
 
     const gate = worker();
-    const entry = await gate.enter(there, newTaskId());
+    const entry = await gate.enter(there, someone());
     assert.ok(entry.kind === 'closed' && entry.waitMs > 10_000 && entry.waitMs <= 20_000, JSON.stringify(entry));
     assert.ok((await gate.pausedMs(there)) > 10_000);
     assert.equal(await gate.pausedMs(upstream()), 0);
 
     await letPass(20, there);
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
     assert.equal(await worker().pausedMs(there), 0);
   });
 
@@ -135,10 +144,10 @@ describe('the gate of an upstream', () => {
     let clock = 0;
     const gate = createUpstreamGate({ database: room.database, logger: silentLogger(), now: () => clock });
     const there = upstream();
-    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(gate.enter(there, someone())), 'open');
 
     await gate.report(there, { pauseMs: 5_000 });
-    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'closed');
+    assert.equal(await kindOf(gate.enter(there, someone())), 'closed');
 
     const before = await gate.pausedMs(there);
     clock += 700;
@@ -148,7 +157,7 @@ describe('the gate of an upstream', () => {
   it('waits no longer where the machine’s clock is set back meanwhile', async (t) => {
     const gate = createUpstreamGate({ database: room.database, logger: silentLogger() });
     const there = upstream();
-    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(gate.enter(there, someone())), 'open');
     await gate.report(there, { pauseMs: 5_000 });
 
     const { now } = Date;
@@ -161,11 +170,11 @@ describe('the gate of an upstream', () => {
   it('opens its breaker to nobody after five failures in a row within a minute, and not after four', async () => {
     const there = upstream();
     for (let times = 0; times < 4; times++) await worker().report(there, 'failed');
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
 
     await worker().report(there, 'failed');
     for (const gate of [worker(), worker()]) {
-      const entry = await gate.enter(there, newTaskId());
+      const entry = await gate.enter(there, someone());
       assert.ok(entry.kind === 'closed' && entry.waitMs > 0 && entry.waitMs <= 30_000, JSON.stringify(entry));
     }
   });
@@ -175,12 +184,12 @@ describe('the gate of an upstream', () => {
     for (let times = 0; times < 4; times++) await worker().report(there, 'failed');
     await letPass(61, there);
     await worker().report(there, 'failed');
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
 
     for (let times = 0; times < 3; times++) await worker().report(there, 'failed');
     await worker().report(there, 'answered');
     await worker().report(there, 'failed');
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
   });
 
   it('lets exactly one task try when the breaker has been open for its time, and all when that one succeeds', async () => {
@@ -188,13 +197,13 @@ describe('the gate of an upstream', () => {
     for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
     await letPass(30, there);
 
-    const kinds = await Promise.all(Array.from({ length: 8 }, () => kindOf(worker().enter(there, newTaskId()))));
+    const kinds = await Promise.all(Array.from({ length: 8 }, () => kindOf(worker().enter(there, someone()))));
     assert.equal(kinds.filter((kind) => kind === 'open').length, 1, kinds.join());
     // Who may not try keeps no slot.
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
 
     await worker().report(there, 'answered');
-    const after = await Promise.all(Array.from({ length: 4 }, () => kindOf(worker().enter(there, newTaskId()))));
+    const after = await Promise.all(Array.from({ length: 4 }, () => kindOf(worker().enter(there, someone()))));
     assert.deepEqual(after, ['open', 'open', 'open', 'open']);
   });
 
@@ -203,13 +212,13 @@ describe('the gate of an upstream', () => {
     for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
     await letPass(30, there);
     const gate = worker();
-    assert.equal(await kindOf(gate.enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(gate.enter(there, someone())), 'open');
 
     await gate.report(there, 'failed');
 
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'closed');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'closed');
     await letPass(30, there);
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'open');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
   });
 
   it('closes the breaker for an upstream that answers 429, and obeys that instead', async () => {
@@ -217,23 +226,23 @@ describe('the gate of an upstream', () => {
     for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
     await letPass(30, there);
     const gate = worker();
-    await gate.enter(there, newTaskId());
+    await gate.enter(there, someone());
 
     await gate.report(there, { pauseMs: 10_000 });
 
-    assert.equal(await kindOf(worker().enter(there, newTaskId())), 'closed');
+    assert.equal(await kindOf(worker().enter(there, someone())), 'closed');
     await letPass(10, there);
-    const kinds = await Promise.all([1, 2, 3].map(() => kindOf(worker().enter(there, newTaskId()))));
+    const kinds = await Promise.all([1, 2, 3].map(() => kindOf(worker().enter(there, someone()))));
     assert.deepEqual(kinds, ['open', 'open', 'open']);
   });
 
   it('costs one statement a task where there is a cap, and none more', async () => {
     const gate = worker(true);
     const there = upstream(10);
-    await gate.enter(there, newTaskId());
+    await gate.enter(there, someone());
     room.forgetStatements();
 
-    await gate.enter(there, newTaskId());
+    await gate.enter(there, someone());
 
     assert.deepEqual(room.statements, ['take_upstream_slot']);
   });
@@ -245,6 +254,6 @@ describe('the gate of an upstream', () => {
     for (const health of ['answered', 'failed', { pauseMs: 1_000 }] as const) await gate.report(there, health);
     await gate.leave(there, newTaskId());
     assert.equal(await gate.pausedMs(there), 0);
-    await assert.rejects(gate.enter(there, newTaskId()), { name: 'DatabaseUnavailableError' });
+    await assert.rejects(gate.enter(there, someone()), { name: 'DatabaseUnavailableError' });
   });
 });

@@ -1,0 +1,139 @@
+/**
+ * The queue for the slots of an upstream whose jobs are capped, one for all workers. It is fair by account: the account
+ * that has fewest jobs there comes next, equals take turns, and inside an account whoever is handled longest comes first.
+ * A slot that is given back is passed on in the same transaction, so that none is ever free while somebody waits who may
+ * have it, and nobody has to ask.
+ *
+ * Every function here runs in a transaction that has locked the upstream (`lockUpstream`): what it reads is then what
+ * there is. A task's row ends with the task, so that whoever dies keeps nobody waiting.
+ */
+import type { Queryable, Statement } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+
+/** A task that was let in. */
+export interface Admission {
+  readonly taskId: TaskId;
+  readonly accountId: string;
+}
+
+const lock: Statement = {
+  name: 'lock_upstream',
+  text: 'SELECT 1 FROM upstream_states WHERE upstream = $1 FOR UPDATE',
+};
+
+/** Keeps others from the upstream's slots and queue until the transaction ends. @returns false: it never had any. */
+export async function lockUpstream(transaction: Queryable, upstream: string): Promise<boolean> {
+  return (await transaction.query(lock, [upstream])).length > 0;
+}
+
+/** An account that nobody waits for begins behind all that wait now. */
+const join: Statement = {
+  name: 'join_upstream_queue',
+  text: `WITH turn AS (
+           INSERT INTO upstream_turns AS t (upstream, account_id) VALUES ($1, $3)
+           ON CONFLICT (upstream, account_id) DO UPDATE SET turn = excluded.turn
+             WHERE NOT EXISTS (SELECT 1 FROM upstream_waits w WHERE w.upstream = $1 AND w.account_id = $3)),
+         joined AS (
+           INSERT INTO upstream_waits AS w (upstream, task_id, account_id, cap, since)
+           VALUES ($1, $2, $3, $4, coalesce((SELECT started_at FROM tasks WHERE id = $2), now()))
+           ON CONFLICT (upstream, task_id) DO UPDATE SET cap = excluded.cap
+           RETURNING since)
+         SELECT greatest(0, extract(epoch FROM now() - since) * 1000)::float8 AS "waitedMs" FROM joined`,
+};
+
+/**
+ * Adds a task to the queue; one that is in it stays where it is.
+ *
+ * @param cap how many slots there are for its model: at least 1.
+ * @returns for how many milliseconds it has been handled: most of it waiting, where it waits for long.
+ */
+export async function joinQueue(
+  transaction: Queryable,
+  upstream: string,
+  { taskId, accountId }: Admission,
+  cap: number,
+): Promise<number> {
+  const [row] = await transaction.query<{ waitedMs: number }>(join, [upstream, taskId, accountId, cap]);
+  return row?.waitedMs ?? 0;
+}
+
+const leave: Statement = {
+  name: 'leave_upstream_queue',
+  text: 'DELETE FROM upstream_waits WHERE upstream = $1 AND task_id = $2',
+};
+
+/** Takes a task out of the queue, if it is there. */
+export async function leaveQueue(transaction: Queryable, upstream: string, taskId: string): Promise<void> {
+  await transaction.query(leave, [upstream, taskId]);
+}
+
+/** Tasks that are over, or past their deadline, are passed by; the next tidying removes them. */
+const admit: Statement = {
+  name: 'admit_to_upstream',
+  text: `WITH next AS (
+           SELECT head.task_id, a.account_id
+             FROM upstream_states s
+             JOIN upstream_turns a ON a.upstream = s.upstream
+             LEFT JOIN (SELECT account_id, count(*) AS jobs FROM upstream_slots WHERE upstream = $1 GROUP BY account_id) h
+                    ON h.account_id = a.account_id
+            CROSS JOIN LATERAL (
+                  SELECT w.task_id FROM upstream_waits w
+                   WHERE w.upstream = $1 AND w.account_id = a.account_id AND w.cap > s.slots_taken
+                     AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.task_id
+                                        AND (t.completed_at IS NOT NULL OR t.deadline_at <= now()))
+                   ORDER BY w.since, w.task_id LIMIT 1) head
+            WHERE s.upstream = $1
+            ORDER BY coalesce(h.jobs, 0), a.turn LIMIT 1),
+         gone AS (
+           DELETE FROM upstream_waits w USING next n WHERE w.upstream = $1 AND w.task_id = n.task_id
+        RETURNING w.task_id, w.account_id),
+         slot AS (
+           INSERT INTO upstream_slots (upstream, task_id, account_id) SELECT $1, task_id, account_id FROM gone
+           ON CONFLICT DO NOTHING RETURNING upstream),
+         counted AS (
+           UPDATE upstream_states s SET slots_taken = s.slots_taken + 1 FROM slot WHERE s.upstream = slot.upstream),
+         turned AS (
+           UPDATE upstream_turns a SET turn = nextval('upstream_turn_numbers')
+             FROM gone WHERE a.upstream = $1 AND a.account_id = gone.account_id)
+         SELECT task_id AS "taskId", account_id AS "accountId" FROM gone`,
+};
+
+/** Gives the free slots to those whose turn it is. @returns who has one now. */
+export async function admitWaiting(transaction: Queryable, upstream: string): Promise<readonly Admission[]> {
+  const admissions: Admission[] = [];
+  for (;;) {
+    const [admission] = await transaction.query<Admission>(admit, [upstream]);
+    if (admission === undefined) return admissions;
+    admissions.push(admission);
+  }
+}
+
+const prune: Statement = {
+  name: 'prune_upstream_queue',
+  text: `WITH over AS (
+           DELETE FROM upstream_waits w USING tasks t
+            WHERE w.upstream = $1 AND t.id = w.task_id AND (t.completed_at IS NOT NULL OR t.deadline_at <= now())
+        RETURNING w.task_id)
+         DELETE FROM upstream_turns a
+          WHERE a.upstream = $1
+            AND NOT EXISTS (SELECT 1 FROM upstream_waits w
+                             WHERE w.upstream = $1 AND w.account_id = a.account_id
+                               AND w.task_id NOT IN (SELECT task_id FROM over))
+            AND NOT EXISTS (SELECT 1 FROM upstream_slots s WHERE s.upstream = $1 AND s.account_id = a.account_id)`,
+};
+
+/** Removes tasks that wait no longer, and the turns of accounts that have nothing there. */
+export async function pruneQueue(transaction: Queryable, upstream: string): Promise<void> {
+  await transaction.query(prune, [upstream]);
+}
+
+const listQueues: Statement = {
+  name: 'list_upstream_queues',
+  text: 'SELECT DISTINCT upstream FROM upstream_turns ORDER BY upstream',
+};
+
+/** The upstreams where somebody waits, or did a while ago. */
+export async function listQueuesOf(database: Queryable): Promise<readonly string[]> {
+  const rows = await database.query<{ upstream: string }>(listQueues);
+  return rows.map(({ upstream }) => upstream);
+}

@@ -1,0 +1,276 @@
+/**
+ * The queue of an upstream whose jobs are capped (src/upstreams/queue.ts): two gates on one database are two workers. A
+ * task that is let in later is told by `wake`.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Database } from '../../src/database/database.ts';
+import { newId, newTaskId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createUpstreamGate } from '../../src/upstreams/gate.ts';
+import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
+import type { Admission } from '../../src/upstreams/queue.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+describe('the queue of an upstream', () => {
+  let room: TaskRoom;
+  before(async () => {
+    room = await openTaskRoom();
+  });
+  after(() => room.close());
+
+  /** What waits, works and was woken at one upstream. */
+  function at(cap: number | undefined, database: Database = room.database) {
+    const there: GatedUpstream = { name: newId('req'), concurrency: cap };
+    const woken: Admission[] = [];
+    const worker = (): UpstreamGate =>
+      createUpstreamGate({
+        database,
+        logger: silentLogger(),
+        wake(_, admission) {
+          woken.push(admission);
+          return Promise.resolve();
+        },
+      });
+    const gates = [worker(), worker(), worker()];
+    let asked = 0;
+    const gate = (): UpstreamGate => gates[asked++ % gates.length] ?? assert.fail();
+    return {
+      there,
+      woken,
+      gate,
+      enter: async (task: Admission, capOfModel = cap) =>
+        (await gate().enter({ ...there, concurrency: capOfModel }, task)).kind,
+      leave: ({ taskId }: { readonly taskId: TaskId }) => gate().leave(there, taskId),
+    };
+  }
+
+  const taskOf = (accountId: string): Admission => ({ taskId: newTaskId(), accountId });
+  const accountsOf = (admissions: readonly Admission[]): string[] => admissions.map(({ accountId }) => accountId);
+
+  /** Ends the job that is under way, again and again, until nobody waits. @returns who was let in, in order. */
+  async function workOff({ woken, leave }: ReturnType<typeof at>, first: Admission): Promise<readonly Admission[]> {
+    await leave(first);
+    for (let ended = 0; ended < woken.length; ended++) await leave(woken[ended] ?? assert.fail());
+    return woken;
+  }
+
+  it('lets accounts take turns, and each account’s tasks in their order, whatever worker they wait in', async () => {
+    const upstream = at(1);
+    const first = taskOf('acct_a');
+    assert.equal(await upstream.enter(first), 'open');
+    const waiting = ['a', 'a', 'a', 'a', 'b', 'b', 'c'].map((name) => taskOf(`acct_${name}`));
+    for (const task of waiting) assert.equal(await upstream.enter(task), 'full');
+
+    const order = await workOff(upstream, first);
+
+    assert.deepEqual(
+      accountsOf(order),
+      ['a', 'b', 'c', 'a', 'b', 'a', 'a'].map((name) => `acct_${name}`),
+    );
+    for (const name of ['acct_a', 'acct_b', 'acct_c']) {
+      const own = (tasks: readonly Admission[]) => tasks.filter(({ accountId }) => accountId === name);
+      assert.deepEqual(own(order), own(waiting));
+    }
+  });
+
+  it('keeps an account with a thousand tasks from making another wait for more than one of them', async () => {
+    const upstream = at(2);
+    const [one, two] = [taskOf('acct_many'), taskOf('acct_many')];
+    for (const task of [one, two]) assert.equal(await upstream.enter(task), 'open');
+    const many = Array.from({ length: 1_000 }, () => taskOf('acct_many'));
+    for (const task of many) await upstream.enter(task);
+    const few = taskOf('acct_few');
+    await upstream.enter(few);
+
+    await upstream.leave(one);
+    await upstream.leave(two);
+
+    assert.equal(upstream.woken[0]?.taskId, few.taskId);
+    assert.equal(upstream.woken[1]?.taskId, many[0]?.taskId);
+  });
+
+  it('keeps an account that waits from being passed by a stream of accounts that have just come', async () => {
+    const upstream = at(1);
+    const first = taskOf('acct_old');
+    await upstream.enter(first);
+    const second = taskOf('acct_old');
+    await upstream.enter(second);
+    for (let count = 0; count < 5; count++) await upstream.enter(taskOf(`acct_new_${count}`));
+
+    await upstream.leave(first);
+
+    assert.deepEqual(upstream.woken, [second]);
+  });
+
+  it('lets no more in than the cap, and leaves no slot empty, when many come and go at once', async () => {
+    const upstream = at(4);
+    const inside = new Set<TaskId>();
+    const done = new Set<TaskId>();
+    let most = 0;
+    const work = async (task: Admission): Promise<void> => {
+      inside.add(task.taskId);
+      most = Math.max(most, inside.size);
+      await room.rows('SELECT 1');
+      inside.delete(task.taskId);
+      done.add(task.taskId);
+      await upstream.leave(task);
+    };
+    const tasks = Array.from({ length: 60 }, (_, place) => taskOf(`acct_${place % 5}`));
+    await Promise.all(
+      tasks.map(async (task) => {
+        if ((await upstream.enter(task)) === 'open') await work(task);
+      }),
+    );
+    for (let place = 0; place < upstream.woken.length; place++) await work(upstream.woken[place] ?? assert.fail());
+
+    assert.equal(done.size, tasks.length);
+    assert.ok(most <= 4, String(most));
+    const [state] = await room.rows(
+      'SELECT slots_taken AS taken FROM upstream_states WHERE upstream = $1',
+      upstream.there.name,
+    );
+    assert.deepEqual(state, { taken: 0 });
+  });
+
+  it('asks the database a few times for each that is let in, however many thousands wait', async () => {
+    const upstream = at(1);
+    const first = taskOf('acct_a');
+    await upstream.enter(first);
+    for (let count = 0; count < 1_000; count++) await upstream.enter(taskOf(`acct_${count % 10}`));
+    room.forgetStatements();
+
+    await upstream.leave(first);
+
+    assert.equal(upstream.woken.length, 1);
+    assert.ok(room.statements.length <= 6, room.statements.join(' '));
+  });
+
+  it('lets a task that gave its slot back for a while in before its account’s later ones', async () => {
+    const upstream = at(1);
+    const caller = await room.newCaller();
+    const create = async (): Promise<Admission> => {
+      const { taskId } = await room.creator.create(caller, body(), undefined);
+      await room.rows(`UPDATE tasks SET status = 'handling', started_at = clock_timestamp() WHERE id = $1`, taskId);
+      return { taskId, accountId: caller.accountId };
+    };
+    const [refused, second, third] = [await create(), await create(), await create()];
+    await upstream.enter(refused);
+    await upstream.enter(second);
+    await upstream.enter(third);
+
+    await upstream.leave(refused);
+    assert.equal(await upstream.enter(refused), 'full');
+    await upstream.leave(second);
+
+    assert.deepEqual(upstream.woken, [second, refused]);
+  });
+
+  it('passes by tasks that are over or past their deadline, and forgets them', async () => {
+    const upstream = at(1);
+    const first = taskOf('acct_a');
+    await upstream.enter(first);
+    const caller = await room.newCaller();
+    for (const change of [
+      `status = 'fail', error_reason = 'terminated', captured_micro_usd = 0, completed_at = now()`,
+      `status = 'handling', started_at = now() - interval '1 hour', deadline_at = now() - interval '1 minute'`,
+    ]) {
+      const { taskId } = await room.creator.create(caller, body(), undefined);
+      await upstream.enter({ taskId, accountId: caller.accountId });
+      await room.rows(`UPDATE tasks SET ${change} WHERE id = $1`, taskId);
+    }
+    const last = taskOf('acct_b');
+    await upstream.enter(last);
+
+    await upstream.leave(first);
+    assert.deepEqual(upstream.woken, [last]);
+
+    await upstream.gate().tidyQueues();
+    const waits = await room.rows('SELECT task_id FROM upstream_waits WHERE upstream = $1', upstream.there.name);
+    assert.deepEqual(waits, []);
+  });
+
+  it('lets somebody in for a holder that died, at the next tidying, though nobody comes or goes', async () => {
+    const upstream = at(1);
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await upstream.enter({ taskId, accountId: caller.accountId });
+    const next = taskOf('acct_b');
+    await upstream.enter(next);
+    const end = (secondsAgo: number) =>
+      room.rows(
+        `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0,
+                completed_at = now() - make_interval(secs => $2) WHERE id = $1`,
+        taskId,
+        secondsAgo,
+      );
+
+    await end(1);
+    await upstream.gate().tidyQueues();
+    assert.deepEqual(upstream.woken, [], 'its provider may still be working');
+    await end(120);
+    await upstream.gate().tidyQueues();
+
+    assert.deepEqual(upstream.woken, [next]);
+    assert.equal(await upstream.enter(next), 'open');
+  });
+
+  it('lets a task in that may, past one whose model allows fewer jobs', async () => {
+    const upstream = at(3);
+    const jobs = [taskOf('acct_a'), taskOf('acct_a'), taskOf('acct_a')];
+    for (const job of jobs) assert.equal(await upstream.enter(job), 'open');
+    const [careful, usual] = [taskOf('acct_b'), taskOf('acct_c')];
+    assert.equal(await upstream.enter(careful, 1), 'full');
+    assert.equal(await upstream.enter(usual), 'full');
+
+    for (const job of jobs) await upstream.leave(job);
+    assert.deepEqual(upstream.woken, [usual]);
+    await upstream.leave(usual);
+    assert.deepEqual(upstream.woken, [usual, careful]);
+  });
+
+  it('forgets a task that leaves it, and wakes nobody for that', async () => {
+    const upstream = at(1);
+    const [first, cancelled, last] = [taskOf('acct_a'), taskOf('acct_a'), taskOf('acct_a')];
+    for (const task of [first, cancelled, last]) await upstream.enter(task);
+
+    await upstream.leave(cancelled);
+    assert.deepEqual(upstream.woken, []);
+    await upstream.leave(first);
+
+    assert.deepEqual(upstream.woken, [last]);
+  });
+
+  it('keeps the slot of a task that comes for it while the upstream wants to be left alone', async () => {
+    const upstream = at(1);
+    const [first, second, third] = [taskOf('acct_a'), taskOf('acct_b'), taskOf('acct_c')];
+    for (const task of [first, second, third]) await upstream.enter(task);
+    await upstream.gate().report(upstream.there, { pauseMs: 60_000 });
+    await upstream.leave(first);
+
+    const later = at(1);
+    const entry = await later.gate().enter(upstream.there, second);
+    assert.equal(entry.kind, 'closed');
+    assert.deepEqual(upstream.woken, [second], 'the next would find it closed as well');
+  });
+
+  it('wakes nobody where the slot could not be given: both are one transaction', async () => {
+    const upstream = at(1);
+    const failing = createUpstreamGate({
+      database: room.database,
+      logger: silentLogger(),
+      wake: () => Promise.reject(new Error('no outbox')),
+    });
+    const [first, second] = [taskOf('acct_a'), taskOf('acct_b')];
+    await upstream.enter(first);
+    await upstream.enter(second);
+
+    await failing.leave(upstream.there, first.taskId);
+    assert.equal(await upstream.enter(second), 'full');
+    await upstream.leave(first);
+
+    assert.deepEqual(upstream.woken, [second]);
+  });
+});

@@ -1,0 +1,95 @@
+/** A mediaTask whose upstream is at its cap: it waits for the signal that it has a slot (workflows/submit-in-turn.ts). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CancelledFailure } from '@temporalio/common';
+import { SLOT_SIGNAL } from '../../src/domain/workflow-ids.ts';
+import type { SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
+import { Milestone, openLab } from './workflow-lab.ts';
+import type { LabTask, WorkflowLab } from './workflow-lab.ts';
+
+const CAPPED = { isUpstream: true, isCapped: true } as const;
+/** Far beyond what a test may take. */
+const LONG_MS = 3_600_000;
+
+/** An upstream that is full for the first so many submits. */
+function fullFor(times: number, waitMs: number) {
+  let submits = 0;
+  return (): Promise<SubmitResult> =>
+    Promise.resolve(++submits <= times ? { kind: 'waiting', waitMs } : { kind: 'produced' });
+}
+
+const isWaiting = (task: LabTask, times = 1): Promise<void> => {
+  let seen = 0;
+  return task.untilEvent((event) => event.timerStartedEventAttributes != null && ++seen === times);
+};
+const mayWait = (task: LabTask): unknown[] =>
+  task.calls
+    .filter(({ activity }) => activity === 'submitGeneration')
+    .map(({ input }) => (input as SubmitInput).mayWait ?? false);
+
+describe('a mediaTask whose upstream is at its cap', () => {
+  let lab: WorkflowLab;
+  before(async () => {
+    lab = await openLab();
+    await lab.startWorkers();
+  });
+  after(() => lab.close());
+
+  it('submits again when it is told that it has a slot, and not before', async () => {
+    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, CAPPED);
+    await isWaiting(task);
+    assert.deepEqual(task.callNames, ['submitGeneration']);
+
+    await task.handle.signal(SLOT_SIGNAL);
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames, ['submitGeneration', 'submitGeneration', 'archiveOutputs', 'settleTask']);
+    assert.deepEqual(mayWait(task), [true, true]);
+  });
+
+  it('has heard a signal that came before it was told to wait', async () => {
+    const started = new Milestone();
+    const mayAnswer = new Milestone();
+    const answer = fullFor(1, LONG_MS);
+    const task = await lab.startTask(
+      {
+        submitGeneration: async () => {
+          started.reach();
+          await mayAnswer.reached;
+          return answer();
+        },
+      },
+      CAPPED,
+    );
+    await started.reached;
+    await task.handle.signal(SLOT_SIGNAL);
+    await task.untilEvent((event) => event.workflowExecutionSignaledEventAttributes != null);
+    mayAnswer.reach();
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+  });
+
+  it('waits again where the slot was gone, and looks by itself after the time that it was told', async () => {
+    const task = await lab.startTask({ submitGeneration: fullFor(2, 200) }, CAPPED);
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames.filter((name) => name === 'submitGeneration').length, 3);
+  });
+
+  it('settles as cancelled when that happens while it waits, and gives up its place', async () => {
+    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, CAPPED);
+    await isWaiting(task);
+
+    await task.handle.cancel();
+
+    assert.ok((await task.failure()) instanceof CancelledFailure);
+    assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask', 'cancelGeneration']);
+  });
+
+  it('does not say that it can wait where no upstream has a cap', async () => {
+    const task = await lab.startTask({}, { isUpstream: true });
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(mayWait(task), [false]);
+  });
+});

@@ -1,0 +1,36 @@
+/**
+ * Submitting where an upstream is at its cap: the task joins the upstream's queue (src/upstreams/queue.ts) and the workflow
+ * waits for the signal that it has a slot. Waiting so takes no place in a worker and no question to the database, however
+ * many wait and for however long.
+ */
+import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow';
+import { SLOT_SIGNAL } from '../src/domain/workflow-ids.ts';
+import type { Activities, MediaTaskInput, SubmitResult } from './contracts.ts';
+
+const slotTaken = defineSignal(SLOT_SIGNAL);
+
+/** Since the release after 0.1.0: before, the activity was retried until there was a slot. */
+const WAITS_IN_QUEUE = 'waits-in-the-queue-of-an-upstream';
+
+/** Against a loop without a pause. */
+const LEAST_WAIT_MS = 100;
+
+/** @throws what the activity throws; `CancelledFailure` also while it waits. */
+export async function submitInTurn(
+  input: MediaTaskInput,
+  submitGeneration: Activities['submitGeneration'],
+): Promise<SubmitResult> {
+  if (input.isCapped !== true || !patched(WAITS_IN_QUEUE)) return submitGeneration(input);
+  let hasSlot = false;
+  setHandler(slotTaken, () => {
+    hasSlot = true;
+  });
+  for (;;) {
+    hasSlot = false;
+    const submitted = await submitGeneration({ ...input, mayWait: true });
+    if (submitted.kind !== 'waiting') return submitted;
+    // A signal that came before the activity's answer counts as well. Without one: the deadline, or a slot that the
+    // database has forgotten.
+    await condition(() => hasSlot, Math.max(submitted.waitMs ?? 0, LEAST_WAIT_MS));
+  }
+}
