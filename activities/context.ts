@@ -6,6 +6,7 @@ import type { PinnedDefinitions } from '../src/catalogue/pinned-definitions.ts';
 import type { Config } from '../src/config/config.ts';
 import type { DatabaseClock } from '../src/database/database-clock.ts';
 import type { Database } from '../src/database/database.ts';
+import type { RunRecord } from '../src/domain/run-record.ts';
 import type { WorkflowCondition } from '../src/domain/task-status.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Egress } from '../src/egress/guarded-client.ts';
@@ -48,6 +49,10 @@ export interface ActivityContext {
   readonly clock: DatabaseClock;
   /** Milliseconds since 1970 as the database has it, as last measured: for signatures and what is shown. */
   now(): number;
+  /** Fires, with a failure as its reason, when the worker hands back what another may go on with. */
+  readonly stopping: AbortSignal;
   /** Asks Temporal what became of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
+  /** Asks Temporal what one run of a task's workflow had brought about; undefined: it does not know any more. */
+  readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
 }

@@ -1,41 +1,81 @@
 /**
- * Keeping Temporal informed while an activity works, and stopping the work when it must: on cancellation, which only
- * heartbeats bring, and at the task's own deadline.
+ * Keeping Temporal informed while an activity runs, and stopping its work when it must: on cancellation, which only
+ * heartbeats bring, at the task's own deadline, and when the worker is about to end.
  */
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 
 /** A third of the heartbeat time-out (workflows/activity-options.ts), so that one late beat is no death. */
 const HEARTBEAT_INTERVAL_MS = 3_000;
 
 /**
- * Runs work that heartbeats and can be stopped.
+ * Runs an activity that heartbeats from its very beginning to its end, whatever it waits for: one that is taken for dead
+ * while a database stands still would go on beside its own retry. A local activity has no heartbeats: Temporal's SDK warns
+ * of each that it sends.
+ */
+export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  if (context.info.isLocal) return activity();
+  const beat = setInterval(() => context.heartbeat(attached.get(context)), HEARTBEAT_INTERVAL_MS);
+  try {
+    // The first beat at once: an activity that was cancelled while it waited learns of it without delay.
+    context.heartbeat();
+    return await activity();
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/**
+ * Sends something along with every heartbeat from now on: the next attempt of this activity reads it
+ * (`Context.current().info.heartbeatDetails`). It arrives within seconds, or with the attempt's failure; of a worker that
+ * was killed before that nothing arrives.
+ */
+export function attachToHeartbeats(details: object): void {
+  const context = Context.current();
+  attached.set(context, details);
+  context.heartbeat(details);
+}
+
+const attached = new WeakMap<Context, object>();
+
+/** Fewer reasons to stop. */
+export interface StopSignals {
+  /** Fires on cancellation and at the deadline, and not when the worker stops while it may still wait. */
+  readonly requested: AbortSignal;
+  /** Fires at the deadline alone. */
+  readonly deadline: AbortSignal;
+}
+
+/**
+ * Runs work that can be stopped.
  *
  * @param deadlineAt when the work is aborted, by `performance.now()`; null for no deadline.
- * @param work is given a signal that fires on cancellation, at the deadline and when the worker stops, and one that
- *   fires at the deadline alone, for what must not be cut off otherwise.
+ * @param stopping fires when the worker hands back what it has in hand.
+ * @param work is given a signal that fires whenever it is to end. What must not be cut off for each of these reasons is
+ *   given one of the others.
  */
-export async function withHeartbeats<T>(
+export async function untilStopped<T>(
   deadlineAt: number | null,
-  work: (signal: AbortSignal, deadlineSignal: AbortSignal) => Promise<T>,
+  stopping: AbortSignal,
+  work: (signal: AbortSignal, others: StopSignals) => Promise<T>,
 ): Promise<T> {
-  const context = Context.current();
+  const { cancellationSignal } = Context.current();
   const deadline = new AbortController();
   const timer =
     deadlineAt === null
       ? undefined
       : setTimeout(() => deadline.abort(new DeadlinePassedError()), Math.max(0, deadlineAt - performance.now()));
-  const beat = setInterval(() => context.heartbeat(), HEARTBEAT_INTERVAL_MS);
-  // The first beat at once: an activity that was cancelled while it waited learns of it without delay.
-  context.heartbeat();
   try {
-    const signal = AbortSignal.any([context.cancellationSignal, deadline.signal]);
-    return await work(signal, deadline.signal);
+    const requested = AbortSignal.any([cancellationSignal, deadline.signal]);
+    return await work(AbortSignal.any([requested, stopping]), { requested, deadline: deadline.signal });
   } catch (error) {
     // Whatever an aborted call throws, the reason is the abort's.
     if (deadline.signal.aborted) throw new DeadlinePassedError({ cause: error });
+    if (stopping.aborted && !cancellationSignal.aborted && !(error instanceof ApplicationFailure))
+      throw stopping.reason;
     throw error;
   } finally {
-    clearInterval(beat);
     clearTimeout(timer);
   }
 }
@@ -47,4 +87,9 @@ export class DeadlinePassedError extends Error {
   constructor(options: { cause?: unknown } = {}) {
     super('the deadline passed', options);
   }
+}
+
+/** Why a worker that ends gives back what it has in hand: another worker is given it at once. */
+export function workerStops(): ApplicationFailure {
+  return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
 }

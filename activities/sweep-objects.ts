@@ -10,7 +10,7 @@ import { ownsStore } from '../src/files/store-owner.ts';
 import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { withHeartbeats } from './heartbeat.ts';
+import { untilStopped } from './heartbeat.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;
@@ -21,12 +21,14 @@ const IDLE_BUCKET_MS = 60 * 60_000;
 /** Where objects of ours lie (activities/stage-files.ts, src/files/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
 const BATCH = 200;
+/** A pass over what is gone ends by itself after so long, well within its attempt; the next goes on where it ended. */
+const PASS_MS = 40_000;
 /** Deletions at once: enough to hide the latency of a store, few enough to leave it air. */
 const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
   return ({ target }: SweepInput) =>
-    withHeartbeats(null, async (signal) => {
+    untilStopped(null, context.stopping, async (signal) => {
       const deleted = target === 'deleted' ? await sweepDeleted(context, signal) : await sweepUnnamed(context, signal);
       if (deleted > 0) context.logger.info({ target, deleted }, 'objects were swept');
       return { deleted };
@@ -39,7 +41,8 @@ async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Prom
   const now = await context.clock.read();
   await deleteIdleBuckets(database, now - IDLE_BUCKET_MS);
   let deleted = 0;
-  for (;;) {
+  const endAt = performance.now() + PASS_MS;
+  while (performance.now() < endAt) {
     signal.throwIfAborted();
     const objects = await listDoomedObjects(database, now - DOOMED_AFTER_MS, BATCH);
     if (objects.length === 0) return deleted;
@@ -47,6 +50,7 @@ async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Prom
     await markBytesDeleted(database, done, now);
     deleted += done.length;
   }
+  return deleted;
 }
 
 /** What attempts left behind that came to nothing. */

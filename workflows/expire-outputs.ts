@@ -3,12 +3,11 @@
  * design"). Safe to run twice and at any time.
  */
 import { proxyActivities } from '@temporalio/workflow';
-import { EXPIRE_OPTIONS } from './activity-options.ts';
+import { expireOptions } from './activity-options.ts';
 import type { Activities, ExpireResult } from './contracts.ts';
-
-const activities = proxyActivities<Pick<Activities, 'expireOutputs'>>(EXPIRE_OPTIONS);
 
 /** Writes down what has expired, and asks again for promotions that nobody works on. */
 export async function expireOutputs(): Promise<ExpireResult> {
+  const activities = proxyActivities<Pick<Activities, 'expireOutputs'>>(expireOptions());
   return activities.expireOutputs();
 }

@@ -3,12 +3,11 @@
  * account and day is booked once, however often this runs.
  */
 import { proxyActivities } from '@temporalio/workflow';
-import { METER_OPTIONS } from './activity-options.ts';
+import { meterOptions } from './activity-options.ts';
 import type { Activities, MeterResult } from './contracts.ts';
-
-const activities = proxyActivities<Pick<Activities, 'meterStorage'>>(METER_OPTIONS);
 
 /** Meters the days that have ended, and returns what was not paid for to temporary storage. */
 export async function meterStorage(): Promise<MeterResult> {
+  const activities = proxyActivities<Pick<Activities, 'meterStorage'>>(meterOptions());
   return activities.meterStorage();
 }

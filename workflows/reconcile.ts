@@ -3,16 +3,15 @@
  * run twice and at any time.
  */
 import { proxyActivities } from '@temporalio/workflow';
-import { RECONCILE_OPTIONS } from './activity-options.ts';
+import { reconcileOptions } from './activity-options.ts';
 import type { Activities, ReconcileResult } from './contracts.ts';
-
-const { reconcileTasks } = proxyActivities<Pick<Activities, 'reconcileTasks'>>(RECONCILE_OPTIONS);
 
 /** A pass over more begins anew, so that no history grows without end: at half a minute a part this is an hour. */
 const MAX_PARTS = 120;
 
 /** Looks once through all open tasks. */
 export async function reconcile(): Promise<ReconcileResult> {
+  const { reconcileTasks } = proxyActivities<Pick<Activities, 'reconcileTasks'>>(reconcileOptions());
   let part = await reconcileTasks();
   let { checked, settled, restarted } = part;
   for (let parts = 1; part.next !== undefined && parts < MAX_PARTS; parts++) {

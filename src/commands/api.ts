@@ -10,9 +10,11 @@ import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { untilDatabaseAnswers } from './until-database-answers.ts';
+import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });
+  warnOfUnknownVariables(environment, logger);
   const config = loadConfig(environment);
   watchForHang('api', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
@@ -39,5 +41,6 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     await api.close();
   } finally {
     await foundation.close();
+    await runtime.close();
   }
 }

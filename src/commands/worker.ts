@@ -4,6 +4,10 @@ import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
+import { readInstallationNames } from '../database/migrate.ts';
+import type { InstallationNames } from '../database/migrate.ts';
+import type { Foundation } from '../processes/foundation.ts';
+import { serveFormerQueues } from '../processes/former-queues.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
 import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
@@ -19,12 +23,14 @@ import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
+import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
 /** How long to wait between attempts to reach Temporal while it is away. */
 const RECONNECT_MS = 1_000;
 
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'worker' });
+  warnOfUnknownVariables(environment, logger);
   const config = loadConfig(environment);
   watchForHang('worker', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
@@ -39,7 +45,10 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   // Asked to stop before there was anything to work on.
   if (typeof connection === 'string') process.exit(0);
   seen.connection = connection;
-  const gateway = createWorkflowGateway(temporalClient(connection, config.temporal));
+  const installation = await Promise.race([readInstallation(foundation), stop]);
+  if (typeof installation === 'string') process.exit(0);
+  const client = temporalClient(connection, config.temporal);
+  const gateway = createWorkflowGateway(client, installation.id);
   const activities = createActivityContext(foundation, gateway);
   try {
     await checkStoredSecrets(foundation);
@@ -47,19 +56,33 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
     await foundation.clock.measure();
     foundation.clock.start();
     const workflowBundle = await loadWorkflowBundle(logger);
+    const dependencies = {
+      connection,
+      activityContext: activities.context,
+      tracing: foundation.tracing,
+      workflowBundle,
+    };
+    const guarded = { clock: foundation.clock, queues: config.worker.queues, logger };
     const worker = await startClockGuardedWorker({
-      clock: foundation.clock,
-      queues: config.worker.queues,
-      logger,
-      start: () =>
-        startWorker({ connection, activityContext: activities.context, tracing: foundation.tracing, workflowBundle }),
+      ...guarded,
+      start: () => startWorker({ ...dependencies, installationId: installation.id }),
     });
     seen.worker = worker;
+    const former = installation.hadSharedNames
+      ? serveFormerQueues({
+          client,
+          database: foundation.database,
+          logger,
+          queues: config.worker.queues,
+          start: () => startClockGuardedWorker({ ...guarded, start: () => startWorker(dependencies) }),
+        })
+      : undefined;
     logger.info({ queues: config.worker.queues }, 'the worker is running');
     announceReady();
     await Promise.race([stop, worker.finished]);
     worker.shutdown();
-    await worker.finished;
+    former?.shutdown();
+    await Promise.all([worker.finished, former?.finished]);
   } finally {
     await activities.close();
     // Where the SDK has given up its runtime this fails, and must not hide what failed before it.
@@ -79,6 +102,18 @@ async function connect(config: TemporalConfig, runtime: TemporalRuntime, logger:
     } catch (error) {
       if (attempt === 1) logger.warn({ err: error, address: config.address }, 'waiting for Temporal');
       await runtime.recover(error);
+      await sleep(RECONNECT_MS);
+    }
+  }
+}
+
+/** Nor has one without the database, which names the queues. */
+async function readInstallation({ database, logger }: Foundation): Promise<InstallationNames> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readInstallationNames(database);
+    } catch (error) {
+      if (attempt === 1) logger.warn({ err: error }, 'waiting for the database');
       await sleep(RECONNECT_MS);
     }
   }

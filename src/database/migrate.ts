@@ -194,6 +194,18 @@ const createInstallation: Statement = {
 
 const selectInstallation: Statement = { name: 'select_installation', text: 'SELECT id FROM installation' };
 
+const selectNames: Statement = {
+  name: 'select_installation_names',
+  text: 'SELECT id, had_shared_names AS "hadSharedNames" FROM installation',
+};
+
+/** What decides by which names Temporal knows an installation. */
+export interface InstallationNames {
+  readonly id: string;
+  /** Made by a release whose task queues and schedules had the same names in every installation. */
+  readonly hadSharedNames: boolean;
+}
+
 /**
  * The random id of this installation, which task ids are derived from (architecture, "The workflow ID is the
  * idempotency key").
@@ -201,7 +213,15 @@ const selectInstallation: Statement = { name: 'select_installation', text: 'SELE
  * @throws {Error} the database was never migrated.
  */
 export async function readInstallationId(database: Database): Promise<string> {
-  const [row] = await database.query<{ id: string }>(selectInstallation);
+  return theOne(await database.query<{ id: string }>(selectInstallation)).id;
+}
+
+/** @throws {Error} the database was never migrated. */
+export async function readInstallationNames(database: Database): Promise<InstallationNames> {
+  return theOne(await database.query<InstallationNames>(selectNames));
+}
+
+function theOne<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('the database has no installation id: run the migrate command first');
-  return row.id;
+  return row;
 }

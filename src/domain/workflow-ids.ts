@@ -21,6 +21,9 @@ export function callbackWorkflowId(taskId: TaskId): string {
 /** The signal by which a delivery that runs is asked to look once more before it ends. */
 export const DELIVER_AGAIN_SIGNAL = 'deliverAgain';
 
+/** The signal by which a task that waits for a capped upstream is told that it has a slot there. */
+export const SLOT_SIGNAL = 'slotTaken';
+
 /** The workflow that tells a provider to stop, for a task whose own workflow is gone. */
 export function stopWorkflowId(taskId: TaskId): string {
   return `stop-${taskId}`;
@@ -37,7 +40,15 @@ export function promotionWorkflowId(outputId: string): string {
   return `promote-${outputId}`;
 }
 
-/** Architecture, "Parts that run". */
+/** The output that a workflow makes persistent; undefined where it is of another kind. */
+export function outputOfWorkflow(workflowId: string): string | undefined {
+  return /^promote-(.+)$/.exec(workflowId)?.[1];
+}
+
+/**
+ * The parts of a worker (architecture, "Parts that run"), by the names that their queues had before an installation's own
+ * name was part of them.
+ */
 export const TASK_QUEUES = {
   /** Workflows and short activities. */
   media: 'media',
@@ -45,9 +56,25 @@ export const TASK_QUEUES = {
   generation: 'media-generation',
   /** Waiting for an upstream's job: many, cheap. */
   waiting: 'media-waiting',
+  /** Fetching finished files, apart because their servers may be slow. */
+  archiving: 'media-archiving',
   /** Callbacks, apart so that a slow receiver delays no task. */
   callbacks: 'media-callbacks',
+  /** Repair, expiry, sweeps and metering, which belong to no task. */
+  maintenance: 'media-maintenance',
 } as const;
 
 /** The part of a worker that a task queue names. */
 export type QueueName = keyof typeof TASK_QUEUES;
+
+/** The queue of an installation, so that several can share a namespace. @param installationId absent: the former name. */
+export function taskQueueOf(name: QueueName, installationId?: string): string {
+  return installationId === undefined ? TASK_QUEUES[name] : `${installationId}-${TASK_QUEUES[name]}`;
+}
+
+const OWN_PART = /media(?:-[a-z]+)?$/;
+
+/** The queue of the same installation that another part serves. @param queue of whoever asks, former names included. */
+export function queueBeside(queue: string, name: QueueName): string {
+  return queue.slice(0, queue.search(OWN_PART)) + TASK_QUEUES[name];
+}

@@ -6,6 +6,14 @@ export function workflowsUrl({
   temporal,
   temporalUiUrl,
 }: Pick<Config, 'temporal' | 'temporalUiUrl'>): string | undefined {
-  if (temporalUiUrl === undefined) return undefined;
-  return `${temporalUiUrl}/namespaces/${encodeURIComponent(temporal.namespace)}/workflows`;
+  return temporalUiUrl === undefined ? undefined : listUrl(temporalUiUrl, temporal.namespace);
+}
+
+/** The Web UI's list of tasks, without deliveries, promotions and what schedules start. */
+export function tasksUrl(temporalUiUrl: string, namespace: string): string {
+  return `${listUrl(temporalUiUrl, namespace)}?query=${encodeURIComponent('WorkflowType="mediaTask"')}`;
+}
+
+function listUrl(temporalUiUrl: string, namespace: string): string {
+  return `${temporalUiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows`;
 }

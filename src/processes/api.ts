@@ -73,7 +73,8 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     renderMetrics: () => renderMetrics(),
   };
   const text = await openTextParts(foundation);
-  const http = createHttpContext(foundation, catalogue, hooks, await readInstallationId(database), text);
+  const installationId = await readInstallationId(database);
+  const http = createHttpContext(foundation, catalogue, hooks, installationId, text);
   const app = createApp(http);
   const handle = app.callback();
   const server = await listen(config.http, (request, response) => void handle(request, response), {
@@ -99,7 +100,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   );
 
   const connecting = new AbortController();
-  const connected = connectWhenPossible(foundation, runtime, connecting.signal).then((temporal) => {
+  const connected = connectWhenPossible(foundation, runtime, installationId, connecting.signal).then((temporal) => {
     if (temporal === undefined) return undefined;
     const { gateway } = temporal;
     connection = temporal.connection;
@@ -164,6 +165,7 @@ interface Temporal {
 async function connectWhenPossible(
   foundation: Foundation,
   runtime: TemporalRuntime,
+  installationId: string,
   signal: AbortSignal,
 ): Promise<Temporal | undefined> {
   const { config, logger } = foundation;
@@ -171,7 +173,10 @@ async function connectWhenPossible(
     try {
       const connection = await connectTemporal(config.temporal);
       logger.info({ address: config.temporal.address }, 'connected to Temporal');
-      return { connection, gateway: createWorkflowGateway(temporalClient(connection, config.temporal)) };
+      return {
+        connection,
+        gateway: createWorkflowGateway(temporalClient(connection, config.temporal), installationId),
+      };
     } catch (error) {
       if (attempt === 1) logger.warn({ err: error }, 'Temporal is not reachable; tasks are accepted and wait for it');
       await runtime.recover(error);

@@ -16,9 +16,12 @@ import { createEventStreams } from '../http/event-stream.ts';
 import { createImageFetches } from '../text/inline-images.ts';
 import { createExpensiveReads } from '../http/expensive-reads.ts';
 import { createSessionCookie } from '../http/session-cookie.ts';
+import { UPLOAD_BOUNDS } from '../http/upload-body.ts';
+import type { UploadBounds } from '../http/upload-body.ts';
 import { createWaitingAnswers } from '../http/waiting-answers.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';
+import { createPreviewMaker } from '../media/preview.ts';
 import { createTaskCreator } from '../tasks/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/feed.ts';
@@ -33,6 +36,8 @@ type Hooks = Pick<
 > & {
   /** What rate limits go by: by default a clock that never goes back, and the database's for what processes share. */
   readonly rateClock?: Pick<Parameters<typeof createLeasedRateLimiter>[0], 'now' | 'bucketNow'>;
+  /** Of a test that cannot wait for ours. */
+  readonly uploadBounds?: Partial<UploadBounds>;
 };
 
 const MONOTONIC = { now: (): number => performance.timeOrigin + performance.now() };
@@ -40,7 +45,7 @@ const MONOTONIC = { now: (): number => performance.timeOrigin + performance.now(
 export function createHttpContext(
   foundation: Foundation,
   catalogue: Catalogue,
-  { rateClock, ...hooks }: Hooks,
+  { rateClock, uploadBounds, ...hooks }: Hooks,
   installationId: string,
   text: Pick<TextParts, 'source' | 'threads' | 'ledger'>,
 ): HttpContext {
@@ -57,6 +62,7 @@ export function createHttpContext(
     rateLimiter,
     waitingAnswers: createWaitingAnswers(config.http.maxConnections, foundation.metrics.shares),
     imageFetches: createImageFetches(foundation.metrics.shares),
+    previews: createPreviewMaker(foundation.metrics.shares),
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
     bodies: createBodyAllowances({
       limits: config.bodies,
@@ -65,6 +71,7 @@ export function createHttpContext(
       metrics: foundation.metrics.shares,
     }),
     bodyThreads: createBodyThreads(foundation.metrics.shares),
+    uploadBounds: { ...UPLOAD_BOUNDS, ...uploadBounds },
     turns: createTurns(),
     clientAddress,
     keyUse,

@@ -6,6 +6,8 @@ import type { Server } from 'node:http';
 import type { NativeConnection } from '@temporalio/worker';
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import type { Database } from '../database/database.ts';
+import { TASK_QUEUES } from '../domain/workflow-ids.ts';
+import type { QueueName } from '../domain/workflow-ids.ts';
 import { countBrokenRequests } from '../http/request-metrics.ts';
 import { listenForMetrics } from '../telemetry/metrics-listener.ts';
 import type { MetricsListener, MetricsPages, ProbeAnswer } from '../telemetry/metrics-listener.ts';
@@ -141,7 +143,7 @@ export function startWorkerMetrics(
 /** @param running of each queue that the worker is to serve: whether it does. */
 export function registerWorkerGauges(
   { registry }: Pick<Metrics, 'registry'>,
-  running: () => ReadonlyMap<string, boolean>,
+  running: () => ReadonlyMap<QueueName, boolean>,
 ): void {
   const gauge = new Gauge({
     name: 'darkroom_worker_running',
@@ -149,7 +151,10 @@ export function registerWorkerGauges(
     labelNames: ['queue'],
     registers: [registry],
     collect() {
-      for (const [queue, isRunning] of running()) gauge.set({ queue }, isRunning ? 1 : 0);
+      const served = running();
+      // Also those that it is not to serve: the sum over all workers shows a queue that nobody serves.
+      for (const queue of Object.keys(TASK_QUEUES) as QueueName[])
+        gauge.set({ queue }, served.get(queue) === true ? 1 : 0);
     },
   });
 }

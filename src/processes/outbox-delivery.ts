@@ -2,7 +2,7 @@
  * What each kind of outbox row is for Temporal. Apart from the launcher, which decides when a row is delivered and what
  * becomes of it afterwards.
  */
-import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf } from '../catalogue/definition.ts';
+import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Queryable } from '../database/database.ts';
 import { isTerminal } from '../domain/task-status.ts';
@@ -11,6 +11,7 @@ import type { OutboxItem } from '../tasks/outbox.ts';
 import { readTask } from '../tasks/read.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+import { concurrencyOf } from '../upstreams/upstream-caps.ts';
 
 export interface DeliveryDependencies {
   readonly database: Queryable;
@@ -30,16 +31,25 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
     switch (item.kind) {
       case 'start_task': {
         const definition = await definitions.read(item.definitionHash);
-        const { handlingSeconds, archivingSeconds } = limitsOf(definition);
-        await gateway.startTask({
+        const { handlingSeconds, archivingSeconds, queuedSeconds } = limitsOf(definition);
+        const isCapped = upstreamsOf(definition, item.route).some((upstream) => concurrencyOf(upstream) !== undefined);
+        const start = {
           taskId: item.subjectId,
           accountId: item.accountId,
           model: item.model,
           route: item.route,
           handlingSeconds,
           archivingSeconds,
+          queuedSeconds,
           isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
-        });
+          ...(isCapped ? { isCapped } : {}),
+        };
+        const found = await gateway.startTask(start);
+        // A run that has closed while its task is open was ahead of this database, which has lost commits: another run
+        // takes over what that one had (docs/0037). One whose task is over was this start's own.
+        if (found.kind === 'closed' && !isTerminal((await readTask(database, item.subjectId)).status)) {
+          await gateway.startTask(start, found.runId);
+        }
         return true;
       }
       case 'deliver_callback':
@@ -50,6 +60,9 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         return true;
       case 'promote_output':
         await gateway.startPromotion(item.subjectId, item.accountId);
+        return true;
+      case 'wake_task':
+        await gateway.wakeTask(item.subjectId);
         return true;
       case 'cancel_task': {
         if (await gateway.cancelTask(item.subjectId)) return true;

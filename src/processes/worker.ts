@@ -5,17 +5,20 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { SHORT_SLOTS } from '../../activities/archive-downloads.ts';
+import { ARCHIVING_SLOTS } from '../../activities/archive-downloads.ts';
 import type { ActivityContext } from '../../activities/context.ts';
+import { workerStops } from '../../activities/heartbeat.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { longRenderingsOf } from '../engines/long-renderings.ts';
-import { TASK_QUEUES } from '../domain/workflow-ids.ts';
+import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
+import type { Activities } from '../../workflows/contracts.ts';
 import { NO_TRACES } from '../telemetry/tracing.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { traceActivities } from './traced-activities.ts';
+import { countActivities, runWorkers } from './worker-run.ts';
 
 /**
  * Generations beyond the long renderings: there are always so many slots, and one for each engine thread, for work that is
@@ -23,6 +26,10 @@ import { traceActivities } from './traced-activities.ts';
  * fetched waits for one in the pool's own fair queue. Few, because those who wait there have left the order of Temporal.
  */
 const STAGING_SLOTS = 4;
+/** Settlements and requests to stop at once: bounded by the database pool. */
+const SHORT_SLOTS = 40;
+/** The passes of every minute and of every hour, each once. */
+const MAINTENANCE_SLOTS = 8;
 /** Jobs waited for at once: each is a timer and a request now and then. */
 const WAITING_SLOTS = 500;
 /** A cancelled activity hears of it after this long at most: the default throttles to most of the heartbeat time-out. */
@@ -36,20 +43,28 @@ const HEARTBEAT_THROTTLE = '2 seconds';
  */
 const ACTIVITY_POLLS = 1;
 
+/** What runs was told to end, and is given this long to say so. */
+const FORCE_AFTER_MS = 2_000;
+
 export interface RunningWorker {
   /** Ends when the workers have stopped; throws when one of them failed. */
   readonly finished: Promise<void>;
   /** Of each queue that it is to serve: whether it takes work from it. */
   running(): ReadonlyMap<QueueName, boolean>;
-  /** Takes no new work, gives what runs the grace time, then hands it back. */
+  /**
+   * Takes no new work, gives what runs the grace time, then hands it back; but what an upstream is doing that nobody may
+   * ask for twice has the upstreams' own grace time.
+   */
   shutdown(): void;
 }
 
 export interface WorkerDependencies {
   readonly connection: NativeConnection;
-  readonly activityContext: ActivityContext;
+  readonly activityContext: Omit<ActivityContext, 'stopping'>;
   readonly tracing: Tracing;
   readonly workflowBundle: WorkflowBundle;
+  /** Whose queues are served; absent: those by the names that every installation used once (former-queues.ts). */
+  readonly installationId?: string;
 }
 
 /** Starts the workers of the configured queues. */
@@ -57,24 +72,34 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
   const { config, logger } = dependencies.activityContext;
   const stale = await removeStaleScratch(config.worker.scratchDir);
   if (stale > 0) logger.info({ folders: stale }, 'removed what killed workers had left behind');
+  const stopping = new AbortController();
+  const activityContext = { ...dependencies.activityContext, stopping: stopping.signal };
+  const { counted: activities, count } = countActivities(createActivities(activityContext));
   const workers: Worker[] = [];
   for (const queue of config.worker.queues) {
-    workers.push(await Worker.create(optionsFor(queue, dependencies)));
+    workers.push(await Worker.create(optionsFor(queue, { ...dependencies, activityContext, activities })));
   }
   const running = () =>
     new Map(config.worker.queues.map((queue, place) => [queue, workers[place]?.getState() === 'RUNNING']));
-  const shutdown = (): void => {
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  const handBack = (): void => {
+    stopping.abort(workerStops());
+    const place = config.worker.queues.indexOf('waiting');
+    const inFlight = workers[place]?.getStatus().numInFlightActivities ?? 0;
+    if (inFlight === 0) return;
+    const seconds = config.worker.upstreamGraceMs / 1000;
+    logger.info(
+      { activities: inFlight, seconds },
+      'waiting for upstreams to answer; asked to stop again, this ends at once',
+    );
   };
-  const finished = Promise.all(
-    workers.map((worker) =>
-      worker.run().catch((error: unknown) => {
-        // One that fails takes the others along: half a worker would look healthy.
-        shutdown();
-        throw error;
-      }),
-    ),
-  ).then(() => undefined);
+  const { finished, shutdown } = runWorkers({
+    workers,
+    handBackAfterMs: config.shutdownGraceMs,
+    handBack,
+    graceMs: config.worker.upstreamGraceMs + FORCE_AFTER_MS,
+    activities: count,
+    logger,
+  });
   return { finished, running, shutdown };
 }
 
@@ -84,14 +109,21 @@ function generationSlots(threads: number): number {
 
 function optionsFor(
   queue: QueueName,
-  { connection, activityContext, tracing, workflowBundle }: WorkerDependencies,
+  {
+    connection,
+    activityContext,
+    activities,
+    tracing,
+    workflowBundle,
+    installationId,
+  }: WorkerDependencies & { readonly activityContext: ActivityContext; readonly activities: Activities },
 ): WorkerOptions {
   const { config } = activityContext;
   const shared: WorkerOptions = {
     connection,
     namespace: config.temporal.namespace,
-    taskQueue: TASK_QUEUES[queue],
-    activities: createActivities(activityContext),
+    taskQueue: taskQueueOf(queue, installationId),
+    activities,
     ...(tracing === NO_TRACES
       ? {}
       : { interceptors: { activity: [traceActivities(tracing, () => activityContext.now())] } }),
@@ -99,16 +131,26 @@ function optionsFor(
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     shutdownGraceTime: config.shutdownGraceMs,
-    shutdownForceTime: config.shutdownGraceMs + 2_000,
+    shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_MS,
   };
   switch (queue) {
     case 'media':
       return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS };
+    case 'archiving':
+      return { ...shared, maxConcurrentActivityTaskExecutions: ARCHIVING_SLOTS };
+    case 'maintenance':
+      return { ...shared, maxConcurrentActivityTaskExecutions: MAINTENANCE_SLOTS };
     case 'generation':
       // Hardly more slots than engine threads: the backlog stays in Temporal, where it is shared out fairly.
       return { ...shared, maxConcurrentActivityTaskExecutions: generationSlots(config.worker.engineThreads) };
     case 'waiting':
-      return { ...shared, maxConcurrentActivityTaskExecutions: WAITING_SLOTS };
+      return {
+        ...shared,
+        maxConcurrentActivityTaskExecutions: WAITING_SLOTS,
+        // What can be handed back is, after the others' grace time: the rest are submits that nobody may repeat.
+        shutdownGraceTime: config.worker.upstreamGraceMs,
+        shutdownForceTime: config.worker.upstreamGraceMs + FORCE_AFTER_MS,
+      };
     case 'callbacks':
       return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS };
   }

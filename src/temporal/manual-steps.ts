@@ -89,6 +89,14 @@ export function scheduleStep(server: Server, schedule: ForbiddenSchedule): Manua
   };
 }
 
+/** A schedule of an earlier release that our credentials may not delete. */
+export function formerScheduleStep(server: Server, scheduleId: string): ManualStep {
+  return {
+    what: `the end of the schedule ${scheduleId}, which was made by an earlier release`,
+    command: `temporal schedule delete --schedule-id ${scheduleId} ${target(server)}`,
+  };
+}
+
 /** Which server and namespace; an API key is read from TEMPORAL_API_KEY by the command itself. */
 function target({ address, namespace, tls }: Server): string {
   return `--namespace ${quoted(namespace)} --address ${quoted(address)}${tls === undefined ? '' : ' --tls'}`;

@@ -1,7 +1,7 @@
 /**
- * Temporal's runtime in our processes: its log lines are written as ours, signals are left to us, and its own metrics go
- * with ours. Its worker warns of every failed activity attempt; those we log ourselves (activities/failures.ts), so its
- * lines go one level down.
+ * Temporal's runtime in our processes: its log lines are written as ours, those of its native part too, which would write
+ * to the terminal in a form and colours of its own; signals are left to us, and its own metrics go with ours. Its worker
+ * warns of every failed activity attempt; those we log ourselves (activities/failures.ts), so its lines go one level down.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -20,6 +20,11 @@ export interface TemporalRuntime {
    * fails.
    */
   recover(error: unknown): Promise<void>;
+  /**
+   * Ends it where the last connection has not: a process that ends before its first one would be kept by it for ever.
+   * Nothing may be connected any more.
+   */
+  close(): Promise<void>;
 }
 
 /** The SDK's lines as ours. Its errors go where ours go: elsewhere they would be written as an empty object. */
@@ -36,12 +41,16 @@ export function temporalLogger(logger: Logger): DefaultLogger {
 /** Once per process, before the first connection. The SDK's own signal handlers would compete with ours. */
 export async function installTemporalRuntime(logger: Logger, hasMetrics: boolean): Promise<TemporalRuntime> {
   let port: number | undefined;
+  let installed: Runtime | undefined;
   const install = async (): Promise<void> => {
     const free = hasMetrics ? await findFreePort() : undefined;
-    Runtime.install({
+    installed = Runtime.install({
       logger: temporalLogger(logger),
       shutdownSignals: [],
-      ...(free === undefined ? {} : { telemetryOptions: { metrics: { prometheus: exporterAt(free) } } }),
+      telemetryOptions: {
+        logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+        ...(free === undefined ? {} : { metrics: { prometheus: exporterAt(free) } }),
+      },
     });
     port = free;
   };
@@ -67,6 +76,9 @@ export async function installTemporalRuntime(logger: Logger, hasMetrics: boolean
       } catch (err) {
         logger.warn({ err }, "Temporal's runtime could not be set up anew");
       }
+    },
+    async close() {
+      await installed?.shutdown();
     },
   };
 }

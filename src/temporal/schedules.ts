@@ -1,15 +1,21 @@
 /** The schedules of the workflows that keep the service in order: made by `migrate`, and brought up to date by it. */
 import { isDeepStrictEqual } from 'node:util';
-import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import type { Client, ScheduleDescription, ScheduleOptions } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import { TASK_QUEUES } from '../domain/workflow-ids.ts';
+import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { ForbiddenSchedule } from './manual-steps.ts';
 import { isForbidden } from './refusals.ts';
 
 interface OwnSchedule {
-  readonly scheduleId: string;
+  /** Behind the id of the installation. */
+  readonly name: string;
   readonly every: Duration;
   /** Of each interval, from midnight UTC on. */
   readonly offset?: Duration;
@@ -21,28 +27,15 @@ interface OwnSchedule {
 /** Each is safe to run twice and at any time (architecture, "Repair is part of the design"). */
 const SCHEDULES: readonly OwnSchedule[] = [
   {
-    scheduleId: 'darkroom-reconcile',
+    name: 'maintain',
     every: '60 seconds',
-    workflowType: 'reconcile',
+    workflowType: 'maintain',
     args: [],
-    purpose: 'ends tasks whose workflow is gone, and restarts those that have none',
+    purpose:
+      'repairs tasks whose workflow is gone, writes down what is kept no longer, deletes the bytes of what is gone',
   },
   {
-    scheduleId: 'darkroom-expire-outputs',
-    every: '60 seconds',
-    workflowType: 'expireOutputs',
-    args: [],
-    purpose: 'writes down what is kept no longer, and asks again for promotions that nobody works on',
-  },
-  {
-    scheduleId: 'darkroom-sweep-deleted',
-    every: '60 seconds',
-    workflowType: 'sweepObjects',
-    args: [{ target: 'deleted' }],
-    purpose: 'deletes the bytes of what is gone',
-  },
-  {
-    scheduleId: 'darkroom-sweep-unnamed',
+    name: 'sweep-unnamed',
     every: '60 minutes',
     offset: '20 minutes',
     workflowType: 'sweepObjects',
@@ -50,7 +43,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
     purpose: 'deletes objects that nothing names',
   },
   {
-    scheduleId: 'darkroom-meter-storage',
+    name: 'meter-storage',
     every: '60 minutes',
     // A day is metered when its last transactions are in (billing/storage-metering.ts).
     offset: '5 minutes',
@@ -60,8 +53,23 @@ const SCHEDULES: readonly OwnSchedule[] = [
   },
 ];
 
-/** The ids of our schedules, for whoever takes an installation down. */
-export const SCHEDULE_IDS: readonly string[] = SCHEDULES.map(({ scheduleId }) => scheduleId);
+/** What the schedules of earlier releases were called, in every installation, and which of ours does their work now. */
+const SUCCESSORS = {
+  'darkroom-reconcile': 'maintain',
+  'darkroom-expire-outputs': 'maintain',
+  'darkroom-sweep-deleted': 'maintain',
+  'darkroom-sweep-unnamed': 'sweep-unnamed',
+  'darkroom-meter-storage': 'meter-storage',
+} as const;
+
+/** The ids of an installation's schedules, for whoever takes it down. */
+export function scheduleIds(installationId: string): readonly string[] {
+  return SCHEDULES.map(({ name }) => scheduleId(installationId, name));
+}
+
+function scheduleId(installationId: string, name: string): string {
+  return `${installationId}-${name}`;
+}
 
 export interface EnsuredSchedules {
   /** The ids of those that were made with another definition. */
@@ -74,29 +82,61 @@ export interface EnsuredSchedules {
  * Creates the schedules that do not exist yet, and updates those that were made with another definition, by an earlier
  * release. Whether one is paused stays as its operator left it.
  */
-export async function ensureSchedules(client: Client): Promise<EnsuredSchedules> {
-  const outcomes = await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, schedule)));
+export async function ensureSchedules(client: Client, installationId: string): Promise<EnsuredSchedules> {
+  const outcomes = await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, installationId, schedule)));
   return {
-    updated: SCHEDULE_IDS.filter((_id, position) => outcomes[position] === 'updated'),
+    updated: scheduleIds(installationId).filter((_id, position) => outcomes[position] === 'updated'),
     forbidden: outcomes.filter((outcome) => typeof outcome === 'object'),
   };
 }
 
 /** All of them, where nothing of ours can be made. */
-export function allSchedules(): readonly ForbiddenSchedule[] {
-  return SCHEDULES.map((schedule) => forbidden('create', schedule));
+export function allSchedules(installationId: string): readonly ForbiddenSchedule[] {
+  return SCHEDULES.map((schedule) => forbidden('create', installationId, schedule));
+}
+
+/**
+ * Deletes the schedules that earlier releases made, and ends the passes of theirs that run, which is safe: whatever they
+ * did is done by ours. Where an operator had paused one, ours is paused, with its note.
+ *
+ * @returns what was deleted, and the ids of those that our credentials may not delete.
+ */
+export async function retireFormerSchedules(
+  client: Client,
+  installationId: string,
+): Promise<{ readonly deleted: readonly string[]; readonly forbidden: readonly string[] }> {
+  const deleted: string[] = [];
+  const refused: string[] = [];
+  for (const [id, successor] of Object.entries(SUCCESSORS)) {
+    try {
+      const handle = client.schedule.getHandle(id);
+      const { info, state } = await handle.describe();
+      if (state.paused) await client.schedule.getHandle(scheduleId(installationId, successor)).pause(state.note);
+      await handle.delete();
+      deleted.push(id);
+      // No two of its passes ran at once. (The server does not name those that run, `runningActions`, in every release.)
+      const pass = info.recentActions.at(-1)?.action.workflow.workflowId;
+      if (pass !== undefined) await client.workflow.getHandle(pass).terminate('its schedule has another name now');
+    } catch (error) {
+      if (isForbidden(error)) refused.push(id);
+      else if (!(error instanceof ScheduleNotFoundError) && !(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+  return { deleted, forbidden: refused };
 }
 
 async function ensureSchedule(
   client: Client,
+  installationId: string,
   schedule: OwnSchedule,
 ): Promise<'updated' | 'as it was' | ForbiddenSchedule> {
-  const { scheduleId, purpose, ...rest } = schedule;
-  const definition = definitionOf(rest);
-  const handle = client.schedule.getHandle(scheduleId);
+  const { name, purpose, ...rest } = schedule;
+  const id = scheduleId(installationId, name);
+  const definition = definitionOf(installationId, rest);
+  const handle = client.schedule.getHandle(id);
   let isCreatable = true;
   try {
-    await client.schedule.create({ scheduleId, ...definition, memo: { purpose } });
+    await client.schedule.create({ scheduleId: id, ...definition, memo: { purpose } });
     return 'as it was';
   } catch (error) {
     isCreatable = !isForbidden(error);
@@ -106,7 +146,7 @@ async function ensureSchedule(
     if (isDefinedAs(await handle.describe(), definition)) return 'as it was';
   } catch (error) {
     if (!isCreatable && (error instanceof ScheduleNotFoundError || isForbidden(error)))
-      return forbidden('create', schedule);
+      return forbidden('create', installationId, schedule);
     throw error;
   }
   try {
@@ -117,18 +157,18 @@ async function ensureSchedule(
     }));
     return 'updated';
   } catch (error) {
-    if (isForbidden(error)) return forbidden('update', schedule);
+    if (isForbidden(error)) return forbidden('update', installationId, schedule);
     throw error;
   }
 }
 
-function forbidden(verb: 'create' | 'update', schedule: OwnSchedule): ForbiddenSchedule {
-  const { scheduleId, workflowType, args, every, offset } = schedule;
-  const { action, policies } = definitionOf(schedule);
+function forbidden(verb: 'create' | 'update', installationId: string, schedule: OwnSchedule): ForbiddenSchedule {
+  const { name, workflowType, args, every, offset } = schedule;
+  const { action, policies } = definitionOf(installationId, schedule);
   const seconds = (duration: Duration): string => `${msToNumber(duration) / 1000}s`;
   return {
     verb,
-    scheduleId,
+    scheduleId: scheduleId(installationId, name),
     interval: offset === undefined ? seconds(every) : `${seconds(every)}/${seconds(offset)}`,
     catchupWindow: seconds(policies.catchupWindow),
     workflowType,
@@ -139,10 +179,13 @@ function forbidden(verb: 'create' | 'update', schedule: OwnSchedule): ForbiddenS
 
 type Definition = ReturnType<typeof definitionOf>;
 
-function definitionOf({ every, offset, workflowType, args }: Omit<OwnSchedule, 'scheduleId' | 'purpose'>) {
+function definitionOf(
+  installationId: string,
+  { every, offset, workflowType, args }: Omit<OwnSchedule, 'name' | 'purpose'>,
+) {
   return {
     spec: { intervals: [{ every, ...(offset === undefined ? {} : { offset }) }] },
-    action: { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUES.media, args: [...args] },
+    action: { type: 'startWorkflow', workflowType, taskQueue: taskQueueOf('media', installationId), args: [...args] },
     // A pass that was missed is made up for by the next one.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
   } satisfies Pick<ScheduleOptions, 'spec' | 'action' | 'policies'>;

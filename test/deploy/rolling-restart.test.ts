@@ -8,6 +8,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { textDefinition } from '../catalogue/definitions.ts';
+import { isWorkedOnBy } from '../support/at-work.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { startHealthCheckingProxy } from '../support/health-checking-proxy.ts';
@@ -17,8 +18,13 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 
-/** 50 requests a second. */
+/** 50 requests a second, where the machine is fast enough. */
 const REQUEST_EVERY_MS = 20;
+/**
+ * So many at a time: some ten streams are always open. A machine that is slower is asked less often, because it is no
+ * restart that fails what one sends to it beyond all it can do.
+ */
+const MOST_OPEN = 30;
 /** Of so many requests one creates a task, one streams text, and the others read. */
 const ROUND = 10;
 /** One in so many tasks outlives the grace time of a worker, which then hands it back. */
@@ -29,6 +35,17 @@ const TEXT = textDefinition({
   upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
 });
 const TEXT_TOKENS = 40;
+
+/**
+ * What a machine brings about that is slower than the load, restart or not, and what is tried again by design: waiting in
+ * vain for a connection, for the account's row, and for one of the downloads that one account may have at a time.
+ */
+const PASSING: Readonly<Record<string, readonly string[]>> = {
+  submitGeneration: ['DatabaseUnavailableError'],
+  awaitGeneration: ['DatabaseUnavailableError'],
+  archiveOutputs: ['DatabaseUnavailableError', 'provider_unavailable'],
+  settleTask: ['DatabaseUnavailableError', 'AccountBusyError'],
+};
 
 describe('a rolling restart under load', () => {
   let provider: TestProvider;
@@ -48,7 +65,7 @@ describe('a rolling restart under load', () => {
         UPSTREAM_TEST_KEY: 'test-key',
         EGRESS_ALLOW: provider.url,
         // Above what the proxy takes to notice, and above what an answer in the middle needs, on a busy machine too.
-        DRAIN_SECONDS: '5',
+        DRAIN_SECONDS: '10',
         SHUTDOWN_GRACE_SECONDS: '4',
       },
     });
@@ -82,19 +99,23 @@ describe('a rolling restart under load', () => {
     tasks.push((JSON.parse(text) as { data: { taskId: string } }).data.taskId);
   }
 
-  /** Creates tasks that outlive the restart of a worker, until that worker has one: it must hand it back. */
-  async function occupy(worker: Role): Promise<void> {
-    await until('the worker works on a task that lasts', async () => {
-      const text = await ask('POST', '/v1/tasks', { model: 'test/tasks', input: { prompt: 'a lake [slow 45000]' } });
-      const { taskId } = (JSON.parse(text) as { data: { taskId: string } }).data;
+  /**
+   * Creates tasks that outlive the restart of a worker, until that worker waits for the provider's work on one. Their
+   * submit does not count, although it is made to last: it ends within the grace time, and nothing is handed back.
+   *
+   * @returns that task: the worker must hand it back.
+   */
+  async function occupy(worker: Role): Promise<string> {
+    let taskId = '';
+    await until('the worker waits for a task that lasts', async () => {
+      const prompt = 'a lake [slow 45000] [delay-submit 1500]';
+      const text = await ask('POST', '/v1/tasks', { model: 'test/tasks', input: { prompt } });
+      ({ taskId } = (JSON.parse(text) as { data: { taskId: string } }).data);
       tasks.push(taskId);
       await account.client.until(taskId, ({ status }) => status === 'handling');
-      const { raw } = await darkroom.temporal.workflow.getHandle(taskId).describe();
-      return (
-        raw.pendingActivities?.some(({ lastWorkerIdentity }) => lastWorkerIdentity?.startsWith(`${worker.pid}@`)) ??
-        false
-      );
+      return isWorkedOnBy(worker, darkroom, taskId, 'awaitGeneration');
     });
+    return taskId;
   }
 
   async function stream(): Promise<void> {
@@ -110,12 +131,13 @@ describe('a rolling restart under load', () => {
     await ask('GET', taskId === undefined ? '/v1/tasks' : `/v1/tasks/${taskId}`);
   }
 
-  /** Sends requests, whatever becomes of those before, until it is told to stop. @returns what failed. */
+  /** Sends requests, whatever came of those before, until it is told to stop. @returns what failed. */
   function load(): { stop(): Promise<{ requests: number; failed: readonly string[] }> } {
     const failed: string[] = [];
     const open = new Set<Promise<void>>();
     let requests = 0;
     const timer = setInterval(() => {
+      if (open.size >= MOST_OPEN) return;
       const place = requests++ % ROUND;
       const asked = (place === 0 ? create() : place === 5 ? stream() : read(requests))
         .catch((error: unknown) => void failed.push(String(error)))
@@ -142,8 +164,9 @@ describe('a rolling restart under load', () => {
       await restart(api);
       await until('the balancer has it back', () => proxy.isReady(place));
     }
+    const occupying: string[] = [];
     for (const worker of darkroom.workers) {
-      await occupy(worker);
+      occupying.push(await occupy(worker));
       await restart(worker);
     }
     const { requests, failed } = await loading.stop();
@@ -156,33 +179,46 @@ describe('a rolling restart under load', () => {
       ends.filter(({ status }) => status !== 'success').map(({ taskId, error }) => ({ taskId, error })),
       [],
     );
-    const attempts = await judgeHistories();
-    assert.ok(attempts >= darkroom.workers.length, 'a worker was not met in the middle of its work');
+    const handedBack: string[] = [];
+    await Promise.all(
+      tasks.map(async (taskId) => {
+        if (await judgeHistory(taskId)) handedBack.push(taskId);
+      }),
+    );
+    assert.deepEqual(
+      occupying.filter((taskId) => !handedBack.includes(taskId)),
+      [],
+      'each worker handed back what it was in the middle of',
+    );
+    const perApi = proxy.sent.join(' and ');
     t.diagnostic(
-      `${requests} requests, ${proxy.sent.join(' and ')} to each api; ${tasks.length} tasks, ${attempts} handed back`,
+      `${requests} requests, ${perApi} to each api; ${tasks.length} tasks, ${handedBack.length} handed back`,
     );
   });
 
-  /** @returns how many activities were handed back and begun again elsewhere. */
-  async function judgeHistories(): Promise<number> {
-    const handedBack = await Promise.all(tasks.map((taskId) => judgeHistory(taskId)));
-    return handedBack.reduce((sum, count) => sum + count, 0);
-  }
-
-  async function judgeHistory(taskId: string): Promise<number> {
+  /** @returns whether an activity of it was handed back and begun again elsewhere. */
+  async function judgeHistory(taskId: string): Promise<boolean> {
     const handle = darkroom.temporal.workflow.getHandle(taskId);
     await handle.result();
-    const { events } = await handle.fetchHistory();
+    const { events = [] } = await handle.fetchHistory();
     const timedOut = events?.find((event) => event.activityTaskTimedOutEventAttributes != null);
     assert.equal(timedOut, undefined, `an activity of ${taskId} timed out`);
+    const nameOf = (scheduledId: string): string =>
+      events?.find(({ eventId }) => String(eventId) === scheduledId)?.activityTaskScheduledEventAttributes?.activityType
+        ?.name ?? '';
     const again = (events ?? []).flatMap(({ activityTaskStartedEventAttributes: started }) =>
       started?.lastFailure == null ? [] : [started],
     );
+    let isHandedBack = false;
     for (const { lastFailure, scheduledEventId, attempt } of again) {
-      const what = `event ${String(scheduledEventId)} of ${taskId}, attempt ${String(attempt)}`;
+      const name = nameOf(String(scheduledEventId));
+      const what = `${name} of ${taskId}, attempt ${String(attempt)}`;
       assert.equal(lastFailure?.timeoutFailureInfo ?? null, null, `a heartbeat was missed: ${what}`);
-      assert.equal(lastFailure?.applicationFailureInfo?.type, 'WorkerShutdown', what);
+      const type = lastFailure?.applicationFailureInfo?.type;
+      if (PASSING[name]?.includes(type ?? '') === true) continue;
+      assert.equal(type, 'WorkerShutdown', what);
+      isHandedBack = true;
     }
-    return again.length;
+    return isHandedBack;
   }
 });

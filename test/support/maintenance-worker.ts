@@ -8,8 +8,9 @@ import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
+import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
@@ -31,35 +32,45 @@ export async function startMaintenanceWorker(
   changes: Partial<ActivityContext> = {},
 ): Promise<MaintenanceWorker> {
   const namespace = await createTestNamespace();
-  const gateway = createWorkflowGateway(namespace.client);
-  const worker = await Worker.create({
-    connection: namespace.connection,
-    namespace: namespace.name,
-    taskQueue: TASK_QUEUES.media,
-    workflowBundle: await loadWorkflowBundle(silentLogger()),
-    activities: createActivities({
-      ...served.http,
-      providers: new Map(),
-      inputFetches: createInputFetches(),
-      archiveDownloads: createArchiveDownloads(),
-      frameDecoders: createFrameDecoders(),
-      upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
-      describeTask: (taskId) => gateway.describeTask(taskId),
-      ...changes,
-    }),
+  const installationId = await readInstallationId(served.http.database);
+  const gateway = createWorkflowGateway(namespace.client, installationId);
+  const activities = createActivities({
+    ...served.http,
+    providers: new Map(),
+    inputFetches: createInputFetches(),
+    archiveDownloads: createArchiveDownloads(),
+    frameDecoders: createFrameDecoders(),
+    upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
+    stopping: new AbortController().signal,
+    describeTask: (taskId) => gateway.describeTask(taskId),
+    readRun: (taskId, runId) => gateway.readRun(taskId, runId),
+    ...changes,
   });
-  const finished = worker.run();
+  const workflowBundle = await loadWorkflowBundle(silentLogger());
+  const workers: Worker[] = [];
+  for (const queue of ['media', 'archiving', 'maintenance'] as const) {
+    workers.push(
+      await Worker.create({
+        connection: namespace.connection,
+        namespace: namespace.name,
+        taskQueue: taskQueueOf(queue, installationId),
+        activities,
+        ...(queue === 'media' ? { workflowBundle } : {}),
+      }),
+    );
+  }
+  const finished = Promise.all(workers.map((worker) => worker.run()));
   return {
     gateway,
     run<Result>(type: string, ...args: unknown[]): Promise<Result> {
       return namespace.client.workflow.execute(type, {
         workflowId: newId('req'),
-        taskQueue: TASK_QUEUES.media,
+        taskQueue: taskQueueOf('media', installationId),
         args,
       }) as Promise<Result>;
     },
     async close() {
-      worker.shutdown();
+      for (const worker of workers) worker.shutdown();
       await finished;
       await namespace.close();
     },

@@ -13,7 +13,8 @@ import { NativeConnection } from '@temporalio/worker';
 import { runMigrate } from '../../src/commands/migrate.ts';
 import { ManualStepsError, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
 import { refusalOf } from '../../src/temporal/refusals.ts';
-import { SCHEDULE_IDS } from '../../src/temporal/schedules.ts';
+import { readInstallationId } from '../../src/database/migrate.ts';
+import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
@@ -36,8 +37,10 @@ describe('migrate, where it may not prepare Temporal', () => {
   let database: TestDatabase;
   let proxy: ForbiddingProxy;
   let namespace: string;
+  let ids: readonly string[];
   before(async () => {
     database = await createTestDatabase();
+    ids = scheduleIds(await readInstallationId(database.database));
     proxy = await startForbiddingProxy(temporalAddress());
   });
   after(async () => {
@@ -79,7 +82,7 @@ describe('migrate, where it may not prepare Temporal', () => {
   async function removeSchedules(): Promise<void> {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
     const { schedule } = new Client({ connection, namespace });
-    await Promise.all(SCHEDULE_IDS.map((id) => schedule.getHandle(id).delete()));
+    await Promise.all(ids.map((id) => schedule.getHandle(id).delete()));
     await connection.close();
   }
 
@@ -89,7 +92,7 @@ describe('migrate, where it may not prepare Temporal', () => {
 
     const commands = await printed();
 
-    assert.equal(commands.size, 2 + SCHEDULE_IDS.length);
+    assert.equal(commands.size, 2 + ids.length);
     const [ofNamespace = '', ...others] = commands.values();
     await runAll([ofNamespace]);
     await until('the namespace is known', () => succeeds(runAll(others.slice(0, 1))));
@@ -114,17 +117,17 @@ describe('migrate, where it may not prepare Temporal', () => {
     assert.match(attributes ?? '', /^the search attributes AccountId|^the search attributes TaskStatus/);
     assert.deepEqual(
       schedules.map((what) => what.replace('the schedule ', '')),
-      SCHEDULE_IDS,
+      ids,
     );
   });
 
   it('names a start that is refused for such a reason', async () => {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
-    const gateway = createWorkflowGateway(new Client({ connection, namespace }));
+    const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
     const refused = await gateway.startPromotion('output', 'account').catch((error: unknown) => refusalOf(error));
     assert.equal(refused, 'invalid_argument');
 
-    const nowhere = createWorkflowGateway(new Client({ connection, namespace: 'nowhere' }));
+    const nowhere = createWorkflowGateway(new Client({ connection, namespace: 'nowhere' }), 'inst_one');
     assert.equal(await nowhere.startPromotion('o', 'a').catch((error: unknown) => refusalOf(error)), 'not_found');
     await connection.close();
   });

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
-import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/schedules.ts';
+import { ensureSchedules, retireFormerSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
+import { until } from '../support/until.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 
-const CHANGED = 'darkroom-sweep-deleted';
+const INSTALLATION = 'inst_ONE';
+const CHANGED = `${INSTALLATION}-sweep-unnamed`;
 
 describe('schedules', () => {
   let namespace: TestNamespace;
@@ -14,7 +16,7 @@ describe('schedules', () => {
     namespace = await createTestNamespace();
   });
   after(async () => {
-    await Promise.all(SCHEDULE_IDS.map((id) => namespace.client.schedule.getHandle(id).delete()));
+    await Promise.all(scheduleIds(INSTALLATION).map((id) => namespace.client.schedule.getHandle(id).delete()));
     await namespace.close();
   });
 
@@ -28,23 +30,59 @@ describe('schedules', () => {
       state: { paused: true, note: 'the store is being moved' },
     });
 
-    const { updated } = await ensureSchedules(namespace.client);
+    const { updated } = await ensureSchedules(namespace.client, INSTALLATION);
 
     assert.deepEqual(updated, [CHANGED]);
     const { spec, action, policies, state } = await schedule.getHandle(CHANGED).describe();
     assert.deepEqual(
       spec.intervals?.map(({ every }) => every),
-      [60_000],
+      [3_600_000],
     );
     assert.notEqual(action.taskQueue, 'elsewhere');
-    assert.deepEqual(action.args, [{ target: 'deleted' }]);
+    assert.deepEqual(action.args, [{ target: 'unnamed' }]);
     assert.deepEqual([policies.overlap, policies.catchupWindow], [ScheduleOverlapPolicy.SKIP, 60_000]);
     assert.deepEqual([state.paused, state.note], [true, 'the store is being moved']);
   });
 
   it('that are as they should be are left alone', async () => {
-    await ensureSchedules(namespace.client);
+    await ensureSchedules(namespace.client, INSTALLATION);
 
-    assert.deepEqual((await ensureSchedules(namespace.client)).updated, []);
+    assert.deepEqual((await ensureSchedules(namespace.client, INSTALLATION)).updated, []);
+  });
+
+  it('by their names of an earlier release are deleted, and so are the passes that they had begun', async () => {
+    const { client } = namespace;
+    for (const scheduleId of ['darkroom-reconcile', 'darkroom-meter-storage']) {
+      await client.schedule.create({
+        scheduleId,
+        spec: { intervals: [{ every: '60 minutes' }] },
+        action: { type: 'startWorkflow', workflowType: 'reconcile', taskQueue: 'media', args: [] },
+        state: scheduleId === 'darkroom-reconcile' ? {} : { paused: true, note: 'the books are closed' },
+      });
+    }
+    const former = client.schedule.getHandle('darkroom-reconcile');
+    await former.trigger();
+    let pass: string | undefined;
+    await until('a pass has begun', async () => {
+      pass = (await former.describe()).info.recentActions[0]?.action.workflow.workflowId;
+      return pass !== undefined;
+    });
+    await ensureSchedules(client, INSTALLATION);
+
+    const { deleted, forbidden } = await retireFormerSchedules(client, INSTALLATION);
+
+    assert.deepEqual([deleted, forbidden], [['darkroom-reconcile', 'darkroom-meter-storage'], []]);
+    const { status } = await client.workflow.getHandle(pass ?? '').describe();
+    assert.equal(status.name, 'TERMINATED');
+    const states = scheduleIds(INSTALLATION).map(async (id) => (await client.schedule.getHandle(id).describe()).state);
+    assert.deepEqual(
+      (await Promise.all(states)).map(({ paused, note }) => [paused, paused ? note : '']),
+      [
+        [false, ''],
+        [true, 'the store is being moved'],
+        [true, 'the books are closed'],
+      ],
+    );
+    assert.deepEqual(await retireFormerSchedules(client, INSTALLATION), { deleted: [], forbidden: [] });
   });
 });

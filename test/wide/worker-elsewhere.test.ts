@@ -13,7 +13,6 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import sharp from 'sharp';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { SCHEDULE_IDS } from '../../src/temporal/schedules.ts';
 import { verify } from '../../tools/gallery/verify.ts';
 import { Machine, whyNotApart } from '../deploy/machine.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -84,13 +83,15 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
     roles = {
       api: serving.role('api', { PORT: String(port) }),
       generating: generating.role('worker', { WORKER_QUEUES: 'generation' }),
-      archiving: archiving.role('worker', { WORKER_QUEUES: 'media,waiting,callbacks' }),
+      archiving: archiving.role('worker', { WORKER_QUEUES: 'media,waiting,archiving,callbacks,maintenance' }),
     };
     await Promise.all(Object.values(roles).map((role) => role.start()));
   });
   after(async () => {
     await Promise.all(Object.values(roles ?? {}).map((role) => role.kill('SIGTERM')));
-    await Promise.all(SCHEDULE_IDS.map((id) => namespace?.client.schedule.getHandle(id).delete()));
+    for await (const { scheduleId } of namespace.client.schedule.list()) {
+      await namespace.client.schedule.getHandle(scheduleId).delete();
+    }
     await namespace?.close();
     await askDatabase(`DROP DATABASE IF EXISTS ${databaseName} WITH (FORCE)`);
     await server?.stop();

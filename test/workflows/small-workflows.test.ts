@@ -10,7 +10,7 @@ import type { WorkflowLab } from './workflow-lab.ts';
 let lab: WorkflowLab;
 before(async () => {
   lab = await openLab();
-  await lab.startWorkers(['media', 'callbacks']);
+  await lab.startWorkers(['media', 'callbacks', 'maintenance']);
 });
 after(() => lab.close());
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { Milestone, openLab, workUntilCancelled } from './workflow-lab.ts';
 import type { WorkflowLab } from './workflow-lab.ts';
 
 let lab: WorkflowLab;
 before(async () => {
   lab = await openLab();
-  await lab.startWorkers(['media']);
+  await lab.startWorkers(['media', 'archiving', 'maintenance']);
 });
 after(() => lab.close());
 
@@ -86,5 +86,53 @@ describe('the passes', () => {
     await pass.handle.cancel();
 
     assert.ok((await pass.failure()) instanceof CancelledFailure);
+  });
+});
+
+describe('maintain', () => {
+  it('does everything of every minute, with each part of the repair, and says what was done', async () => {
+    const parts: unknown[] = [];
+    const queues = new Set<string>();
+    const pass = await lab.startOther('maintain', {
+      reconcileTasks: (input) => {
+        parts.push(input?.after);
+        queues.add(Context.current().info.taskQueue);
+        const next = parts.length < 3 ? { next: `after ${parts.length}` } : {};
+        return Promise.resolve({ checked: 3, settled: 2, restarted: 1, ...next });
+      },
+    });
+
+    assert.deepEqual(await pass.result(), {
+      repair: { checked: 9, settled: 6, restarted: 3 },
+      expired: { outputs: 9, files: 6, inputs: 12, responses: 15, requested: 3 },
+      swept: { deleted: 12 },
+    });
+    assert.deepEqual(parts, [undefined, 'after 1', 'after 2']);
+    assert.deepEqual([...queues], ['media-maintenance']);
+  });
+
+  it('fails in the end where one of them fails, and does the others all the same', async () => {
+    const done: string[] = [];
+    const pass = await lab.startOther('maintain', {
+      reconcileTasks: (input) => {
+        done.push(`repair ${input?.after ?? 'begins'}`);
+        return Promise.resolve({
+          checked: 0,
+          settled: 0,
+          restarted: 0,
+          ...(input === undefined ? { next: 'on' } : {}),
+        });
+      },
+      expireOutputs: () => Promise.reject(ApplicationFailure.nonRetryable('broken', 'Broken')),
+      sweepObjects: () => {
+        done.push('sweep');
+        return Promise.resolve({ deleted: 1 });
+      },
+    });
+
+    const failure = await pass.failure();
+    assert.ok(failure instanceof ActivityFailure);
+    assert.equal(failure.activityType, 'expireOutputs');
+    assert.deepEqual(done.toSorted(), ['repair begins', 'repair on', 'sweep', 'sweep']);
   });
 });

@@ -1,0 +1,74 @@
+/**
+ * Serving the task queues by the names that they had in every installation, until what was started on them has ended:
+ * tasks, callbacks and promotions that an earlier release began, or begins beside this one while it is rolled out
+ * (docs/0038). The names say nothing of the installation, so they are served only while Temporal has work on them that
+ * the database knows.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import type { Database } from '../database/database.ts';
+import type { QueueName } from '../domain/workflow-ids.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { hasWorkOnFormerQueues } from '../temporal/former-work.ts';
+import type { RunningWorker } from './worker.ts';
+
+/** Work of an earlier release waits at most so long for a worker of this one. */
+const LOOK_MS = 10_000;
+
+export interface FormerQueuesOptions {
+  readonly client: Client;
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly queues: readonly QueueName[];
+  /** Starts a worker of these queues by their former names. */
+  readonly start: () => Promise<RunningWorker>;
+}
+
+/** Serves the former names while there is work on them. What fails here never takes the worker itself down. */
+export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWorker, 'finished' | 'shutdown'> {
+  const { client, database, logger, queues, start } = options;
+  const stopping = new AbortController();
+  let current: RunningWorker | undefined;
+
+  /** Where it fails the next look starts another. */
+  async function serve(): Promise<void> {
+    logger.info({ queues }, 'serving the queues by their former names: an earlier release has left work on them');
+    try {
+      current = await start();
+      if (stopping.signal.aborted) current.shutdown();
+      await current.finished;
+      if (!stopping.signal.aborted) logger.info({ queues }, 'nothing is left on the queues by their former names');
+    } catch (err) {
+      logger.warn({ err }, 'the worker of the former queues failed; it is started again');
+    } finally {
+      current = undefined;
+    }
+  }
+
+  async function run(): Promise<void> {
+    let serving: Promise<void> | undefined;
+    while (!stopping.signal.aborted) {
+      const isThere = await hasWorkOnFormerQueues(client, database).catch((err: unknown) => {
+        // Temporal or the database is away, and nothing changes.
+        logger.debug({ err }, 'whether there is work on the former queues could not be found out');
+        return undefined;
+      });
+      if (isThere === false) current?.shutdown();
+      if (isThere === true && serving === undefined && !stopping.signal.aborted) {
+        serving = serve().finally(() => {
+          serving = undefined;
+        });
+      }
+      await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+    await serving;
+  }
+
+  return {
+    finished: run(),
+    shutdown() {
+      stopping.abort();
+      current?.shutdown();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * Deploys while upstreams work that answer a submit only with its result: the worker waits for them, takes nothing new,
+ * and hands back what another can go on with. No paid generation is lost, and none is asked for twice.
+ */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { isWorkedOnBy } from '../support/at-work.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { writeModelFiles } from '../support/model-files.ts';
+import { startTestProvider } from '../support/test-provider/process.ts';
+import type { TestProvider } from '../support/test-provider/process.ts';
+import { until } from '../support/until.ts';
+
+/** Longer than the heartbeat time-out (10 s) and than the grace time of everything else. */
+const ANSWER_MS = 14_000;
+const GRACE_SECONDS = 2;
+const TASKS = 6;
+
+describe('a deploy while upstreams work', () => {
+  let provider: TestProvider;
+  let modelsDir: string;
+  let darkroom: Darkroom;
+  let account: TestAccount;
+  before(async () => {
+    provider = await startTestProvider();
+    modelsDir = await writeModelFiles(provider.url);
+    darkroom = await startDarkroom({
+      workers: 2,
+      environment: {
+        MODELS_DIR: modelsDir,
+        UPSTREAM_TEST_KEY: 'test-key',
+        EGRESS_ALLOW: provider.url,
+        SHUTDOWN_GRACE_SECONDS: String(GRACE_SECONDS),
+        UPSTREAM_GRACE_SECONDS: '300',
+      },
+    });
+    account = await darkroom.createAccount();
+  });
+  after(async () => {
+    await darkroom?.stop();
+    await provider?.stop();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
+
+  async function create(model: string, prompt: string): Promise<string> {
+    const { body } = await account.client.create({ model, input: { prompt } });
+    return body.data.taskId;
+  }
+
+  /** How often the provider was asked for each of them. */
+  async function submits(tag: string): Promise<readonly number[]> {
+    const log = await provider.readLog();
+    return Array.from(
+      { length: TASKS },
+      (_, place) =>
+        log.filter(({ kind, prompt }) => kind === 'submit' && prompt?.startsWith(`${tag} ${place} `) === true).length,
+    );
+  }
+
+  /** Tasks of which the provider has the submit and has not answered it. */
+  async function beginAll(tag: string): Promise<readonly string[]> {
+    const ids = await Promise.all(
+      Array.from({ length: TASKS }, (_, place) => create('test/openai', `${tag} ${place} [slow ${ANSWER_MS}]`)),
+    );
+    await until('the provider works on each', async () => (await submits(tag)).every((count) => count === 1));
+    return ids;
+  }
+
+  const isWaitedForBy = (worker: Role, taskId: string): Promise<boolean> =>
+    isWorkedOnBy(worker, darkroom, taskId, 'awaitGeneration');
+
+  it('loses none of them, and asks for none of them again', async () => {
+    const ids = await beginAll('pier');
+
+    for (const worker of darkroom.workers) {
+      await worker.kill('SIGTERM');
+      await worker.start();
+    }
+
+    const ends = await Promise.all(ids.map((taskId) => account.client.untilTerminal(taskId)));
+    assert.deepEqual(
+      ends.map(({ status, error }) => error?.reason ?? status),
+      Array.from({ length: TASKS }, () => 'success'),
+    );
+    assert.deepEqual(
+      await submits('pier'),
+      Array.from({ length: TASKS }, () => 1),
+    );
+  });
+
+  it('hands a job that goes on without it to another worker meanwhile, and takes nothing new', async () => {
+    const [ending, other] = darkroom.workers;
+    assert.ok(ending !== undefined && other !== undefined);
+    await other.kill('SIGTERM');
+    const ids = await beginAll('lake');
+    const job = await create('test/tasks', 'a job [slow 600000]');
+    await account.client.until(job, ({ status }) => status === 'handling');
+    await until('the ending worker waits for the job', () => isWaitedForBy(ending, job));
+
+    const ended = ending.kill('SIGTERM');
+    await other.start();
+    await until('the other one waits for the job', () => isWaitedForBy(other, job));
+    const late = await create('test/openai', 'a late one');
+    assert.equal((await account.client.untilTerminal(late)).status, 'success');
+    await ended;
+
+    const ends = await Promise.all(ids.map((taskId) => account.client.untilTerminal(taskId)));
+    assert.ok(ends.every(({ status }) => status === 'success'));
+    assert.deepEqual(
+      await submits('lake'),
+      Array.from({ length: TASKS }, () => 1),
+    );
+    await ending.start();
+  });
+});

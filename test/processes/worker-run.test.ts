@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { countActivities, runWorkers } from '../../src/processes/worker-run.ts';
+import type { RunnableWorker } from '../../src/processes/worker-run.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { until } from '../support/until.ts';
+
+/** Longer than any test: what waits for it has hung. */
+const FOREVER_MS = 600_000;
+
+/** What we need of the SDK's worker, failing as it does. */
+class FailingWorker implements RunnableWorker {
+  #state = 'RUNNING';
+  #resolve!: () => void;
+  #reject!: (error: Error) => void;
+  readonly #ended = new Promise<void>((resolve, reject) => {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  });
+
+  run(): Promise<void> {
+    return this.#ended;
+  }
+
+  getState(): string {
+    return this.#state;
+  }
+
+  shutdown(): void {
+    this.#state = 'STOPPED';
+    this.#resolve();
+  }
+
+  /** @param isSilent whether its `run` goes on as if nothing had happened. */
+  fail(isSilent = false): void {
+    this.#state = 'FAILED';
+    if (!isSilent) this.#reject(new Error('Namespace acme is not found.'));
+  }
+}
+
+/** An activity that lasts until the test ends it. */
+function lastingActivity() {
+  let end!: () => void;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { submitGeneration: () => ended, end: () => end() };
+}
+
+function start({ graceMs = FOREVER_MS, handBackAfterMs = FOREVER_MS } = {}) {
+  const { submitGeneration, end } = lastingActivity();
+  const { counted, count } = countActivities({ submitGeneration });
+  const workers = [new FailingWorker(), new FailingWorker()] as const;
+  let wasHandedBack = false;
+  const handBack = (): void => {
+    wasHandedBack = true;
+  };
+  const run = runWorkers({ workers, handBackAfterMs, handBack, graceMs, activities: count, logger: silentLogger() });
+  let failure: unknown;
+  run.finished.catch((error: unknown) => {
+    failure = error;
+  });
+  return {
+    run,
+    workers,
+    activity: counted.submitGeneration,
+    end,
+    failure: () => failure,
+    handedBack: () => wasHandedBack,
+  };
+}
+
+describe('the Temporal workers of a process', () => {
+  it('end together where one of them fails', async () => {
+    const { run, workers } = start();
+    workers[0].fail();
+
+    await assert.rejects(run.finished, /Namespace acme is not found/);
+
+    assert.equal(workers[1].getState(), 'STOPPED');
+  });
+
+  it('end where one of them has failed and the SDK never says so', async () => {
+    const { run, workers } = start();
+    workers[0].fail(true);
+
+    await assert.rejects(run.finished, /failed, and did not stop/);
+
+    assert.equal(workers[1].getState(), 'STOPPED');
+  });
+
+  it('wait for what an upstream is doing before they end as failed', async () => {
+    const { run, workers, activity, end, failure, handedBack } = start({ handBackAfterMs: 1 });
+    const execution = activity();
+    workers[0].fail();
+
+    await until('what can be handed back is', handedBack);
+    assert.equal(failure(), undefined);
+    end();
+    await execution;
+
+    await assert.rejects(run.finished, /Namespace acme is not found/);
+  });
+
+  it('wait for it no longer than the grace of upstreams', async () => {
+    const { run, workers, activity, end } = start({ graceMs: 50 });
+    const execution = activity();
+    workers[0].fail();
+
+    await assert.rejects(run.finished, /Namespace acme is not found/);
+
+    end();
+    await execution;
+  });
+
+  it('finish in order when they are asked to stop', async () => {
+    const { run, workers } = start();
+
+    run.shutdown();
+    await run.finished;
+
+    assert.deepEqual(
+      workers.map((worker) => worker.getState()),
+      ['STOPPED', 'STOPPED'],
+    );
+  });
+});

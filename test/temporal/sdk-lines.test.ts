@@ -1,0 +1,46 @@
+/** What Temporal's SDK has to say while our activities run: nothing of their heartbeats, and never in its own form. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { it } from 'node:test';
+import { promisify } from 'node:util';
+import { packageFile } from '../../src/config/package-root.ts';
+import { temporalAddress } from '../support/test-namespace.ts';
+
+const INFO = 30;
+const BEAT = /Activity heartbeat failed/;
+
+/** Everything that a worker process wrote in which the activity ran locally. */
+async function linesOf(activity: 'wrapped' | 'rogue'): Promise<string[]> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+    ...process.execArgv,
+    packageFile('test/temporal/fixtures/beating-worker.ts'),
+    temporalAddress(),
+    activity,
+  ]);
+  return `${stdout}${stderr}`.split('\n').filter((line) => line !== '');
+}
+
+it('writes what the native part of the SDK warns of as a record of ours, one level down', async () => {
+  const lines = await linesOf('rogue');
+  const line = lines.find((each) => BEAT.test(each));
+  assert.ok(line !== undefined, lines.join('\n'));
+
+  // No colours, no form of its own.
+  const { level, msg, role, temporal } = JSON.parse(line) as Record<string, unknown>;
+  assert.equal(level, INFO);
+  assert.match(String(msg), BEAT);
+  assert.equal(role, 'worker');
+  assert.match(JSON.stringify(temporal), /UnknownActivity/);
+  assert.deepEqual(
+    lines.filter((each) => !each.startsWith('{"level":')),
+    [],
+  );
+});
+
+it('sends no heartbeat of a local activity', async () => {
+  const lines = await linesOf('wrapped');
+  assert.deepEqual(
+    lines.filter((each) => BEAT.test(each)),
+    [],
+  );
+});
