@@ -7,17 +7,19 @@ import { isTerminal } from '../src/domain/task-status.ts';
 import { createProgressRecord } from '../src/tasks/progress.ts';
 import type { Lease } from '../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/work.ts';
-import type { Activities, MediaTaskInput, SubmitResult } from '../workflows/contracts.ts';
+import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
+import { intentOfEarlierAttempt, submitResultOf, takeOver } from './earlier-work.ts';
+import type { EarlierWork } from './earlier-work.ts';
 import { faultOf, permanent } from './failures.ts';
-import { DeadlinePassedError, withHeartbeats } from './heartbeat.ts';
+import { DeadlinePassedError, untilStopped } from './heartbeat.ts';
 import { withScratch } from './scratch.ts';
 import { enterProvider } from './submit-to.ts';
 import { routesOf } from './task-route.ts';
 
 export function createSubmitGeneration(context: ActivityContext): Activities['submitGeneration'] {
-  return async (input: MediaTaskInput) => {
+  return async (input: SubmitInput) => {
     const place = await placeBeforeHandling(context, input);
     try {
       return await submit(input, place !== undefined);
@@ -26,16 +28,19 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     }
   };
 
-  async function submit(input: MediaTaskInput, hasPlace: boolean): Promise<SubmitResult> {
-    const { task, generation } = await beginHandling(context.database, input.taskId, input.handlingSeconds);
+  async function submit(input: SubmitInput, hasPlace: boolean): Promise<SubmitResult> {
+    const begun = await beginHandling(context.database, input.taskId, input.handlingSeconds);
+    const { task } = begun;
     if (isTerminal(task.status)) return { kind: 'over' };
-    if (generation?.state === 'produced') return { kind: 'produced' };
-    if (generation?.state === 'submitted') return { kind: 'job' };
+    const earlier = await findEarlierWork(input, begun);
+    if (earlier.kind === 'ended') return earlier.result;
+    const generation = earlier.kind === 'none' ? begun.generation : earlier.generation;
+    if (generation !== undefined && generation.state !== 'intent') return submitResultOf(task, generation);
     if (task.isCancelRequested) throw permanent('cancelled');
     if (task.deadlineAt !== null && task.deadlineAt <= performance.now()) throw new DeadlinePassedError();
 
     const routes = await routesOf(context, task);
-    return withHeartbeats(task.deadlineAt, (stopSignal, deadlineSignal) =>
+    return untilStopped(task.deadlineAt, context.stopping, (stopSignal, stopSignals) =>
       withScratch(context.config.worker.scratchDir, (scratch) =>
         askUpstreams({
           context,
@@ -43,8 +48,9 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
           routes,
           triedPlace: generation?.place,
           stopSignal,
-          deadlineSignal,
+          stopSignals,
           hasPlace,
+          mayWait: input.mayWait === true,
           scratch,
           onProgress: createProgressRecord(context, task.id),
         }),
@@ -56,7 +62,19 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       throw error;
     });
   }
+
+  /** What the database does not know of, because it has lost commits. */
+  async function findEarlierWork(input: MediaTaskInput, { task, generation }: BegunTask): Promise<EarlierWork> {
+    if (input.earlierRunId !== undefined) {
+      const found = await takeOver(context, task, input.earlierRunId);
+      if (found.kind !== 'none') return found;
+    }
+    const lost = generation === undefined ? await intentOfEarlierAttempt(context, task) : undefined;
+    return lost === undefined ? { kind: 'none' } : { kind: 'going on', generation: lost };
+  }
 }
+
+type BegunTask = Awaited<ReturnType<typeof beginHandling>>;
 
 /**
  * The place of a task that an engine is to render: taken while it is still queued, because from `handling` on its time
@@ -65,9 +83,9 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
  * @returns undefined: none is needed, or the task is past that.
  */
 async function placeBeforeHandling(context: ActivityContext, input: MediaTaskInput): Promise<Lease | undefined> {
-  if (input.isUpstream === true) return undefined;
+  if (input.isUpstream === true || input.earlierRunId !== undefined) return undefined;
   const task = await readWorkingTask(context.database, input.taskId);
   if (task.status !== 'queued' || task.isCancelRequested) return undefined;
   const [route] = await routesOf(context, task);
-  return route && withHeartbeats(null, (signal) => enterProvider(route, task.accountId, signal));
+  return route && untilStopped(null, context.stopping, (signal) => enterProvider(route, task.accountId, signal));
 }

@@ -12,16 +12,17 @@ import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
 import type { Submission } from '../src/providers/provider.ts';
 import {
-  clearIntent,
   declareIntent,
   recordFiles,
   recordJob,
   recordNoAnswer,
   recordRefusal,
+  withdrawIntent,
 } from '../src/tasks/work.ts';
 import type { Health } from '../src/upstreams/gate.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
 import type { SubmitAttempt } from './ask-upstreams.ts';
+import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.ts';
 import { passing, permanent } from './failures.ts';
 import { DeadlinePassedError } from './heartbeat.ts';
 import { keepAnswer } from './keep-answer.ts';
@@ -42,8 +43,8 @@ const NO_PLACE_RETRY_MS = 3_000;
 export type Obstacle =
   /** Known to be refusing everybody for so long. */
   | { readonly kind: 'closed'; readonly waitMs: number; readonly endsSearch: boolean }
-  /** As many jobs as it may have. */
-  | { readonly kind: 'full'; readonly endsSearch: true }
+  /** As many jobs as it may have: the task is in its queue, and handled for so long. */
+  | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
   | {
       readonly kind: 'refused';
       readonly reason: FailureReason;
@@ -69,7 +70,8 @@ export async function submitTo(
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
   const { context, task } = attempt;
   const { gate } = context.upstreams;
-  const entry = route.gated === undefined ? { kind: 'open' as const } : await gate.enter(route.gated, task.id);
+  const who = { taskId: task.id, accountId: task.accountId };
+  const entry = route.gated === undefined ? { kind: 'open' as const } : await gate.enter(route.gated, who);
   if (entry.kind === 'closed') return { ...entry, endsSearch: false };
   if (entry.kind === 'full') return { ...entry, endsSearch: true };
 
@@ -122,12 +124,21 @@ function spread(milliseconds: number): number {
   return Math.round(milliseconds * (1 + Math.random()));
 }
 
+/**
+ * What cuts a submit off. One that only hands over is over soon, and cut off nobody would know of the job; one that works
+ * is ended for a caller who does not want it any more. A worker that stops ends it only where it may be repeated.
+ */
+function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: TaskRoute): AbortSignal {
+  if (!provider.worksWhileSubmitting) return stopSignals.deadline;
+  return provider.isSubmitRepeatable ? stopSignal : stopSignals.requested;
+}
+
 async function submitInPlace(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  const { context, task, stopSignal, deadlineSignal, scratch, onProgress } = attempt;
-  const signal = route.provider.worksWhileSubmitting ? stopSignal : deadlineSignal;
+  const { context, task, stopSignal, scratch, onProgress } = attempt;
+  const signal = submitSignal(attempt, route);
   // Before the intent: what fails until then was not sent.
   const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
   const isAnnounced = await announce(attempt, route);
@@ -145,7 +156,12 @@ async function submitInPlace(
     return await obstacleOf(attempt, route, error, { isAnnounced, signal });
   }
   await tell(attempt, route, 'answered');
-  return { result: await keep(attempt, route, submission, signal) };
+  try {
+    return { result: await keep(attempt, route, submission, signal) };
+  } catch (error) {
+    if (!isAnnounced) await noteTaken(attempt, route);
+    throw error;
+  }
 }
 
 /**
@@ -156,8 +172,26 @@ async function submitInPlace(
 async function announce({ context, task, routes, triedPlace }: SubmitAttempt, route: TaskRoute): Promise<boolean> {
   const { isSubmitRepeatable } = route.provider;
   if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return false;
-  if (await declareIntent(context.database, task.id, route)) return true;
+  const refusals = await declareIntent(context.database, task.id, route);
+  if (refusals !== undefined) {
+    announceSubmit({ place: route.place, refusals });
+    return true;
+  }
   throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
+}
+
+/**
+ * Writes down that an upstream has, or may have, work that was not announced: it may bill it, whatever becomes of the task
+ * (src/billing/operator-costs.ts). Never fails, because the error that led here is the one to throw.
+ */
+async function noteTaken({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
+  if (route.gated === undefined) return;
+  const written = keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+    declareIntent(context.database, task.id, route),
+  );
+  await written.catch((err: unknown) =>
+    context.logger.warn({ err, taskId: task.id }, 'the upstream of a task could not be recorded'),
+  );
 }
 
 function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
@@ -175,15 +209,15 @@ async function keep(
 ): Promise<SubmitResult> {
   if (submission.kind === 'job') {
     const { jobId } = submission;
-    await keepAnswer(signal, () => recordJob(context.database, task.id, route, jobId));
-    return { kind: 'job' };
+    await keepAnswer(signal, () => recordJob(context.database, task, route, jobId));
+    return submitResultOf(task, { state: 'submitted', jobId, place: route.place });
   }
   if (submission.files.length === 0) throw permanent('no_output');
   const files = await stageFiles(context, task.id, submission.files, signal);
-  await keepAnswer(signal, () => recordFiles(context.database, task.id, route, files));
+  await keepAnswer(signal, () => recordFiles(context.database, task, route, files));
   // A film's frames have to be made: that is more than a look at what is there.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
-  return { kind: 'produced', isStored };
+  return { ...submitResultOf(task, { state: 'produced', jobId: null, place: route.place, files }), isStored };
 }
 
 /** Sorts what went wrong. @throws what ends the attempt, or the task. */
@@ -195,10 +229,8 @@ async function obstacleOf(
 ): Promise<Obstacle> {
   const { context, task } = attempt;
   await tell(attempt, route, healthOf(error));
-  // Nothing was accepted, so another attempt may submit again, and elsewhere.
-  if (error instanceof ProviderRefusal && isAnnounced) {
-    await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
-  }
+  const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, isAnnounced) : 0;
+  if (!isAnnounced && mayBeBilled(error)) await noteTaken(attempt, route);
   if (signal.aborted && isStop(signal.reason)) throw signal.reason;
   if (error instanceof ProviderRefusal) {
     const { reason, retryAfterMs, fault, note } = error;
@@ -206,7 +238,6 @@ async function obstacleOf(
       { taskId: task.id, upstream: route.upstreamName, protocol: route.request.upstream.protocol, reason, note },
       'the provider refused a task',
     );
-    const refusalsSoFar = await recordRefusal(context.database, task.id, route, reason);
     const endsSearch = REASONS_OF_THE_WORK.includes(reason);
     return { kind: 'refused', reason, fault, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
   }
@@ -215,6 +246,31 @@ async function obstacleOf(
   if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
   if (!route.provider.isSubmitRepeatable) throw permanent('outcome_unknown');
   throw error;
+}
+
+/**
+ * Writes down that nothing was accepted, so that another attempt may submit again, and elsewhere.
+ *
+ * @returns how many refusals there are by now.
+ */
+async function noteRefusal(
+  { context, task }: SubmitAttempt,
+  route: TaskRoute,
+  { reason }: ProviderRefusal,
+  isAnnounced: boolean,
+): Promise<number> {
+  if (!isAnnounced) return recordRefusal(context.database, task.id, route, reason);
+  const refusals = await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+    withdrawIntent(context.database, task.id, route, reason),
+  );
+  withdrawSubmit();
+  return refusals;
+}
+
+/** Not what the upstream certainly did not take, and not what it says that it failed to do. */
+function mayBeBilled(error: unknown): boolean {
+  if (error instanceof ProviderFailure) return error.reason === 'no_output';
+  return !(error instanceof ProviderRefusal);
 }
 
 /** Statuses that say nothing of the upstream's own condition: it took too long over this work, or knows it already. */
@@ -245,5 +301,7 @@ async function tell(
 }
 
 function isStop(reason: unknown): reason is Error {
-  return reason instanceof DeadlinePassedError || reason instanceof CancelledFailure;
+  return (
+    reason instanceof DeadlinePassedError || reason instanceof CancelledFailure || reason instanceof ApplicationFailure
+  );
 }

@@ -87,8 +87,8 @@ async function answerTogether(
     return requests.filter(({ resolve, reject }, place) => {
       const outcome = outcomes[place] ?? 'refused';
       if (outcome === 'mismatch') reject(new IdempotencyMismatchError());
-      else if (outcome !== 'refused') resolve(outcome);
-      return outcome === 'refused';
+      else if (typeof outcome === 'object') resolve(outcome);
+      return outcome === 'refused' || outcome === 'conflict';
     });
   } catch (error) {
     for (const { reject } of requests) reject(error);

@@ -184,8 +184,11 @@ export interface Acceptance {
   readonly claimed?: OutboxItem;
 }
 
-/** What became of a request among others: `refused` has its reason asked for by `acceptOne`. */
-export type AcceptOutcome = Acceptance | 'mismatch' | 'refused';
+/**
+ * What became of a request among others. `refused` has its reason asked for by `acceptOne`; `conflict`: a row of it, or of
+ * one beside it, was there already.
+ */
+export type AcceptOutcome = Acceptance | 'mismatch' | 'refused' | 'conflict';
 
 /**
  * Accepts a task by itself, holding its worst-case cost.
@@ -193,13 +196,16 @@ export type AcceptOutcome = Acceptance | 'mismatch' | 'refused';
  * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the key is
  *   not used up.
  * @throws {IdempotencyMismatchError} another body used the key.
+ * @throws {Error} rows of a task that is not there refuse it: somebody deleted a task in part.
  */
 export async function acceptOne(database: Database, task: NewTask, mayClaim: boolean): Promise<Acceptance> {
   // Twice: between a refusal and reading why, a top-up or a settlement may have made room.
+  let isConflict = false;
   for (let attempt = 0; attempt < 2; attempt++) {
     const [outcome = 'refused'] = await acceptWithinCaps(database, task, mayClaim);
     if (outcome === 'mismatch') throw new IdempotencyMismatchError();
-    if (outcome !== 'refused') return outcome;
+    if (typeof outcome === 'object') return outcome;
+    isConflict = outcome === 'conflict';
     // Contract §2: too little money or a conflict, and the key is looked up once more before that is answered.
     if (task.idempotencyKey !== undefined) {
       const replayed = await findReplay(database, task.accountId, task.idempotencyKey, task.fingerprint);
@@ -207,6 +213,7 @@ export async function acceptOne(database: Database, task: NewTask, mayClaim: boo
     }
     await refuse(database, task);
   }
+  if (isConflict) throw new Error(`${task.id} is no task, and rows of it are there: see \`ledger verify\``);
   throw new QueueFullError(0);
 }
 
@@ -237,6 +244,7 @@ export async function acceptTogether(
   mayClaim: boolean,
 ): Promise<readonly AcceptOutcome[]> {
   const rows = await tryAccept(database, accountId, tasks, mayClaim);
+  if (rows === 'conflict') return tasks.map(() => 'conflict');
   const accepted = new Map(rows.filter(({ usedKey }) => usedKey === null).map((row) => [row.id, row]));
   const used = new Map(rows.filter(({ usedKey }) => usedKey !== null).map((row) => [row.usedKey, row]));
   return tasks.map((task) => {
@@ -282,7 +290,7 @@ async function tryAccept(
   accountId: string,
   tasks: readonly NewTask[],
   mayClaim: boolean,
-): Promise<readonly AcceptRow[]> {
+): Promise<readonly AcceptRow[] | 'conflict'> {
   try {
     return await database.query<AcceptRow>(acceptTasks, [
       accountId,
@@ -308,7 +316,7 @@ async function tryAccept(
     ]);
   } catch (error) {
     // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.
-    if (error instanceof UniqueViolationError) return [];
+    if (error instanceof UniqueViolationError) return 'conflict';
     throw error;
   }
 }

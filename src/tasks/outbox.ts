@@ -8,7 +8,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** What Temporal can be told beside the start of a task; all of it about a task but the promotion of an output. */
-type OutboxKind = 'cancel_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
+type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
 
 interface ClaimedRow {
   readonly id: bigint;

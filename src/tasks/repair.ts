@@ -11,6 +11,7 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { IdleTask } from './open-tasks.ts';
+import { renewDeadlines } from './lost-commits.ts';
 import { requestRestart, requestStalledCallbacks, requestWork } from './outbox.ts';
 import { recordRepairs } from './repair-record.ts';
 import type { NewRepair } from './repair-record.ts';
@@ -36,7 +37,12 @@ export async function repairTask(
   task: Pick<IdleTask, 'id' | 'status' | 'isPastDeadline' | 'hasStart'>,
   { database, describe, retentionDays, metrics, logger }: RepairDependencies,
 ): Promise<Repair> {
-  if (task.isPastDeadline) {
+  // A start that is still to be delivered: late, not lost. Temporal need not be asked.
+  if (task.hasStart && !task.isPastDeadline) return 'none';
+  const condition = await describe(task.id);
+  // Its workflow may have ended it, in a commit that this database has lost: the deadline has no say then.
+  if (task.isPastDeadline && condition !== 'completed') {
+    if (condition === 'unknown') return 'none';
     // Only in the stage whose deadline passed: it may have gone on since it was looked at.
     const options = { retentionDays, onlyFrom: [task.status], onSettled: metrics.settled };
     const repair = { kind: 'timed_out', taskId: task.id, found: task.status } as const;
@@ -46,9 +52,7 @@ export async function repairTask(
     metrics.repaired('timed_out');
     return 'settled';
   }
-  // A start that is still to be delivered: late, not lost. Temporal need not be asked.
-  if (task.hasStart) return 'none';
-  const observed = observeTask(task.status, await describe(task.id), task.hasStart);
+  const observed = observeTask(task.status, condition, task.hasStart);
   if (observed.repair === 'settle') {
     const repair = { kind: 'settled', taskId: task.id, found: task.status } as const;
     const options = { retentionDays, onSettled: metrics.settled };
@@ -63,12 +67,13 @@ export async function repairTask(
       await touchTask(transaction, task.id);
       const inserted = await requestRestart(transaction, task.id);
       if (!inserted) return false;
+      if (condition === 'completed') await renewDeadlines(transaction, task.id);
       await addEvent(transaction, task.id, 'restarted');
       await recordRepairs(transaction, [{ kind: 'restarted', taskId: task.id, found: task.status }], logger);
       return true;
     });
     if (!isNew) return 'none';
-    logger.warn({ taskId: task.id }, 'a task had no workflow and is started again');
+    logger.warn({ taskId: task.id, workflow: condition }, 'a task had no open workflow and is started again');
     metrics.repaired('restarted');
     return 'restarted';
   }

@@ -5,8 +5,10 @@
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { InputFault } from '../domain/input-fault.ts';
+import type { StoredFile } from '../domain/run-record.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { TaskNotFoundError } from './read.ts';
 import { addEvent, withFreeSeq } from './timeline.ts';
 import type { TaskEventType } from './timeline.ts';
 
@@ -29,6 +31,8 @@ export interface WorkingTask {
   readonly archivingDeadlineAt: number | null;
   /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
   readonly deadlineSeconds: number | null;
+  /** Tells requests under one Idempotency-Key apart: the beginning of the fingerprint, in hex. */
+  readonly requestHash: string;
 }
 
 interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadlineAt'> {
@@ -40,6 +44,7 @@ interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadline
 const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
   definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
   held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
+  left(encode(fingerprint, 'hex'), 16) AS "requestHash",
   floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds",
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
   extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
@@ -64,10 +69,10 @@ const beginHandlingStatement: Statement = {
          SELECT ${WORKING_COLUMNS} FROM begun`,
 };
 
-/** Reads a task for an activity. @throws {Error} there is none: the database was replaced under a running workflow. */
+/** Reads a task for an activity. @throws {TaskNotFoundError} the database has lost it under a running workflow. */
 export async function readWorkingTask(database: Queryable, taskId: TaskId): Promise<WorkingTask> {
   const [row] = await database.query<WorkingRow>(selectWorking, [taskId]);
-  if (row === undefined) throw new Error('the task of this workflow is not in the database');
+  if (row === undefined) throw new TaskNotFoundError();
   return withDeadlines(row);
 }
 
@@ -85,7 +90,8 @@ export async function beginHandling(
   const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginHandlingStatement, [taskId, limitSeconds]));
   // A task that was queued until now cannot have a generation.
   if (row !== undefined) return { task: withDeadlines(row), generation: undefined };
-  return { task: await readWorkingTask(database, taskId), generation: await readGeneration(database, taskId) };
+  const task = await readWorkingTask(database, taskId);
+  return { task, generation: await readGeneration(database, taskId) };
 }
 
 const beginArchivingStatement: Statement = {
@@ -114,9 +120,7 @@ function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow
 }
 
 /** One file that a generation brought: in the object store already, or still at the provider's address. */
-export type GeneratedFile =
-  | { readonly key: string; readonly sizeBytes: number; readonly sha256: string }
-  | { readonly url: string };
+export type GeneratedFile = StoredFile | { readonly url: string };
 
 /** Which of its route's upstreams has a task. */
 export interface UpstreamPlace {
@@ -149,26 +153,29 @@ export async function readGeneration(database: Queryable, taskId: TaskId): Promi
 const insertIntent: Statement = {
   name: 'insert_generation_intent',
   text: `INSERT INTO generations (task_id, upstream, place, state) VALUES ($1, $2, $3, 'intent')
-         ON CONFLICT (task_id) DO NOTHING RETURNING task_id`,
+         ON CONFLICT (task_id) DO NOTHING
+         RETURNING (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`,
 };
+/** Refused while the intent was recorded: nothing was accepted. */
 const deleteIntent: Statement = {
   name: 'delete_generation_intent',
-  text: `DELETE FROM generations WHERE task_id = $1 AND state = 'intent'`,
+  text: `DELETE FROM generations WHERE task_id = $1 AND state = 'intent' RETURNING task_id`,
 };
 
 /**
  * Records that a submit is about to be sent which cannot be repeated, or not elsewhere.
  *
- * @returns false where one was recorded before: it may have been sent, and is never sent to another upstream.
+ * @returns how often the task had been refused until then; undefined where an intent was recorded before: that one may
+ *   have been sent, and is never sent to another upstream.
  */
-export async function declareIntent(database: Database, taskId: TaskId, upstream: UpstreamPlace): Promise<boolean> {
-  const rows = await database.query(insertIntent, [taskId, upstream.upstreamName, upstream.place]);
-  return rows.length === 1;
-}
-
-/** A definite refusal: nothing was accepted, so the task may be submitted again. */
-export async function clearIntent(database: Database, taskId: TaskId): Promise<void> {
-  await database.query(deleteIntent, [taskId]);
+export async function declareIntent(
+  database: Database,
+  taskId: TaskId,
+  upstream: UpstreamPlace,
+): Promise<number | undefined> {
+  const values = [taskId, upstream.upstreamName, upstream.place];
+  const [row] = await database.query<{ refusals: number }>(insertIntent, values);
+  return row?.refusals;
 }
 
 const recordFaultStatement: Statement = {
@@ -183,12 +190,19 @@ export async function recordFault(database: Queryable, taskId: TaskId, { kind, f
 
 const touchStatement: Statement = {
   name: 'touch_task',
-  text: 'UPDATE tasks SET updated_at = now() WHERE id = $1',
+  text: `UPDATE tasks SET updated_at = now()
+          WHERE id = $1 AND ($2::text IS NULL OR left(encode(fingerprint, 'hex'), 16) = $2) RETURNING id`,
 };
 
-/** Notes that a task was worked on, and takes its row's lock, under which events are added. */
-export async function touchTask(transaction: Queryable, taskId: TaskId): Promise<void> {
-  await transaction.query(touchStatement, [taskId]);
+/**
+ * Notes that a task was worked on, and takes its row's lock, under which events are added.
+ *
+ * @param requestHash of the request that it has to be for; undefined: any.
+ * @returns false where the database has lost the task, or has it for another request by now.
+ */
+export async function touchTask(transaction: Queryable, taskId: TaskId, requestHash?: string): Promise<boolean> {
+  const rows = await transaction.query(touchStatement, [taskId, requestHash ?? null]);
+  return rows.length === 1;
 }
 
 const countAttempts: Statement = {
@@ -211,19 +225,43 @@ export async function recordRefusal(
   reason: FailureReason,
 ): Promise<number> {
   return database.transaction(async (transaction) => {
-    await touchTask(transaction, taskId);
+    if (!(await touchTask(transaction, taskId))) throw new TaskNotFoundError();
     await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
-    return attemptsSoFar(transaction, taskId, 'provider_refused');
+    return countRefusals(transaction, taskId);
+  });
+}
+
+/**
+ * A definite refusal of a submit that an intent was recorded for: the task may be submitted again. May be repeated.
+ *
+ * @returns how many refusals there are by now.
+ */
+export async function withdrawIntent(
+  database: Database,
+  taskId: TaskId,
+  { label }: UpstreamPlace,
+  reason: FailureReason,
+): Promise<number> {
+  return database.transaction(async (transaction) => {
+    if (!(await touchTask(transaction, taskId))) throw new TaskNotFoundError();
+    const [withdrawn] = await transaction.query(deleteIntent, [taskId]);
+    if (withdrawn !== undefined) await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
+    return countRefusals(transaction, taskId);
   });
 }
 
 /** Adds to the task's timeline that nobody knows whether an upstream took the work. */
 export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPlace): Promise<void> {
   await database.transaction(async (transaction) => {
-    await touchTask(transaction, taskId);
+    if (!(await touchTask(transaction, taskId))) return;
     const told = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
     if (told < MAX_UNANSWERED_TOLD) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
   });
+}
+
+/** How often upstreams have refused a task. */
+export function countRefusals(database: Queryable, taskId: TaskId): Promise<number> {
+  return attemptsSoFar(database, taskId, 'provider_refused');
 }
 
 async function attemptsSoFar(transaction: Queryable, taskId: TaskId, type: TaskEventType): Promise<number> {
@@ -238,15 +276,18 @@ const upsertJob: Statement = {
           WHERE generations.state = 'intent'`,
 };
 
-/** Records the provider's job id, before anyone waits for it. */
+/**
+ * Records the provider's job id, before anyone waits for it. Where the database has lost the task there is nothing to
+ * record: the workflow knows the job, and finds out next.
+ */
 export async function recordJob(
   database: Database,
-  taskId: TaskId,
+  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
   { upstreamName, place, label }: UpstreamPlace,
   jobId: string,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    await touchTask(transaction, taskId);
+    if (!(await touchTask(transaction, taskId, requestHash))) return;
     await transaction.query(upsertJob, [taskId, upstreamName, jobId, place]);
     await addEvent(transaction, taskId, 'submitted', { upstream: label });
   });
@@ -256,7 +297,8 @@ export async function recordJob(
 const upsertFiles: Statement = {
   name: 'record_generation_files',
   text: `WITH task AS MATERIALIZED (
-           SELECT id, completed_at IS NULL AS is_open FROM tasks WHERE id = $1 FOR NO KEY UPDATE),
+           SELECT id, completed_at IS NULL AS is_open FROM tasks
+            WHERE id = $1 AND left(encode(fingerprint, 'hex'), 16) = $5 FOR NO KEY UPDATE),
          stored AS (
            INSERT INTO generations (task_id, upstream, place, state, files)
            SELECT id, $2, $4::smallint, 'produced', $3::jsonb FROM task
@@ -270,13 +312,15 @@ const upsertFiles: Statement = {
 };
 
 /**
- * Records what was produced. The first to record wins: a second run's files are left to the sweep.
+ * Records what was produced. The first to record wins: a second run's files are left to the sweep. So are those of a task
+ * that the database has lost, or has for another request by now.
  */
 export async function recordFiles(
   database: Database,
-  taskId: TaskId,
+  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
   { upstreamName, place }: UpstreamPlace,
   files: readonly GeneratedFile[],
 ): Promise<void> {
-  await withFreeSeq(() => database.query(upsertFiles, [taskId, upstreamName, JSON.stringify(files), place]));
+  const values = [taskId, upstreamName, JSON.stringify(files), place, requestHash];
+  await withFreeSeq(() => database.query(upsertFiles, values));
 }

@@ -4,15 +4,18 @@
  */
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
+import type { RunRecord } from '../domain/run-record.ts';
 import type { WorkflowCondition } from '../domain/task-status.ts';
 import {
   DELIVER_AGAIN_SIGNAL,
-  TASK_QUEUES,
+  SLOT_SIGNAL,
   callbackWorkflowId,
   promotionWorkflowId,
   stopWorkflowId,
+  taskQueueOf,
 } from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { readRunHistory } from './run-history.ts';
 
 /** Below the outbox's lease (tasks/outbox.ts), so that a claim does not come due while it is being delivered. */
 const START_TIMEOUT_MS = 10_000;
@@ -27,12 +30,21 @@ export interface TaskStart {
   readonly route: string | null;
   readonly handlingSeconds: number;
   readonly archivingSeconds: number;
+  readonly queuedSeconds: number;
   readonly isUpstream: boolean;
+  readonly isCapped?: boolean;
 }
 
+/** What asking for a task's workflow came to: it was started or runs already, or there was one that has closed. */
+export type StartResult = { readonly kind: 'running' } | { readonly kind: 'closed'; readonly runId: string };
+
 export interface WorkflowGateway {
-  /** Starts a task's workflow; one that was started before is no error. */
-  startTask(task: TaskStart): Promise<void>;
+  /**
+   * Starts a task's workflow; one that was started before is no error.
+   *
+   * @param earlierRunId a run of it that has closed, after which another is wanted all the same.
+   */
+  startTask(task: TaskStart, earlierRunId?: string): Promise<StartResult>;
   /** Starts the delivery of a task's callback; one that runs already looks once more when it is done. */
   startCallback(taskId: TaskId, accountId: string): Promise<void>;
   /** Starts telling a provider to stop; one that runs already is no error. */
@@ -41,11 +53,17 @@ export interface WorkflowGateway {
   startPromotion(outputId: string, accountId: string): Promise<void>;
   /** Asks a task's workflow to end. @returns false where there is none (yet). */
   cancelTask(taskId: TaskId): Promise<boolean>;
+  /** Tells a task's workflow that it has a slot of the upstream that it waits for; one that is over need not know. */
+  wakeTask(taskId: TaskId): Promise<void>;
   /** What became of a task's workflow; `unknown` when Temporal does not answer. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
+  /** What one run of a task's workflow had brought about; undefined: Temporal keeps its history no longer. */
+  readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
 }
 
-export function createWorkflowGateway(client: Client): WorkflowGateway {
+/** @param installationId whose workers are to do the work. */
+export function createWorkflowGateway(client: Client, installationId: string): WorkflowGateway {
+  const mediaQueue = taskQueueOf('media', installationId);
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
 
@@ -61,7 +79,7 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
       bounded(START_TIMEOUT_MS, () =>
         client.workflow.start(type, {
           workflowId,
-          taskQueue: TASK_QUEUES.media,
+          taskQueue: mediaQueue,
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
           args: [input],
           searchAttributes: { AccountId: [accountId] },
@@ -72,15 +90,21 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
     );
 
   return {
-    async startTask(task) {
+    async startTask(task, earlierRunId) {
       const { taskId, route, ...facts } = task;
-      await ignoringDuplicates(() =>
-        bounded(START_TIMEOUT_MS, () =>
+      const input = {
+        taskId,
+        ...facts,
+        ...(route === null ? {} : { route }),
+        ...(earlierRunId === undefined ? {} : { earlierRunId }),
+      };
+      try {
+        await bounded(START_TIMEOUT_MS, () =>
           client.workflow.start('mediaTask', {
             workflowId: taskId,
-            taskQueue: TASK_QUEUES.media,
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            args: [{ taskId, ...facts, ...(route === null ? {} : { route }) }],
+            taskQueue: mediaQueue,
+            workflowIdReusePolicy: earlierRunId === undefined ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
+            args: [input],
             searchAttributes: {
               TaskStatus: ['queued'],
               AccountId: [task.accountId],
@@ -91,13 +115,18 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
             // One account's backlog does not hold up another's (matching.enableFairness).
             priority: { fairnessKey: task.accountId },
           }),
-        ),
-      );
+        );
+        return { kind: 'running' };
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        const { status, runId } = await bounded(START_TIMEOUT_MS, () => client.workflow.getHandle(taskId).describe());
+        return isOpen(status.name) ? { kind: 'running' } : { kind: 'closed', runId };
+      }
     },
     async startCallback(taskId, accountId) {
       const options = {
         workflowId: callbackWorkflowId(taskId),
-        taskQueue: TASK_QUEUES.callbacks,
+        taskQueue: taskQueueOf('callbacks', installationId),
         // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         args: [{ taskId }],
@@ -127,16 +156,39 @@ export function createWorkflowGateway(client: Client): WorkflowGateway {
         throw error;
       }
     },
+    async wakeTask(taskId) {
+      try {
+        await bounded(START_TIMEOUT_MS, () => client.workflow.getHandle(taskId).signal(SLOT_SIGNAL));
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      }
+    },
     async describeTask(taskId) {
       try {
         const { status } = await bounded(DESCRIBE_TIMEOUT_MS, () => client.workflow.getHandle(taskId).describe());
-        if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW') return 'running';
-        return status.name === 'COMPLETED' ? 'completed' : 'abnormal';
+        if (isOpen(status.name)) return 'running';
+        // A workflow ends by itself only after it has settled its task, or because the task is not in the database.
+        return ENDS_BY_ITSELF.includes(status.name) ? 'completed' : 'abnormal';
       } catch (error) {
         return error instanceof WorkflowNotFoundError ? 'missing' : 'unknown';
       }
     },
+    async readRun(taskId, runId) {
+      try {
+        const handle = client.workflow.getHandle(taskId, runId);
+        return readRunHistory(await bounded(START_TIMEOUT_MS, () => handle.fetchHistory()));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      }
+    },
   };
+}
+
+const ENDS_BY_ITSELF: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
+
+function isOpen(status: string): boolean {
+  return status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW';
 }
 
 async function ignoringDuplicates(start: () => Promise<unknown>): Promise<void> {

@@ -113,6 +113,25 @@ describe('64 creates at once with one Idempotency-Key', () => {
   });
 });
 
+describe('a task of which only a part is left', () => {
+  it('is not said to find a full queue where its key comes again', async () => {
+    // A room of its own: its books are out of order afterwards.
+    const damaged = await openTaskRoom();
+    const caller = await damaged.newCaller();
+    const key = newId('req');
+    const { taskId } = await damaged.creator.create(caller, body(), key);
+    await damaged.database.transaction(async (transaction) => {
+      await transaction.query({ name: 'no_checks', text: 'SET LOCAL session_replication_role = replica' }, []);
+      await transaction.query({ name: 'delete_task', text: 'DELETE FROM tasks WHERE id = $1' }, [taskId]);
+    });
+
+    await assert.rejects(damaged.creator.create(caller, body(), key), {
+      message: `${taskId} is no task, and rows of it are there: see \`ledger verify\``,
+    });
+    await damaged.close();
+  });
+});
+
 describe('creates without a key', () => {
   it('make a task each, as many as the balance covers and never one more', async () => {
     const caller = await room.newCaller({ microUsd: 5n * PRICE });

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import type { TaskStart, WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import type { StartResult, TaskStart, WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 
 /** Turns of the event loop without a statement under way after which none will come by itself. */
 const QUIET_TURNS = 5;
@@ -37,11 +37,12 @@ export class HeldGateway {
     for (const release of this.#held.splice(0, count)) release();
   }
 
-  async #start({ taskId }: TaskStart): Promise<void> {
+  async #start({ taskId }: TaskStart): Promise<StartResult> {
     this.asked.push(taskId);
     if (this.isAway || this.refused.has(taskId)) throw new Error('Temporal does not take it');
     if (!this.answersAtOnce) await new Promise<void>((resolve) => this.#held.push(resolve));
     this.started.add(taskId);
+    return { kind: 'running' };
   }
 }
 

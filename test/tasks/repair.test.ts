@@ -62,15 +62,38 @@ describe('repairing a task', () => {
     assert.equal((await readTask(room.database, taskId)).status, 'queued');
   });
 
-  it('ends one as terminated whose workflow is over without having settled it', async () => {
-    for (const condition of ['abnormal', 'completed'] as const) {
+  it('ends one as terminated whose workflow was ended without having settled it', async () => {
+    const taskId = await startedTask();
+
+    assert.equal(await repair(taskId, 'abnormal'), 'settled');
+
+    const task = await readTask(room.database, taskId);
+    assert.deepEqual([task.status, task.errorReason, task.capturedMicroUsd], ['fail', 'terminated', 0n]);
+  });
+
+  it('starts one again whose workflow has settled it in a commit that is lost, also past its deadlines', async () => {
+    const stages = {
+      queued: `queue_deadline_at = now() - interval '3 days'`,
+      handling: `status = 'handling', started_at = now() - interval '3 days',
+                 deadline_at = now() - interval '3 days' + interval '60 seconds'`,
+      archiving: `status = 'archiving', archiving_deadline_at = now() - interval '3 days'`,
+    };
+    for (const [status, change] of Object.entries(stages)) {
       const taskId = await startedTask();
+      await room.rows(`UPDATE tasks SET ${change} WHERE id = $1`, taskId);
 
-      assert.equal(await repair(taskId, condition), 'settled');
+      assert.equal(await repair(taskId, 'completed'), 'restarted');
 
-      const task = await readTask(room.database, taskId);
-      assert.deepEqual([task.status, task.errorReason, task.capturedMicroUsd], ['fail', 'terminated', 0n]);
+      const task = await idle(taskId);
+      assert.deepEqual([task.status, task.isPastDeadline, task.hasStart], [status, false, true]);
     }
+  });
+
+  it('leaves one alone that is past its deadline while Temporal does not say how its workflow ended', async () => {
+    const taskId = await startedTask();
+    await room.rows(`UPDATE tasks SET queue_deadline_at = now() - interval '1 second' WHERE id = $1`, taskId);
+
+    assert.equal(await repair(taskId, 'unknown'), 'none');
   });
 
   it('starts one again, once, whose workflow is missing: it never fails for that', async () => {

@@ -17,6 +17,7 @@ import {
   recordJob,
   recordNoAnswer,
   recordRefusal,
+  readWorkingTask,
 } from '../../src/tasks/work.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
@@ -61,8 +62,8 @@ describe('the timeline of a task', () => {
     await beginHandling(room.database, taskId, 60);
     await recordRefusal(room.database, taskId, FIRST, 'provider_unavailable');
     await recordNoAnswer(room.database, taskId, SPARE);
-    await recordJob(room.database, taskId, SPARE, 'job-1');
-    await recordFiles(room.database, taskId, SPARE, [STORED]);
+    await recordJob(room.database, await readWorkingTask(room.database, taskId), SPARE, 'job-1');
+    await recordFiles(room.database, await readWorkingTask(room.database, taskId), SPARE, [STORED]);
     await beginArchiving(room.database, taskId, 60);
     await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
 
@@ -92,7 +93,7 @@ describe('the timeline of a task', () => {
     const taskId = await launched();
     for (let run = 0; run < 2; run++) {
       await beginHandling(room.database, taskId, 60);
-      await recordFiles(room.database, taskId, FIRST, [STORED]);
+      await recordFiles(room.database, await readWorkingTask(room.database, taskId), FIRST, [STORED]);
       await beginArchiving(room.database, taskId, 60);
       await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
     }
@@ -108,7 +109,7 @@ describe('the timeline of a task', () => {
     await beginHandling(room.database, taskId, 60);
     await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });
 
-    await recordFiles(room.database, taskId, FIRST, [STORED]);
+    await recordFiles(room.database, await readWorkingTask(room.database, taskId), FIRST, [STORED]);
 
     assert.deepEqual(told(await eventsOf(taskId)), [
       'accepted',
@@ -121,10 +122,10 @@ describe('the timeline of a task', () => {
 
   it('costs no statement of its own to tell what was produced and archived', async () => {
     const taskId = await launched();
-    await beginHandling(room.database, taskId, 60);
+    const { task } = await beginHandling(room.database, taskId, 60);
 
     room.forgetStatements();
-    await recordFiles(room.database, taskId, FIRST, [STORED]);
+    await recordFiles(room.database, task, FIRST, [STORED]);
     assert.deepEqual(room.statements, ['record_generation_files']);
 
     await beginArchiving(room.database, taskId, 60);
@@ -139,11 +140,11 @@ describe('the timeline of a task', () => {
   it('has no gap and no failure where a task is worked on, cancelled and told of at the same moment', async () => {
     for (let round = 0; round < 15; round++) {
       const taskId = await launched();
-      await beginHandling(room.database, taskId, 60);
+      const { task } = await beginHandling(room.database, taskId, 60);
       await Promise.all([
         beginHandling(room.database, taskId, 60),
         cancelTask(room.database, caller.accountId, taskId, 7),
-        recordFiles(room.database, taskId, FIRST, [STORED]),
+        recordFiles(room.database, task, FIRST, [STORED]),
         recordRefusal(room.database, taskId, FIRST, 'provider_error'),
         room.database.transaction(async (transaction) => {
           await lockTask(transaction, taskId);

@@ -1,0 +1,188 @@
+/**
+ * Reads from the history of one run of a task's workflow what the run had brought about: results of its activities,
+ * regular and local, and how it closed. Histories of earlier releases say less, and are read all the same.
+ */
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { Payload } from '@temporalio/common';
+import type { WorkflowHandle } from '@temporalio/client';
+import { isFailureReason } from '../domain/failure-reason.ts';
+import { TASK_NOT_FOUND } from '../domain/run-record.ts';
+import type { RunOutcome, RunRecord, StoredFile, UpstreamJob } from '../domain/run-record.ts';
+
+type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+type HistoryEvent = NonNullable<History['events']>[number];
+type Payloads = { readonly payloads?: readonly Payload[] | null } | null | undefined;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Made from an output that is a file of its own, and not asked of any provider. */
+const DERIVED_TYPES: readonly unknown[] = ['first_frame', 'last_frame', 'thumbnail'];
+
+/** The name under which the SDK records local activities. */
+const LOCAL_ACTIVITY = 'core_local_activity';
+
+/** The activities whose failure is that of the task. */
+const WORK: readonly string[] = ['submitGeneration', 'awaitGeneration', 'archiveOutputs'];
+
+/** What activities of one name answered, the last answer of each. */
+type Answers = ReadonlyMap<string, Fields>;
+
+export function readRunHistory({ events }: History): RunRecord {
+  const all = events ?? [];
+  const names = namesOf(all);
+  const answers = answersOf(all, names);
+  const input = fieldsOf(all[0]?.workflowExecutionStartedEventAttributes?.input);
+  const submitted = answers.get('submitGeneration') ?? {};
+  const files =
+    archivedFiles(answers.get('archiveOutputs')) ?? filesOf(answers.get('awaitGeneration')) ?? filesOf(submitted);
+  const job = jobOf(submitted);
+  const place = numberOf(submitted['place']) ?? job?.place;
+  const sent = sentBeforeLoss(all, names);
+  return {
+    outcome: outcomeOf(all, names, answers),
+    files,
+    job,
+    mayHaveSubmitted: mayHaveSubmitted(all, names, submitted, sent),
+    place: place ?? sent?.place,
+    requestHash: textOf(submitted['requestHash']),
+    earlierRunId: textOf(input['earlierRunId']),
+  };
+}
+
+/** The names of activities, by the event that scheduled them. */
+function namesOf(events: readonly HistoryEvent[]): ReadonlyMap<string, string> {
+  return new Map(
+    events.flatMap(({ eventId, activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled == null ? [] : [[String(eventId), scheduled.activityType?.name ?? '']],
+    ),
+  );
+}
+
+function answersOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): Answers {
+  const answers = new Map<string, Fields>();
+  for (const event of events) {
+    const { activityTaskCompletedEventAttributes: completed } = event;
+    if (completed != null) answers.set(names.get(String(completed.scheduledEventId)) ?? '', fieldsOf(completed.result));
+    const marker = event.markerRecordedEventAttributes;
+    if (marker?.markerName !== LOCAL_ACTIVITY || marker.failure != null) continue;
+    const name = textOf(fieldsOf(marker.details?.['data'])['activity_type']);
+    if (name !== undefined) answers.set(name, fieldsOf(marker.details?.['result']));
+  }
+  return answers;
+}
+
+/**
+ * By how the run closed. Where it was ended from outside, by the settlement that it had made; where it had no task left to
+ * settle, by what its work had failed with.
+ */
+function outcomeOf(
+  events: readonly HistoryEvent[],
+  names: ReadonlyMap<string, string>,
+  answers: Answers,
+): RunOutcome | undefined {
+  const last = events.at(-1);
+  if (last?.workflowExecutionCompletedEventAttributes != null) return { status: 'success' };
+  if (last?.workflowExecutionCanceledEventAttributes != null) return failed('cancelled', answers);
+  const failure = last?.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo;
+  if (failure?.type === TASK_NOT_FOUND) return failed(failureOf(events, names), answers);
+  if (failure != null) return failed(failure.type, answers);
+  const { status, reason } = answers.get('settleTask') ?? {};
+  return status === 'success' ? { status } : failed(reason, answers);
+}
+
+function failureOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): unknown {
+  for (const { activityTaskFailedEventAttributes: attributes } of events) {
+    const type = attributes?.failure?.applicationFailureInfo?.type;
+    if (WORK.includes(names.get(String(attributes?.scheduledEventId)) ?? '') && isFailureReason(type)) return type;
+  }
+  return undefined;
+}
+
+function failed(reason: unknown, answers: Answers): RunOutcome | undefined {
+  if (!isFailureReason(reason)) return undefined;
+  if (reason !== 'cancelled') return { status: 'fail', reason };
+  const stopped = answers.get('cancelGeneration') ?? {};
+  const [billedUsd, finishedFiles] = [textOf(stopped['billedUsd']), numberOf(stopped['finishedFiles'])];
+  return {
+    status: 'fail',
+    reason,
+    ...(billedUsd === undefined ? {} : { billedUsd }),
+    ...(finishedFiles === undefined ? {} : { finishedFiles }),
+  };
+}
+
+function mayHaveSubmitted(
+  events: readonly HistoryEvent[],
+  names: ReadonlyMap<string, string>,
+  submitted: Fields,
+  sent: Sent | undefined,
+): boolean {
+  const { kind } = submitted;
+  // A submit that joined the queue of its upstream has sent nothing; the next one may have, and not have answered.
+  if (kind !== undefined && (kind !== 'waiting' || isLastSubmitAnswered(events, names))) {
+    return kind === 'produced' || kind === 'job';
+  }
+  const wasScheduled = [...names.values()].includes('submitGeneration');
+  // An attempt that found no task in the database says whether one before it had sent the work.
+  return wasScheduled && (sent === undefined || sent.place !== undefined);
+}
+
+function isLastSubmitAnswered(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): boolean {
+  const [last] = [...names].filter(([, name]) => name === 'submitGeneration').at(-1) ?? [];
+  return events.some((event) => String(event.activityTaskCompletedEventAttributes?.scheduledEventId) === last);
+}
+
+interface Sent {
+  readonly place: number | undefined;
+}
+
+/** What the attempt said that found the task gone; undefined: none did. */
+function sentBeforeLoss(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): Sent | undefined {
+  for (const { activityTaskFailedEventAttributes: attributes } of events) {
+    if (names.get(String(attributes?.scheduledEventId)) !== 'submitGeneration') continue;
+    const failure = attributes?.failure?.applicationFailureInfo;
+    if (failure?.type === TASK_NOT_FOUND) return { place: numberOf(fieldsOf(failure.details)['place']) };
+  }
+  return undefined;
+}
+
+function jobOf({ kind, jobId, place }: Fields): UpstreamJob | undefined {
+  const id = textOf(jobId);
+  return kind !== 'job' || id === undefined ? undefined : { jobId: id, place: numberOf(place) ?? 0 };
+}
+
+function filesOf(answer: Fields | undefined): readonly StoredFile[] | undefined {
+  return storedFiles(answer?.['files'], 'key');
+}
+
+function archivedFiles(answer: Fields | undefined): readonly StoredFile[] | undefined {
+  const outputs = answer?.['outputs'];
+  if (!Array.isArray(outputs)) return undefined;
+  const made = (outputs as readonly Fields[]).filter(({ type }) => !DERIVED_TYPES.includes(type));
+  return storedFiles(made, 'objectKey');
+}
+
+/** @returns undefined: there are none, or one of them says too little. */
+function storedFiles(list: unknown, keyName: string): readonly StoredFile[] | undefined {
+  if (!Array.isArray(list) || list.length === 0) return undefined;
+  const files = (list as readonly Fields[]).flatMap((file): StoredFile[] => {
+    const [key, sizeBytes, sha256] = [textOf(file[keyName]), numberOf(file['sizeBytes']), textOf(file['sha256'])];
+    return key === undefined || sizeBytes === undefined || sha256 === undefined ? [] : [{ key, sizeBytes, sha256 }];
+  });
+  return files.length === list.length ? files : undefined;
+}
+
+/** The first payload as an object; an empty one where it is none. */
+function fieldsOf(payloads: Payloads): Fields {
+  const [payload] = payloads?.payloads ?? [];
+  if (payload == null) return {};
+  const value: unknown = defaultPayloadConverter.fromPayload(payload);
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

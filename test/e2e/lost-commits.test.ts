@@ -1,0 +1,326 @@
+/**
+ * A database that has lost commits, by a failover or because a backup was put back, while Temporal, the object store, the
+ * upstreams and the receivers know what came after: at several points of a task's life.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { TASK_NOT_FOUND } from '../../src/domain/run-record.ts';
+import type { ApiTask } from '../support/api-client.ts';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
+import { keepRows } from '../support/older-database.ts';
+import { until } from '../support/until.ts';
+
+/** One request, which may be sent again. */
+interface Sent {
+  readonly account: TestAccount;
+  readonly marker: string;
+  readonly body: { readonly model: string; readonly input: { readonly prompt: string }; readonly callback: object };
+  readonly key: string;
+}
+
+// One after the other: what is put back is the whole database.
+describe('a task of which the database has lost commits', () => {
+  let outside: DarkroomWithUpstreams;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+  });
+  after(() => outside.stop());
+
+  async function prepare(model: string, behaviour = ''): Promise<Sent> {
+    const marker = `marker-${randomUUID()}`;
+    return {
+      account: await outside.darkroom.createAccount(),
+      marker,
+      key: marker,
+      body: {
+        model,
+        input: { prompt: `${marker} a harbour ${behaviour}` },
+        callback: { url: `${outside.receiver.url}/ok` },
+      },
+    };
+  }
+
+  async function send({ account, body, key }: Sent): Promise<{ taskId: string; isReplay: boolean }> {
+    const { status, headers, body: answer } = await account.client.create(body, key);
+    assert.equal(status, 200, JSON.stringify(answer));
+    return { taskId: answer.data.taskId, isReplay: headers.get('Idempotent-Replay') === 'true' };
+  }
+
+  async function submits({ marker }: Sent): Promise<number> {
+    return (await outside.providerLog(marker)).filter(({ kind }) => kind === 'submit').length;
+  }
+
+  async function runOf(taskId: string): Promise<{ readonly runId: string; readonly status: string }> {
+    const { runId, status } = await outside.darkroom.temporal.workflow.getHandle(taskId).describe();
+    return { runId, status: status.name };
+  }
+
+  /** How the task's last run failed. */
+  async function failureOf(taskId: string): Promise<unknown> {
+    try {
+      return await outside.darkroom.temporal.workflow.getHandle(taskId).result();
+    } catch (error) {
+      return error instanceof WorkflowFailedError ? error.cause : error;
+    }
+  }
+
+  /** Whether the next attempt of the task's submit would know that this one may have sent it. */
+  async function isAnnounced(taskId: string): Promise<boolean> {
+    const { raw } = await outside.darkroom.temporal.workflow.getHandle(taskId).describe();
+    const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+    return payload?.data != null && Buffer.from(payload.data).toString().includes('"place"');
+  }
+
+  /** Every status that receivers were told for a task. */
+  async function announced(taskId: string): Promise<readonly string[]> {
+    return (await outside.callbacksOf(taskId)).map(({ body }) => (JSON.parse(body) as ApiTask).status);
+  }
+
+  async function assertSucceededOnce(sent: Sent, task: ApiTask): Promise<void> {
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    assert.deepEqual(task.billing, { currency: 'USD', held: MODEL_PRICE, captured: MODEL_PRICE, released: '0' });
+    assert.equal(await submits(sent), 1);
+    await outside.assertSettled(sent.account);
+    const [output] = task.output ?? [];
+    const response = await fetch(output?.url ?? '');
+    assert.equal((await response.arrayBuffer()).byteLength, output?.sizeBytes);
+  }
+
+  for (const protocol of UPSTREAM_PROTOCOLS) {
+    it(`succeeds as it had, for a client that repeats its key after ${protocol} and the receiver were done with it`, async () => {
+      const sent = await prepare(`test/${protocol}`);
+      const before = await keepRows(outside.darkroom.testDatabase);
+      const { taskId } = await send(sent);
+      const first = await sent.account.client.untilTerminal(taskId);
+      await outside.untilCalledBack(taskId);
+      const { runId } = await runOf(taskId);
+
+      await before.putBack();
+      await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+      const again = await send(sent);
+      const task = await sent.account.client.untilTerminal(taskId);
+
+      assert.deepEqual(again, { taskId, isReplay: false });
+      assert.notEqual((await runOf(taskId)).runId, runId);
+      await assertSucceededOnce(sent, task);
+      assert.equal(task.output?.[0]?.sha256, first.output?.[0]?.sha256);
+      await until('the second callback', async () => (await announced(taskId)).length === 2);
+      assert.deepEqual(await announced(taskId), ['success', 'success']);
+    });
+
+    it(`ends its workflow by name, and goes on for a client that repeats its key, while ${protocol} has the work`, async () => {
+      const sent = await prepare(`test/${protocol}`, '[slow 4000]');
+      const before = await keepRows(outside.darkroom.testDatabase);
+      const { taskId } = await send(sent);
+      await outside.untilProvider(sent.marker, 'submit');
+
+      await before.putBack();
+      const failure = await failureOf(taskId);
+
+      assert.ok(failure instanceof ApplicationFailure, String(failure));
+      assert.deepEqual([failure.type, failure.nonRetryable], [TASK_NOT_FOUND, true]);
+      assert.equal(await submits(sent), 1);
+      assert.equal((await sent.account.client.get(taskId)).status, 404);
+
+      await send(sent);
+      await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+    });
+  }
+
+  it('is bought, once, where it was lost before anything was sent', async () => {
+    const sent = await prepare('test/replicate');
+    const [worker] = outside.darkroom.workers;
+    await worker?.kill('SIGTERM');
+    const before = await keepRows(outside.darkroom.testDatabase);
+    const { taskId } = await send(sent);
+    await until('the workflow is there', async () => (await runOf(taskId).catch(() => undefined)) !== undefined);
+    await before.putBack();
+    await worker?.start();
+
+    const failure = await failureOf(taskId);
+    assert.equal(failure instanceof ApplicationFailure && failure.type, TASK_NOT_FOUND);
+    assert.equal(await submits(sent), 0);
+
+    await send(sent);
+    await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+  });
+
+  it('succeeds once more where it had succeeded since it was accepted, although nobody asks again', async () => {
+    const sent = await prepare('test/replicate');
+    const [worker] = outside.darkroom.workers;
+    await worker?.kill('SIGTERM');
+    const { taskId } = await send(sent);
+    await until('the workflow is there', async () => (await runOf(taskId).catch(() => undefined)) !== undefined);
+    const queued = await keepRows(outside.darkroom.testDatabase);
+    await worker?.start();
+    await sent.account.client.untilTerminal(taskId);
+    await outside.untilCalledBack(taskId);
+
+    await queued.putBack();
+
+    await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+    assert.ok(!(await announced(taskId)).includes('fail'));
+  });
+
+  for (const protocol of ['replicate', 'tasks'] as const) {
+    it(`succeeds once more where it had succeeded since ${protocol} took it`, async () => {
+      const sent = await prepare(`test/${protocol}`, '[slow 1500]');
+      const { taskId } = await send(sent);
+      await outside.untilProvider(sent.marker, 'poll');
+      const handling = await keepRows(outside.darkroom.testDatabase);
+      await sent.account.client.untilTerminal(taskId);
+      await outside.untilCalledBack(taskId);
+
+      await handling.putBack();
+
+      await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+      assert.ok(!(await announced(taskId)).includes('fail'));
+    });
+  }
+
+  it('is settled once more from the archived files, long after its deadlines and without its upstream', async () => {
+    const sent = await prepare('test/replicate', '[slow 1500]');
+    const { database } = outside.darkroom.testDatabase;
+    const { taskId } = await send(sent);
+    const archived = await database.transaction(async (transaction) => {
+      // As long as the account is locked nothing of it is settled.
+      await transaction.query(LOCK_COUNTERS, [sent.account.id]);
+      await outside.untilProvider(sent.marker, 'file');
+      await until('it is archiving', async () => {
+        const [row] = await transaction.query<{ status: string }>(SELECT_STATUS, [taskId]);
+        return row?.status === 'archiving';
+      });
+      return keepRows(outside.darkroom.testDatabase);
+    });
+    const first = await sent.account.client.untilTerminal(taskId);
+    await outside.untilCalledBack(taskId);
+
+    await archived.putBack();
+    await until('the database is back', async () => {
+      const rows = await database.query(PASS_DEADLINES, [taskId]).catch(() => []);
+      return rows.length === 1;
+    });
+    const task = await sent.account.client.untilTerminal(taskId);
+
+    await assertSucceededOnce(sent, task);
+    assert.equal(task.output?.[0]?.sha256, first.output?.[0]?.sha256);
+    assert.equal((await outside.providerLog(sent.marker)).filter(({ kind }) => kind === 'file').length, 1);
+    assert.ok(!(await announced(taskId)).includes('fail'));
+  });
+
+  it('stays as it was where nothing of it is lost', async () => {
+    const sent = await prepare('test/replicate');
+    const { taskId } = await send(sent);
+    await sent.account.client.untilTerminal(taskId);
+    await outside.untilCalledBack(taskId);
+    await until('the callback is recorded', async () => {
+      const { body } = await sent.account.client.get(taskId);
+      return body.data.callback?.state === 'delivered';
+    });
+    const { body: settled } = await sent.account.client.get(taskId);
+    const { runId } = await runOf(taskId);
+
+    await (await keepRows(outside.darkroom.testDatabase)).putBack();
+    await until('it answers', async () => (await sent.account.client.get(taskId)).status === 200);
+
+    const { body: now } = await sent.account.client.get(taskId);
+    assert.deepEqual({ ...now.data, output: [] }, { ...settled.data, output: [] });
+    assert.deepEqual(await runOf(taskId), { runId, status: 'COMPLETED' });
+    assert.equal((await send(sent)).isReplay, true);
+  });
+
+  it('fails once more as it had failed', async () => {
+    const sent = await prepare('test/replicate', '[slow 1500] [fail]');
+    const { taskId } = await send(sent);
+    await outside.untilProvider(sent.marker, 'poll');
+    const handling = await keepRows(outside.darkroom.testDatabase);
+    const first = await sent.account.client.untilTerminal(taskId);
+    await outside.untilCalledBack(taskId);
+
+    await handling.putBack();
+    const task = await sent.account.client.untilTerminal(taskId);
+
+    assert.deepEqual(task.error, first.error);
+    assert.equal(task.error?.reason, 'provider_error');
+    assert.equal(await submits(sent), 1);
+    await outside.assertSettled(sent.account);
+  });
+
+  it('costs what the provider had billed where it had been cancelled', async () => {
+    const sent = await prepare('test/tasks', '[slow 600000] [bills 0.004]');
+    const before = await keepRows(outside.darkroom.testDatabase);
+    const { taskId } = await send(sent);
+    await outside.untilProvider(sent.marker, 'poll');
+    await sent.account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+    assert.equal((await sent.account.client.untilTerminal(taskId)).billing.captured, '0.004');
+    await outside.untilCalledBack(taskId);
+
+    await before.putBack();
+    await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+    await send(sent);
+    const task = await sent.account.client.untilTerminal(taskId);
+
+    assert.deepEqual([task.error?.code, task.billing.captured], ['TASK_CANCELLED', '0.004']);
+    await outside.assertSettled(sent.account);
+  });
+
+  it('is not bought twice where the intent was lost, and what came before it was not', async () => {
+    const sent = await prepare('test/replicate', '[refuse-first 1] [retry-after 4] [delay-submit 600000]');
+    const { taskId } = await send(sent);
+    const { database } = outside.darkroom.testDatabase;
+    await until('it was refused once', async () => (await database.query(SELECT_REFUSALS, [taskId])).length === 1);
+    const refused = await keepRows(outside.darkroom.testDatabase);
+    await outside.untilProvider(sent.marker, 'submit');
+    await until('a heartbeat says so', () => isAnnounced(taskId));
+    const [worker] = outside.darkroom.workers;
+    await worker?.kill('SIGKILL');
+
+    await refused.putBack();
+    await worker?.start();
+    const task = await sent.account.client.untilTerminal(taskId);
+
+    assert.deepEqual([task.status, task.error?.reason, task.billing.captured], ['fail', 'outcome_unknown', '0']);
+    assert.equal(await submits(sent), 1);
+    await outside.assertSettled(sent.account);
+  });
+
+  it('is not given what was made for another request, where a key comes again with another body', async () => {
+    const sent = await prepare('test/replicate');
+    const before = await keepRows(outside.darkroom.testDatabase);
+    const { taskId } = await send(sent);
+    await sent.account.client.untilTerminal(taskId);
+    await outside.untilCalledBack(taskId);
+
+    await before.putBack();
+    await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+    const other = { ...sent, body: { ...sent.body, input: { prompt: `${sent.marker} a mountain` } } };
+    assert.equal((await send(other)).taskId, taskId);
+    const task = await sent.account.client.untilTerminal(taskId);
+
+    assert.deepEqual([task.status, task.error?.reason, task.billing.captured], ['fail', 'outcome_unknown', '0']);
+    assert.equal(await submits(sent), 1);
+    await outside.assertSettled(sent.account);
+  });
+});
+
+const LOCK_COUNTERS = {
+  name: 'test_lock_counters',
+  text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE',
+};
+const SELECT_REFUSALS = {
+  name: 'test_refusals',
+  text: `SELECT 1 FROM task_events WHERE task_id = $1 AND type = 'provider_refused'`,
+};
+const SELECT_STATUS = { name: 'test_status', text: 'SELECT status FROM tasks WHERE id = $1' };
+const PASS_DEADLINES = {
+  name: 'test_pass_deadlines',
+  text: `UPDATE tasks SET queue_deadline_at = now() - interval '3 days', deadline_at = now() - interval '3 days',
+                          archiving_deadline_at = now() - interval '3 days', updated_at = now() - interval '1 minute'
+          WHERE id = $1 RETURNING id`,
+};

@@ -1,0 +1,179 @@
+/** What is read from the history of a run, by the histories that releases have recorded and by some of this one. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import type { WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { packageFile } from '../../src/config/package-root.ts';
+import { TASK_NOT_FOUND, isPlainJobId } from '../../src/domain/run-record.ts';
+import { readRunHistory } from '../../src/temporal/run-history.ts';
+
+type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+
+async function recorded(name: string): Promise<ReturnType<typeof readRunHistory>> {
+  const text = await readFile(packageFile(`test/histories/${name}.json`), 'utf8');
+  return readRunHistory(historyFromJSON(JSON.parse(text)));
+}
+
+function payloads(value: unknown): object {
+  return { payloads: [defaultPayloadConverter.toPayload(value)] };
+}
+
+/** The events of a run whose activities answered this, and which closed so. */
+function historyOf(
+  activities: readonly (readonly [name: string, ended: object])[],
+  close: object = {},
+  input: object = {},
+): History {
+  const events: object[] = [{ eventId: 1, workflowExecutionStartedEventAttributes: { input: payloads(input) } }];
+  for (const [name, ended] of activities) {
+    const scheduledEventId = events.length + 1;
+    events.push({ eventId: scheduledEventId, activityTaskScheduledEventAttributes: { activityType: { name } } });
+    const [[kind, attributes] = ['', {}]] = Object.entries(ended) as [string, object][];
+    if (kind !== '') events.push({ eventId: events.length + 1, [kind]: { ...attributes, scheduledEventId } });
+  }
+  events.push({ eventId: events.length + 1, ...close });
+  return { events };
+}
+
+const answered = (value: unknown): object => ({ activityTaskCompletedEventAttributes: { result: payloads(value) } });
+const failedWith = (type: string, detail?: object): object => ({
+  activityTaskFailedEventAttributes: {
+    failure: { applicationFailureInfo: { type, ...(detail === undefined ? {} : { details: payloads(detail) }) } },
+  },
+});
+const endedWith = (type: string): object => ({
+  workflowExecutionFailedEventAttributes: { failure: { applicationFailureInfo: { type } } },
+});
+
+describe('the history of a run', () => {
+  it('of an earlier release tells how it ended and which files it had archived', async () => {
+    const { outcome, files, mayHaveSubmitted } = await recorded('success');
+
+    assert.deepEqual(outcome, { status: 'success' });
+    assert.equal(mayHaveSubmitted, true);
+    assert.equal(files?.length, 1);
+    assert.match(files[0]?.key ?? '', /^outputs\/.*-generated-/);
+    assert.equal(files[0]?.sizeBytes, 1_275_160);
+  });
+
+  it('of an earlier release tells why it failed', async () => {
+    const outcomes = await Promise.all(
+      ['provider-failure', 'outcome-unknown', 'cancel'].map(async (name) => (await recorded(name)).outcome),
+    );
+
+    assert.deepEqual(outcomes, [
+      { status: 'fail', reason: 'provider_error' },
+      { status: 'fail', reason: 'outcome_unknown' },
+      { status: 'fail', reason: 'cancelled' },
+    ]);
+  });
+
+  it('of an earlier release has a job of which it does not tell the id', async () => {
+    const { job, mayHaveSubmitted } = await recorded('cancel-with-job');
+
+    assert.deepEqual([job, mayHaveSubmitted], [undefined, true]);
+  });
+
+  it('tells the job, its upstream and the request it is for', () => {
+    const submitted = answered({ kind: 'job', jobId: 'job-7', place: 2, requestHash: 'abcd' });
+    const record = readRunHistory(
+      historyOf([['submitGeneration', submitted]], endedWith(TASK_NOT_FOUND), { earlierRunId: 'run-1' }),
+    );
+
+    assert.deepEqual(record, {
+      outcome: undefined,
+      files: undefined,
+      job: { jobId: 'job-7', place: 2 },
+      mayHaveSubmitted: true,
+      place: 2,
+      requestHash: 'abcd',
+      earlierRunId: 'run-1',
+    });
+  });
+
+  it('leaves out the frames that are made from a video', () => {
+    const stored = { sizeBytes: 3, sha256: 'ab', mimeType: 'video/mp4' };
+    const archived = answered({
+      kind: 'archived',
+      outputs: [
+        { ...stored, type: 'video', objectKey: 'a' },
+        { ...stored, type: 'thumbnail', objectKey: 'b' },
+      ],
+    });
+
+    const { files } = readRunHistory(historyOf([['archiveOutputs', archived]]));
+
+    assert.deepEqual(files, [{ key: 'a', sizeBytes: 3, sha256: 'ab' }]);
+  });
+
+  it('tells whether anything may have been sent before the task was found gone', () => {
+    const mayHave = (ended: object): readonly unknown[] => {
+      const { mayHaveSubmitted, place } = readRunHistory(
+        historyOf([['submitGeneration', ended]], endedWith(TASK_NOT_FOUND)),
+      );
+      return [mayHaveSubmitted, place];
+    };
+
+    assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND)), [false, undefined]);
+    assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, {})), [false, undefined]);
+    assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, { place: 1 })), [true, 1]);
+    // Ended from outside in the middle of it.
+    assert.deepEqual(mayHave({}), [true, undefined]);
+    assert.deepEqual(mayHave(answered({ kind: 'over' })), [false, undefined]);
+  });
+
+  it('tells that nothing was sent while it waited for its upstream, and that something may have been afterwards', () => {
+    const waiting = ['submitGeneration', answered({ kind: 'waiting', waitMs: 60_000 })] as const;
+
+    assert.equal(readRunHistory(historyOf([waiting])).mayHaveSubmitted, false);
+    assert.equal(readRunHistory(historyOf([waiting, waiting])).mayHaveSubmitted, false);
+    assert.equal(readRunHistory(historyOf([waiting, ['submitGeneration', {}]])).mayHaveSubmitted, true);
+    const gone = ['submitGeneration', failedWith(TASK_NOT_FOUND)] as const;
+    assert.equal(readRunHistory(historyOf([waiting, gone], endedWith(TASK_NOT_FOUND))).mayHaveSubmitted, false);
+    const sent = ['submitGeneration', answered({ kind: 'job', jobId: 'one', place: 0 })] as const;
+    assert.equal(readRunHistory(historyOf([waiting, sent])).mayHaveSubmitted, true);
+  });
+
+  it('tells why the work had failed where the task was gone before that was settled', () => {
+    const { outcome } = readRunHistory(
+      historyOf(
+        [
+          ['submitGeneration', failedWith('content_rejected')],
+          ['settleTask', failedWith(TASK_NOT_FOUND)],
+        ],
+        endedWith(TASK_NOT_FOUND),
+      ),
+    );
+
+    assert.deepEqual(outcome, { status: 'fail', reason: 'content_rejected' });
+  });
+
+  it('tells what a cancelled task was billed', () => {
+    const close = { workflowExecutionCanceledEventAttributes: {} };
+    const { outcome } = readRunHistory(
+      historyOf([['cancelGeneration', answered({ outcome: 'too_late', billedUsd: '0.004', finishedFiles: 2 })]], close),
+    );
+
+    assert.deepEqual(outcome, { status: 'fail', reason: 'cancelled', billedUsd: '0.004', finishedFiles: 2 });
+  });
+
+  it('is told by the settlement where an operator ended the run behind it', () => {
+    const { outcome } = readRunHistory(
+      historyOf([['settleTask', answered({ status: 'success', reason: null })]], {
+        workflowExecutionTerminatedEventAttributes: {},
+      }),
+    );
+
+    assert.deepEqual(outcome, { status: 'success' });
+  });
+});
+
+describe('the id of a job', () => {
+  it('is kept in a history unless it could be an address', () => {
+    for (const id of ['tk-svc-01', 'replicate:abc_DEF.1', 'x'.repeat(200)]) assert.equal(isPlainJobId(id), true, id);
+    for (const id of ['https://a.example/1', 'a/b', 'a b', '', 'x'.repeat(201)])
+      assert.equal(isPlainJobId(id), false, id);
+  });
+});
