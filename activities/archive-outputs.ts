@@ -9,13 +9,15 @@ import { ObjectTooLargeError } from '../src/files/object-store.ts';
 import { UnsupportedMediaError } from '../src/media/inspect.ts';
 import type { ArchivedOutput } from '../src/outputs/outputs.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
-import { beginArchiving, readGeneration } from '../src/tasks/work.ts';
-import type { GeneratedFile, WorkingTask } from '../src/tasks/work.ts';
+import { beginArchiving, beginHandling, readGeneration } from '../src/tasks/work.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
+import { finishGeneration } from './await-generation.ts';
 import type { ActivityContext } from './context.ts';
+import { generationOfThisRun } from './earlier-work.ts';
 import { passing, permanent } from './failures.ts';
-import { withHeartbeats } from './heartbeat.ts';
+import { untilStopped } from './heartbeat.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
 
@@ -26,11 +28,11 @@ const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
 
 export function createArchiveOutputs(context: ActivityContext): Activities['archiveOutputs'] {
   return async (input: MediaTaskInput) => {
-    const task = await beginArchiving(context.database, input.taskId, input.archivingSeconds);
+    const task = await begin(context, input);
     if (isTerminal(task.status)) return { kind: 'over' };
     // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
     if (task.status === 'handling' && task.isCancelRequested) throw permanent('cancelled');
-    const generation = await readGeneration(context.database, task.id);
+    const generation = await producedGeneration(context, task);
     if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
     const { files, place } = generation;
     const archiveAll = async (signal: AbortSignal): Promise<ArchivedOutput[]> => {
@@ -42,7 +44,7 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
       return outputs;
     };
     const downloads = files.some((file) => 'url' in file);
-    return withHeartbeats(task.archivingDeadlineAt, async (signal) => {
+    return untilStopped(task.archivingDeadlineAt, context.stopping, async (signal) => {
       const outputs = await (downloads
         ? context.archiveDownloads.run(task.accountId, () => archiveAll(signal))
         : archiveAll(signal));
@@ -55,6 +57,23 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
       return { kind: 'archived', outputs: [...outputs, ...frames] };
     });
   };
+}
+
+/** A database that has lost commits does not know that the task was begun. */
+async function begin({ database }: ActivityContext, input: MediaTaskInput): Promise<WorkingTask> {
+  const task = await beginArchiving(database, input.taskId, input.archivingSeconds);
+  if (task.status !== 'queued') return task;
+  await beginHandling(database, input.taskId, input.handlingSeconds);
+  return beginArchiving(database, input.taskId, input.archivingSeconds);
+}
+
+/** What was generated, also where the database has lost that: the workflow comes here only after it had been. */
+async function producedGeneration(context: ActivityContext, task: WorkingTask): Promise<Generation | undefined> {
+  const recorded = await readGeneration(context.database, task.id);
+  if (recorded?.state === 'produced') return recorded;
+  const isJob = recorded?.state === 'submitted';
+  await finishGeneration(context, task, isJob ? recorded : await generationOfThisRun(context, task));
+  return readGeneration(context.database, task.id);
 }
 
 /** One file of a task's generation, and where it is in everything. */

@@ -9,12 +9,13 @@ import { ProviderUnreachable } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../src/providers/provider.ts';
 import type { JobState } from '../src/providers/provider.ts';
 import { createProgressRecord } from '../src/tasks/progress.ts';
-import { readGeneration, readWorkingTask, recordFiles } from '../src/tasks/work.ts';
-import type { WorkingTask } from '../src/tasks/work.ts';
-import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
+import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../src/tasks/work.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/work.ts';
+import type { Activities, MediaTaskInput, SubmitResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
+import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
 import { permanent } from './failures.ts';
-import { withHeartbeats } from './heartbeat.ts';
+import { untilStopped } from './heartbeat.ts';
 import { leaveUpstream } from './leave-upstream.ts';
 import { createPollPace } from './poll-pace.ts';
 import { stageFiles } from './stage-files.ts';
@@ -23,24 +24,39 @@ import type { TaskRoute } from './task-route.ts';
 
 export function createAwaitGeneration(context: ActivityContext): Activities['awaitGeneration'] {
   return async (input: MediaTaskInput) => {
-    const task = await readWorkingTask(context.database, input.taskId);
+    let task = await readWorkingTask(context.database, input.taskId);
+    // A database that has lost commits does not know that it was begun.
+    if (task.status === 'queued') ({ task } = await beginHandling(context.database, task.id, input.handlingSeconds));
     if (isTerminal(task.status)) return { kind: 'over' };
-    const generation = await readGeneration(context.database, task.id);
-    if (generation === undefined || generation.state === 'intent') throw permanent('outcome_unknown');
-    const route = await routeAt(context, task, generation.place);
-    try {
-      if (generation.state === 'submitted') {
-        const { jobId } = generation;
-        await withHeartbeats(task.deadlineAt, (signal) => waitForJob(context, task, route, jobId, signal));
-      }
-    } catch (error) {
-      if (error instanceof ApplicationFailure && error.nonRetryable === true)
-        await leaveUpstream(context, task.id, route);
-      throw error;
+    const recorded = await readGeneration(context.database, task.id);
+    const isKnown = recorded !== undefined && recorded.state !== 'intent';
+    return finishGeneration(context, task, isKnown ? recorded : await generationOfThisRun(context, task));
+  };
+}
+
+/** Waits until a generation is produced, and its files are written down. */
+export async function finishGeneration(
+  context: ActivityContext,
+  task: WorkingTask,
+  generation: Generation,
+): Promise<SubmitResult> {
+  const route = await routeAt(context, task, generation.place);
+  try {
+    let produced = generation;
+    if (generation.state === 'submitted') {
+      const { jobId } = generation;
+      const files = await untilStopped(task.deadlineAt, context.stopping, (signal) =>
+        waitForJob(context, task, route, jobId, signal),
+      );
+      produced = { state: 'produced', jobId, place: generation.place, files };
     }
     await leaveUpstream(context, task.id, route);
-    return { kind: 'produced' };
-  };
+    return submitResultOf(task, produced);
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.nonRetryable === true)
+      await leaveUpstream(context, task.id, route);
+    throw error;
+  }
 }
 
 /** Asks until the job is done and its files are written down. */
@@ -50,7 +66,7 @@ async function waitForJob(
   route: TaskRoute,
   jobId: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly GeneratedFile[]> {
   const onProgress = createProgressRecord(context, task.id);
   const pace = createPollPace();
   const wait = createWait(context, task, route, signal);
@@ -59,8 +75,8 @@ async function waitForJob(
     if (answer.kind === 'done') {
       if (answer.files.length === 0) throw permanent('no_output');
       const files = await stageFiles(context, task.id, answer.files, signal);
-      await recordFiles(context.database, task.id, route, files);
-      return;
+      await recordFiles(context.database, task, route, files);
+      return files;
     }
     if (answer.kind === 'running') {
       pace.readable();

@@ -9,7 +9,9 @@ import type { FailureReason } from '../src/domain/failure-reason.ts';
 import { inputFault, isFaultKind, reasonOfFault } from '../src/domain/input-fault.ts';
 import type { FaultKind, InputFault } from '../src/domain/input-fault.ts';
 import type { Logger } from '../src/telemetry/log.ts';
-import { DeadlinePassedError } from './heartbeat.ts';
+import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
+import { TaskNotFoundError } from '../src/tasks/read.ts';
+import { DeadlinePassedError, heartbeating } from './heartbeat.ts';
 
 /** The task cannot succeed any more. @param fault the failure's one detail: a field's path and a member of a closed list. */
 export function permanent(reason: FailureReason, fault?: InputFault): ApplicationFailure {
@@ -40,7 +42,8 @@ export function passing(reason: FailureReason, retryAfterMs?: number): Applicati
 }
 
 /**
- * Wraps an activity so that what leaves it is a failure of ours. The original is logged here, once.
+ * Wraps an activity so that it heartbeats all the time, and what leaves it is a failure of ours. The original is logged
+ * here, once.
  */
 export function shielded<Arguments extends readonly unknown[], Result>(
   name: string,
@@ -49,11 +52,18 @@ export function shielded<Arguments extends readonly unknown[], Result>(
 ): (...args: Arguments) => Promise<Result> {
   return async (...args) => {
     try {
-      return await activity(...args);
+      return await heartbeating(() => activity(...args));
     } catch (error) {
       throw shield(name, logger, error);
     }
   };
+}
+
+/** With what an earlier attempt had attached to its heartbeats: to which upstream it was about to send the work. */
+function taskNotFound(): ApplicationFailure {
+  const { heartbeatDetails } = Context.current().info;
+  const details = heartbeatDetails == null ? [] : [heartbeatDetails];
+  return ApplicationFailure.nonRetryable('the task is not in the database', TASK_NOT_FOUND, ...details);
 }
 
 function shield(name: string, logger: Logger, error: unknown): unknown {
@@ -63,6 +73,10 @@ function shield(name: string, logger: Logger, error: unknown): unknown {
   if (error instanceof ApplicationFailure) {
     logger.info({ ...fields, failure: error.type, ...faultOf(error) }, 'an activity failed');
     return error;
+  }
+  if (error instanceof TaskNotFoundError) {
+    logger.error(fields, 'the task of a workflow is not in the database: has it lost commits?');
+    return taskNotFound();
   }
   if (error instanceof DeadlinePassedError) {
     logger.info(fields, 'an activity reached the deadline of its task');

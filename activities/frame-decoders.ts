@@ -8,7 +8,7 @@ import os from 'node:os';
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
-import { SHORT_SLOTS } from './archive-downloads.ts';
+import { ARCHIVING_SLOTS } from './archive-downloads.ts';
 
 /** @param metrics of the worker. @param decoders for tests; default one more than cores. */
 export function createFrameDecoders(
@@ -20,7 +20,7 @@ export function createFrameDecoders(
     capacity: decoders,
     leavesFree: true,
     // No more archiving is under way than that.
-    waiting: { perTenant: SHORT_SLOTS, perProcess: SHORT_SLOTS },
+    waiting: { perTenant: ARCHIVING_SLOTS, perProcess: ARCHIVING_SLOTS },
     metrics,
   });
 }

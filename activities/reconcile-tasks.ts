@@ -35,6 +35,7 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
       await repairCallbacks(dependencies);
       await pruneRepairs(context.database, context.logger);
       await pruneFailingItems(context.database);
+      await context.upstreams.gate.tidyQueues();
     }
     const isolate = createIsolation({ ...dependencies, metrics: context.metrics.passes });
     let after = first;

@@ -1,12 +1,13 @@
 /**
  * Ends a task, or returns how it ended (src/tasks/settle.ts). Idempotent by the task's id.
  */
-import { actualCost } from '../src/catalogue/price.ts';
+import { actualCost, finishedCost } from '../src/catalogue/price.ts';
 import { parseUsd } from '../src/domain/money.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
+import { TaskNotFoundError } from '../src/tasks/read.ts';
 import { settleTask } from '../src/tasks/settle.ts';
 import type { Verdict } from '../src/tasks/settle.ts';
-import { readWorkingTask } from '../src/tasks/work.ts';
+import { readGeneration, readWorkingTask } from '../src/tasks/work.ts';
 import type { Activities, SettleInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 
@@ -18,7 +19,7 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
       retentionDays: context.config.outputRetentionDays,
       onSettled: context.metrics.tasks.settled,
     });
-    if (outcome === undefined) throw new Error('a task that is not terminal was not settled');
+    if (outcome === undefined) throw new TaskNotFoundError();
     context.logger.info({ taskId: input.taskId, ...outcome }, 'a task was settled');
     return outcome;
   };
@@ -26,13 +27,41 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
 
 async function verdictOf(context: ActivityContext, input: SettleInput): Promise<Verdict> {
   if (input.status === 'fail') {
-    const { billedUsd, ...verdict } = input;
-    // Contract §4: after a cancel, what the provider bills, and never more than was held (settle.ts).
-    const billed = billedUsd === undefined ? undefined : parseUsd(billedUsd);
-    return { ...verdict, ...(billed === undefined ? {} : { capturedMicroUsd: billed }) };
+    const { status, reason } = input;
+    return reason === 'cancelled' ? cancelledVerdict(context, input) : { status, reason };
   }
   const task = await readWorkingTask(context.database, input.taskId);
   const { pricing } = await context.definitions.read(task.definitionHash);
   const capturedMicroUsd = isTerminal(task.status) ? 0n : actualCost(pricing, task.input, input.outputs);
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
+}
+
+/**
+ * What a cancelled task costs (contract §4): what its provider bills, where it says so; where it had finished all the
+ * same, what the model's `lateCancel` says. Never more than was held (settle.ts).
+ */
+async function cancelledVerdict(
+  { database, definitions }: ActivityContext,
+  { taskId, status, reason, billedUsd, finishedFiles }: Extract<SettleInput, { status: 'fail' }>,
+): Promise<Verdict> {
+  const billed = billedUsd === undefined ? undefined : parseUsd(billedUsd);
+  const asBilled: Verdict = {
+    status,
+    reason,
+    ...(billed === undefined ? {} : { capturedMicroUsd: billed, billedMicroUsd: billed }),
+  };
+  const task = await readWorkingTask(database, taskId);
+  if (isTerminal(task.status)) return asBilled;
+  const { pricing } = await definitions.read(task.definitionHash);
+  const { lateCancel = 'billed' } = pricing;
+  if (lateCancel === 'billed') return asBilled;
+
+  const generation = await readGeneration(database, taskId);
+  const finished = generation?.state === 'produced' ? generation.files.length : finishedFiles;
+  if (finished === undefined) return asBilled;
+  if (lateCancel === 'free') return { ...asBilled, capturedMicroUsd: 0n };
+  if (finished === 0) return asBilled;
+  const price = finishedCost(pricing, task.input, finished);
+  // The price of finished work covers what it cost, unless the provider says otherwise.
+  return { status, reason, capturedMicroUsd: price, billedMicroUsd: billed ?? price };
 }

@@ -1,9 +1,12 @@
 /**
- * Time-outs and retry policies of every activity, each number with its reason. Where a limit depends on the model it
- * comes with the task's arguments.
+ * Queues, time-outs and retry policies of every activity, each number with its reason. Where a limit depends on the model
+ * it comes with the task's arguments. Each has a schedule-to-close time-out, so that none waits for ever, be it for a
+ * worker of its queue.
  */
+import { workflowInfo } from '@temporalio/workflow';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
-import { TASK_QUEUES } from '../src/domain/workflow-ids.ts';
+import { queueBeside } from '../src/domain/workflow-ids.ts';
+import type { QueueName } from '../src/domain/workflow-ids.ts';
 import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
 /**
@@ -24,14 +27,30 @@ const UNTIL_DEADLINE = { initialInterval: '500 milliseconds', backoffCoefficient
  */
 const OVERRUN_SECONDS = 30;
 
+/** How long a task waits for its turn where its model says nothing else (src/catalogue/definition.ts). */
+const QUEUED_SECONDS = 86_400;
+
+/** What is finished and paid for waits a day for a worker that fetches it. */
+const ARCHIVING_TURN_SECONDS = 86_400;
+
+/** What is never given up ends all the same, long after an operator has noticed; the repair pass does it then. */
+const NEVER_GIVEN_UP = '30 days';
+
+/** Another queue of the installation whose workflow runs; without one an activity is put on its workflow's own queue. */
+function on(name: QueueName): string {
+  return queueBeside(workflowInfo().taskQueue, name);
+}
+
 /**
  * Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. What an upstream
  * does needs no engine thread, and must not wait for one.
  */
 export function submitOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: input.isUpstream === true ? TASK_QUEUES.waiting : TASK_QUEUES.generation,
+    taskQueue: on(input.isUpstream === true ? 'waiting' : 'generation'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
+    // A task that has not begun by then has timed out (contract §3), as has one whose workers are away for so long.
+    scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: UNTIL_DEADLINE,
     // The workflow waits until the submit has really stopped, so that it knows whether there is a job to cancel.
@@ -43,8 +62,10 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
 /** Waiting for a provider's job; a waiting worker that dies is replaced, the job goes on. */
 export function awaitOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: TASK_QUEUES.waiting,
+    taskQueue: on('waiting'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
+    // The deadline in the row runs since the submit, so this one is the later.
+    scheduleToCloseTimeout: (input.handlingSeconds + 2 * OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: UNTIL_DEADLINE,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -54,27 +75,27 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
 
 /** Telling a provider to stop: a courtesy with a bound. 30 s an attempt, three attempts, then the task ends anyway. */
 export const CANCEL_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
   startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: '2 minutes',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 3 },
   summary: 'cancel at the provider',
 };
 
 /**
  * The same before a cancelled task is settled: what it costs may depend on the answer, and its owner waits for the end.
- * 10 s an attempt, two of them.
+ * 10 s an attempt, two of them, and 20 s in all, waiting for a worker included.
  */
 export const ASK_TO_STOP_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
   startToCloseTimeout: '10 seconds',
+  scheduleToCloseTimeout: '20 seconds',
   retry: { initialInterval: '1 second', maximumAttempts: 2 },
   summary: 'cancel at the provider',
 };
 
 /** Telling a provider to stop for a task whose own workflow is gone: nobody waits, so it is tried for a while. */
 export const STOP_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
   startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: '1 hour',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 10 },
   summary: 'cancel at the provider',
 };
@@ -82,8 +103,9 @@ export const STOP_OPTIONS: ActivityOptions = {
 /** Copying the outputs: bounded by the model's archiving limit. */
 export function archiveOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: TASK_QUEUES.media,
+    taskQueue: on('archiving'),
     startToCloseTimeout: (input.archivingSeconds + OVERRUN_SECONDS) * 1000,
+    scheduleToCloseTimeout: (ARCHIVING_TURN_SECONDS + input.archivingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: UNTIL_DEADLINE,
     summary: 'archive the outputs',
@@ -122,8 +144,8 @@ export const SETTLE_LOCALLY: LocalActivityOptions = {
 
 /** Settling is never given up: a task that is not settled holds money. */
 export const SETTLE_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
   startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: NEVER_GIVEN_UP,
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
   summary: 'settle',
 };
@@ -134,40 +156,54 @@ export const SETTLE_OPTIONS: ActivityOptions = {
  * that could not even begin, the database being away.
  */
 export const CALLBACK_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.callbacks,
   startToCloseTimeout: '20 seconds',
+  // The attempts of its schedule end it (contract §6); between them a receiver may ask for an hour each.
+  scheduleToCloseTimeout: NEVER_GIVEN_UP,
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   summary: 'send the callback',
 };
 
+/** Two attempts at one of the passes of every minute; without a worker for them the next pass tries again. */
+const MINUTE_PASS = '2 minutes';
+
 /** One pass of the repair; the next comes a minute later anyhow. */
-export const RECONCILE_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
-  startToCloseTimeout: '50 seconds',
-  heartbeatTimeout: HEARTBEAT_TIMEOUT,
-  retry: { maximumAttempts: 2 },
-  summary: 'look for tasks to repair',
-};
+export function reconcileOptions(): ActivityOptions {
+  return {
+    taskQueue: on('maintenance'),
+    startToCloseTimeout: '50 seconds',
+    scheduleToCloseTimeout: MINUTE_PASS,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: { maximumAttempts: 2 },
+    summary: 'look for tasks to repair',
+  };
+}
 
 /**
  * Promoting is a look into the store and one transaction. Never given up: its bytes are counted against the account's cap
  * until it has ended. A store that is away may be so for hours, which is why the interval grows to a minute.
  */
-export const PROMOTE_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
-  startToCloseTimeout: '30 seconds',
-  retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
-  summary: 'make the output persistent',
-};
+export function promoteOptions(): ActivityOptions {
+  return {
+    taskQueue: on('archiving'),
+    startToCloseTimeout: '30 seconds',
+    // After which the expiry pass asks for it anew.
+    scheduleToCloseTimeout: '7 days',
+    retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    summary: 'make the output persistent',
+  };
+}
 
 /** One pass; the next comes a minute later anyhow. */
-export const EXPIRE_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
-  startToCloseTimeout: '50 seconds',
-  heartbeatTimeout: HEARTBEAT_TIMEOUT,
-  retry: { maximumAttempts: 2 },
-  summary: 'look for what has expired',
-};
+export function expireOptions(): ActivityOptions {
+  return {
+    taskQueue: on('maintenance'),
+    startToCloseTimeout: '50 seconds',
+    scheduleToCloseTimeout: MINUTE_PASS,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: { maximumAttempts: 2 },
+    summary: 'look for what has expired',
+  };
+}
 
 /**
  * One sweep, within the interval of its Schedule. Listing a large store takes minutes; what a sweep that was cut off did
@@ -175,8 +211,9 @@ export const EXPIRE_OPTIONS: ActivityOptions = {
  */
 export function sweepOptions(input: SweepInput): ActivityOptions {
   return {
-    taskQueue: TASK_QUEUES.media,
-    startToCloseTimeout: input.target === 'unnamed' ? '50 minutes' : '10 minutes',
+    taskQueue: on('maintenance'),
+    startToCloseTimeout: input.target === 'unnamed' ? '50 minutes' : '50 seconds',
+    scheduleToCloseTimeout: input.target === 'unnamed' ? '58 minutes' : MINUTE_PASS,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { initialInterval: '1 second', maximumAttempts: 3 },
     summary: input.target === 'unnamed' ? 'sweep objects that nothing names' : 'sweep the bytes of what is gone',
@@ -184,11 +221,14 @@ export function sweepOptions(input: SweepInput): ActivityOptions {
 }
 
 /** One pass; after a long pause it has many days to book. What it did not reach is booked by the next. */
-export const METER_OPTIONS: ActivityOptions = {
-  taskQueue: TASK_QUEUES.media,
-  startToCloseTimeout: '50 minutes',
-  // One day of one account is one statement over its periods, which the database ends after 15 s.
-  heartbeatTimeout: '30 seconds',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
-  summary: 'meter persistent storage',
-};
+export function meterOptions(): ActivityOptions {
+  return {
+    taskQueue: on('maintenance'),
+    startToCloseTimeout: '50 minutes',
+    scheduleToCloseTimeout: '58 minutes',
+    // One day of one account is one statement over its periods, which the database ends after 15 s.
+    heartbeatTimeout: '30 seconds',
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
+    summary: 'meter persistent storage',
+  };
+}

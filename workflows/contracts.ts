@@ -4,6 +4,7 @@
  * Temporal"). Every field added here is optional for ever: older histories do not have it.
  */
 import type { FailureReason } from '../src/domain/failure-reason.ts';
+import type { StoredFile } from '../src/domain/run-record.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { ArchivedOutput } from '../src/outputs/outputs.ts';
 
@@ -17,13 +18,48 @@ export interface MediaTaskInput {
   /** The model's own limit for `handling`. */
   readonly handlingSeconds: number;
   readonly archivingSeconds: number;
+  /** How long it may wait for its turn; absent in older histories. */
+  readonly queuedSeconds?: number;
   /** Whether an upstream does the work; absent or false: an embedded engine of the worker. */
   readonly isUpstream?: boolean;
+  /** Whether an upstream of its route has a cap, so that the task may have to wait for a slot. */
+  readonly isCapped?: boolean;
+  /**
+   * A run of this task that has closed although the database says that the task is open: what it had is taken over, and
+   * not bought again.
+   */
+  readonly earlierRunId?: string;
 }
 
-/** What `submitGeneration` brought: finished files, a job to wait for, or the news that the task is over already. */
+/** The argument of `submitGeneration`. */
+export interface SubmitInput extends MediaTaskInput {
+  /** The workflow waits by itself where an upstream is at its cap; otherwise the activity is retried. */
+  readonly mayWait?: boolean;
+}
+
+/**
+ * What `submitGeneration` brought: finished files, a job to wait for, or the news that the task is over already; `ended`:
+ * an earlier run had ended it, and the database has lost that; `waiting`: it is in the queue of an upstream, and woken
+ * when it has a slot there. The facts beside `kind` are for a run after this one, should the database lose what was
+ * written down (src/temporal/run-history.ts).
+ */
 export interface SubmitResult {
-  readonly kind: 'produced' | 'job' | 'over';
+  readonly kind: 'produced' | 'job' | 'over' | 'ended' | 'waiting';
+  /** With `waiting`: after this long it submits again in any case, in milliseconds. */
+  readonly waitMs?: number;
+  /** With `ended`: how. */
+  readonly reason?: FailureReason;
+  /** With `ended`, of a cancelled task: as in `StopResult`. */
+  readonly billedUsd?: string;
+  readonly finishedFiles?: number;
+  /** With `job`: its id, where that is plain enough for a history. */
+  readonly jobId?: string;
+  /** Of the upstream that has the work, in its route's list. */
+  readonly place?: number;
+  /** With `produced`: the files, where all of them are in the store. */
+  readonly files?: readonly StoredFile[];
+  /** Of the request that the work is for. */
+  readonly requestHash?: string;
   /** With `produced`: every file is in the object store already, so that archiving has nothing to fetch. */
   readonly isStored?: boolean;
 }
@@ -41,6 +77,8 @@ export type SettleInput =
       readonly reason: FailureReason;
       /** Decimal USD: what the provider bills for a cancelled task. */
       readonly billedUsd?: string;
+      /** As in `StopResult`. */
+      readonly finishedFiles?: number;
     });
 
 interface SettledTask {
@@ -59,6 +97,11 @@ export interface StopResult {
   readonly outcome?: 'cancelled' | 'too_late' | 'unsupported';
   /** Decimal USD. */
   readonly billedUsd?: string;
+  /**
+   * How many files it had finished before it was told, where the price goes by that; 0: it does not say. Absent: it had
+   * not finished.
+   */
+  readonly finishedFiles?: number;
 }
 
 /** How it did end, whoever decided. */
@@ -122,6 +165,13 @@ export interface SweepResult {
   readonly deleted: number;
 }
 
+/** What one pass of `maintain` did; what is absent failed in every round. */
+export interface MaintainResult {
+  readonly repair: Omit<ReconcileResult, 'next'>;
+  readonly expired?: ExpireResult;
+  readonly swept?: SweepResult;
+}
+
 /** How many days of accounts were booked, and how many outputs returned to temporary storage. */
 export interface MeterResult {
   readonly days: number;
@@ -130,7 +180,7 @@ export interface MeterResult {
 
 /** The activities as the workflows call them. */
 export interface Activities {
-  submitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
+  submitGeneration(input: SubmitInput): Promise<SubmitResult>;
   awaitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
   cancelGeneration(input: StopGenerationInput): Promise<StopResult>;
   archiveOutputs(input: MediaTaskInput): Promise<ArchiveResult>;

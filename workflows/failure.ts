@@ -5,6 +5,7 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure, isCancellation } from '@temporalio/workflow';
 import { isFailureReason } from '../src/domain/failure-reason.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
+import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 
 /** Why the task failed. */
 export function reasonOf(error: unknown): FailureReason {
@@ -13,6 +14,13 @@ export function reasonOf(error: unknown): FailureReason {
   if (cause instanceof TimeoutFailure) return 'timed_out';
   if (cause instanceof ApplicationFailure && isFailureReason(cause.type)) return cause.type;
   return 'provider_error';
+}
+
+/** Whether an activity, regular or local, found that the task is not in the database: there is nothing to settle. */
+export function isTaskNotFound(error: unknown): boolean {
+  // What a local activity failed with comes as it is.
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure && cause.type === TASK_NOT_FOUND;
 }
 
 /** Whether an activity said that trying again is of no use. */

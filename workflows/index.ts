@@ -1,6 +1,7 @@
 /** The door of the workflow bundle: every workflow that a worker runs, by the name Temporal knows it by. */
 export { deliverCallback } from './deliver-callback.ts';
 export { expireOutputs } from './expire-outputs.ts';
+export { maintain } from './maintain.ts';
 export { mediaTask } from './media-task.ts';
 export { meterStorage } from './meter-storage.ts';
 export { promoteOutput } from './promote-output.ts';

@@ -15,6 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { failureFace } from '../src/domain/failure-reason.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
+import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
   ARCHIVE_LOCALLY,
@@ -26,8 +27,20 @@ import {
   awaitOptions,
   submitOptions,
 } from './activity-options.ts';
-import type { Activities, ArchiveResult, MediaTaskInput, SettleInput, SettleResult, StopResult } from './contracts.ts';
-import { isPermanent, reasonOf } from './failure.ts';
+import type {
+  Activities,
+  ArchiveResult,
+  MediaTaskInput,
+  SettleInput,
+  SettleResult,
+  StopResult,
+  SubmitResult,
+} from './contracts.ts';
+import { isPermanent, isTaskNotFound, reasonOf } from './failure.ts';
+import { submitInTurn } from './submit-in-turn.ts';
+
+type Failed = Extract<SettleInput, { readonly status: 'fail' }>;
+type Cost = Pick<StopResult, 'billedUsd' | 'finishedFiles'>;
 
 const inside = proxyLocalActivities<Pick<Activities, 'archiveOutputs'>>(ARCHIVE_LOCALLY);
 const local = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
@@ -37,13 +50,15 @@ const asking = proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP
 
 /** Since the second release: histories before it settle a cancelled task first. */
 const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
+/** Since part 8: a database that has lost commits (docs/0037). A worker of before may have gone on as it always had. */
+const KNOWS_OF_LOST_COMMITS = 'knows-of-lost-commits';
 
 /**
  * Runs a task to its end.
  *
  * @returns how it ended, when it succeeded.
  * @throws {ApplicationFailure} its type is the reason, when it failed; `CancelledFailure` when it was cancelled. Both
- *   only after settlement.
+ *   only after settlement. `TaskNotFound`: the database has lost the task, and nothing more was done about it.
  */
 export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   const { submitGeneration } = proxyActivities<Pick<Activities, 'submitGeneration'>>(submitOptions(input));
@@ -55,7 +70,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   let hasJob = false;
   try {
     showStatus('handling');
-    let submitted = await submitGeneration(input);
+    let submitted = await submitInTurn(input, submitGeneration);
     if (submitted.kind === 'job') {
       hasJob = true;
       submitted = await awaitGeneration(input);
@@ -66,6 +81,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     settlement = await CancellationScope.nonCancellable(async () => {
       // From archiving on, cancelling changes nothing (contract §4).
       if (submitted.kind === 'over') return failed(input, 'terminated');
+      if (submitted.kind === 'ended' && patched(KNOWS_OF_LOST_COMMITS)) return endedBefore(input, submitted);
       showStatus('archiving');
       const archived = await (submitted.isStored === true
         ? archiveInside(input, archiveOutputs)
@@ -75,6 +91,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
       return { taskId, accountId, status: 'success' as const, outputs: archived.outputs };
     });
   } catch (error) {
+    if (hasLostTask(error)) throw taskNotFound();
     if (isCancellation(error)) cancellation = error;
     settlement = failed(input, reasonOf(error));
   }
@@ -84,7 +101,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     if (settlement.status === 'fail' && settlement.reason === 'cancelled' && hasJob && patched(ASKS_FOR_BILL)) {
       const answer = await askToStop(input);
       isTold = answer !== undefined;
-      if (answer?.billedUsd !== undefined) settlement = { ...settlement, billedUsd: answer.billedUsd };
+      settlement = { ...settlement, ...costOf(answer) };
     }
     const outcome = await settle(settlement);
     showStatus(outcome.status, outcome.reason);
@@ -96,8 +113,30 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   });
 }
 
-function failed({ taskId, accountId }: MediaTaskInput, reason: FailureReason): SettleInput {
+function failed({ taskId, accountId }: MediaTaskInput, reason: FailureReason): Failed {
   return { taskId, accountId, status: 'fail', reason };
+}
+
+/** What a cancelled task's cost goes by: what its provider bills, and what it had finished. */
+function costOf({ billedUsd, finishedFiles }: Cost = {}): Cost {
+  return {
+    ...(billedUsd === undefined ? {} : { billedUsd }),
+    ...(finishedFiles === undefined ? {} : { finishedFiles }),
+  };
+}
+
+/** As an earlier run had ended it, whose commit the database has lost. */
+function endedBefore(input: MediaTaskInput, submitted: SubmitResult): Failed {
+  return { ...failed(input, submitted.reason ?? 'provider_error'), ...costOf(submitted) };
+}
+
+function hasLostTask(error: unknown): boolean {
+  return isTaskNotFound(error) && patched(KNOWS_OF_LOST_COMMITS);
+}
+
+/** The end of a run without its task: whoever creates the task again gets another run. */
+function taskNotFound(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('the task of this workflow is not in the database', TASK_NOT_FOUND);
 }
 
 /** Whether the provider may still be working on a task that has ended, whoever ended it. */
@@ -135,7 +174,7 @@ async function archiveInside(
   try {
     return await inside.archiveOutputs(input);
   } catch (error) {
-    if (isPermanent(error)) throw error;
+    if (isPermanent(error) || hasLostTask(error)) throw error;
     return archiveOutputs(input);
   }
 }
@@ -147,8 +186,13 @@ async function archiveInside(
 async function settle(settlement: SettleInput): Promise<SettleResult> {
   try {
     return await local.settleTask(settlement);
-  } catch {
-    return regular.settleTask(settlement);
+  } catch (error) {
+    if (hasLostTask(error)) throw taskNotFound();
+  }
+  try {
+    return await regular.settleTask(settlement);
+  } catch (error) {
+    throw hasLostTask(error) ? taskNotFound() : error;
   }
 }
 

@@ -27,13 +27,19 @@ export function canMove(from: TaskStatus, to: TaskStatus): boolean {
   return TASK_STATUSES.indexOf(to) === TASK_STATUSES.indexOf(from) + 1;
 }
 
-/** What is known of the workflow behind a task; `unknown` when Temporal was not asked or did not answer. */
+/**
+ * What is known of the workflow behind a task; `unknown` when Temporal was not asked or did not answer. `completed`: it
+ * ended by itself, as a success, a failure or cancelled. `abnormal`: it was ended from outside.
+ */
 export type WorkflowCondition = 'unknown' | 'missing' | 'running' | 'completed' | 'abnormal';
 
 /** What a reader sees, and what the repair has to do about it. */
 export interface ObservedTask {
   readonly status: TaskStatus;
-  /** `settle`: the workflow ended without settling; `restart`: there is no workflow and nothing that would start one. */
+  /**
+   * `settle`: the workflow was ended without settling; `restart`: there is no workflow and nothing that would start one,
+   * or one that has settled the task, of which the database has lost the commit.
+   */
   readonly repair: 'none' | 'settle' | 'restart';
 }
 
@@ -47,6 +53,6 @@ export interface ObservedTask {
  */
 export function observeTask(status: TaskStatus, workflow: WorkflowCondition, hasOutboxRow: boolean): ObservedTask {
   if (isTerminal(status) || workflow === 'unknown' || workflow === 'running') return { status, repair: 'none' };
-  if (workflow === 'missing') return { status, repair: hasOutboxRow ? 'none' : 'restart' };
-  return { status, repair: 'settle' };
+  if (workflow === 'abnormal') return { status, repair: 'settle' };
+  return { status, repair: hasOutboxRow ? 'none' : 'restart' };
 }

@@ -23,8 +23,10 @@ export type Verdict =
   | {
       readonly status: 'fail';
       readonly reason: FailureReason;
-      /** What the provider bills for a cancelled task; at most what is held (contract §4). Absent: nothing. */
+      /** What a cancelled task costs its owner; at most what is held (contract §4). Absent: nothing. */
       readonly capturedMicroUsd?: bigint;
+      /** What the provider bills, where that is known. Absent: up to what is held. */
+      readonly billedMicroUsd?: bigint;
     };
 
 /** What it did end as, whoever decided it. */
@@ -143,12 +145,11 @@ export async function settleIn(
   }
   await addEvents(transaction, taskId, endOf(verdict));
   await transaction.query(requestCallback, [taskId]);
-  if (reason !== null) {
-    await bookOperatorCost(
-      transaction,
-      { taskId, model: task.model, reason },
-      task.heldMicroUsd - task.capturedMicroUsd,
-    );
+  const billed = verdict.status === 'fail' ? verdict.billedMicroUsd : undefined;
+  // A bill that its owner has paid costs the operator nothing.
+  if (reason !== null && (billed === undefined || billed > task.capturedMicroUsd)) {
+    const cost = (billed ?? task.heldMicroUsd) - task.capturedMicroUsd;
+    await bookOperatorCost(transaction, { taskId, model: task.model, reason }, cost);
   }
   // Last: from here to the commit the account's row is locked, and all its creates and settlements wait.
   await settleHold(transaction, {

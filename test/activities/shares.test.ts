@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApplicationFailure } from '@temporalio/common';
-import { SHORT_SLOTS, createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { ARCHIVING_SLOTS, createArchiveDownloads } from '../../activities/archive-downloads.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 
 const never = () => new Promise<void>(() => undefined);
@@ -10,7 +10,7 @@ const never = () => new Promise<void>(() => undefined);
 describe('downloads of outputs', () => {
   it('take half of the slots of one account, and the next one comes back within two seconds', async () => {
     const downloads = createArchiveDownloads();
-    for (let count = 0; count < SHORT_SLOTS / 2; count++) void downloads.run('acc_one', never);
+    for (let count = 0; count < ARCHIVING_SLOTS / 2; count++) void downloads.run('acc_one', never);
 
     await assert.rejects(
       downloads.run('acc_one', never),
@@ -25,7 +25,7 @@ describe('decoders of videos', () => {
   it('leave one to another account, however many videos wait, and none waits beyond the slots', async () => {
     const decoders = createFrameDecoders(undefined, 3);
     const stop = new AbortController();
-    const waiting = Array.from({ length: SHORT_SLOTS + 2 }, () =>
+    const waiting = Array.from({ length: ARCHIVING_SLOTS + 2 }, () =>
       decoders.run('acc_one', never, { signal: stop.signal }).catch((error: unknown) => error),
     );
 

@@ -53,10 +53,16 @@ describe('what a reader sees of a task', () => {
     }
   });
 
-  it('is settled where the workflow ended without settling it', () => {
+  it('is settled where the workflow was ended without settling it', () => {
     for (const status of OPEN) {
       assert.equal(observeTask(status, 'abnormal', false).repair, 'settle');
-      assert.equal(observeTask(status, 'completed', false).repair, 'settle');
+    }
+  });
+
+  it('is started again where the workflow has settled it, and the database has lost the commit', () => {
+    for (const status of OPEN) {
+      assert.equal(observeTask(status, 'completed', false).repair, 'restart');
+      assert.equal(observeTask(status, 'completed', true).repair, 'none');
     }
   });
 

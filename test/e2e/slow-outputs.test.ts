@@ -11,6 +11,9 @@ import { until } from '../support/until.ts';
 
 /** More than a worker has slots for archiving and other short work (activities/archive-downloads.ts: 40). */
 const MANY = 50;
+/** So many accounts, each with its share, have all slots but one. */
+const SLOW_ACCOUNTS = 7;
+const ALMOST_ALL = 38;
 /** An account holds at most as many slots as it leaves free. */
 const SHARE = 20;
 
@@ -41,5 +44,33 @@ describe('outputs that keep us waiting', () => {
     }
 
     assert.equal(slow.mostOpen, SHARE);
+  });
+
+  it('hold no slot that settlements, stop requests and repairs need', async () => {
+    const slowOnes = await Promise.all(Array.from({ length: SLOW_ACCOUNTS }, () => outside.darkroom.createAccount()));
+    const prompt = `a boat [file-redirect ${slow.url}/slow/output.png]`;
+    for (const account of slowOnes) {
+      for (let count = 0; count < 10; count++) {
+        await outside.create(account, { model: 'test/replicate', input: { prompt } });
+      }
+    }
+    await until('hardly a slot is free', () => slow.open >= ALMOST_ALL);
+    const { installationId, temporal } = outside.darkroom;
+
+    const other = await outside.darkroom.createAccount();
+    const cancelled = await outside.create(other, {
+      model: 'test/replicate',
+      input: { prompt: 'a pier [slow 60000]' },
+    });
+    await outside.untilProvider('a pier', 'submit');
+    await other.client.send('POST', `/v1/tasks/${cancelled}/cancel`);
+    assert.equal((await other.client.untilTerminal(cancelled)).error?.reason, 'cancelled');
+    await outside.untilProvider('a pier', 'cancel');
+    await temporal.schedule.getHandle(`${installationId}-maintain`).trigger();
+
+    assert.ok(slow.open >= ALMOST_ALL, `${slow.open} are open`);
+    const { events } = await temporal.workflow.getHandle(cancelled).fetchHistory();
+    const queues = events?.flatMap(({ activityTaskScheduledEventAttributes: one }) => one?.taskQueue?.name ?? []);
+    assert.deepEqual([...new Set(queues)], [`${installationId}-media-waiting`, `${installationId}-media`]);
   });
 });

@@ -56,12 +56,12 @@ describe('a mediaTask that is cancelled', () => {
     await assertCancelled(task);
   });
 
-  it('stops the job first and settles with what its provider bills all the same', async () => {
+  it('stops the job first and settles with what its provider bills, and had finished, all the same', async () => {
     const started = new Milestone();
     const task = await lab.startTask({
       submitGeneration: () => Promise.resolve({ kind: 'job' }),
       awaitGeneration: () => workUntilCancelled(started),
-      cancelGeneration: () => Promise.resolve({ outcome: 'cancelled', billedUsd: '0.004' }),
+      cancelGeneration: () => Promise.resolve({ outcome: 'too_late', billedUsd: '0.004', finishedFiles: 1 }),
     });
     await started.reached;
     await task.handle.cancel();
@@ -75,6 +75,7 @@ describe('a mediaTask that is cancelled', () => {
       status: 'fail',
       reason: 'cancelled',
       billedUsd: '0.004',
+      finishedFiles: 1,
     });
   });
 

@@ -5,8 +5,9 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
+import { TASK_NOT_FOUND } from '../../src/domain/run-record.ts';
 import { ONE_OUTPUT, openLab, searchAttributesOf, verdictOf } from './workflow-lab.ts';
-import type { WorkflowLab } from './workflow-lab.ts';
+import type { Script, WorkflowLab } from './workflow-lab.ts';
 
 /** Contract §3, `error.code`. */
 const ERROR_CODES: Record<FailureReason, string> = {
@@ -111,7 +112,7 @@ describe('mediaTask', () => {
         [
           ['submitGeneration', queue],
           ['awaitGeneration', 'media-waiting'],
-          ['archiveOutputs', 'media'],
+          ['archiveOutputs', 'media-archiving'],
           ['settleTask', 'media'],
         ],
       );
@@ -269,5 +270,57 @@ describe('mediaTask', () => {
       [true, false],
     );
     for (const { accountId } of task.settlements) assert.equal(accountId, 'acct_lab');
+  });
+
+  const notFound = (): Promise<never> =>
+    Promise.reject(ApplicationFailure.nonRetryable('the task is not in the database', TASK_NOT_FOUND));
+  const stages: readonly (readonly [name: string, script: Script, calls: readonly string[]])[] = [
+    ['submitting', { submitGeneration: notFound }, ['submitGeneration']],
+    [
+      'waiting',
+      { submitGeneration: () => Promise.resolve({ kind: 'job' }), awaitGeneration: notFound },
+      ['submitGeneration', 'awaitGeneration'],
+    ],
+    ['archiving', { archiveOutputs: notFound }, ['submitGeneration', 'archiveOutputs']],
+    ['settling', { settleTask: notFound }, ['submitGeneration', 'archiveOutputs', 'settleTask']],
+    [
+      'archiving locally',
+      { submitGeneration: () => Promise.resolve({ kind: 'produced', isStored: true }), archiveOutputs: notFound },
+      ['submitGeneration', 'archiveOutputs'],
+    ],
+  ];
+  for (const [name, script, calls] of stages) {
+    it(`ends by name, and does nothing more, where ${name} finds that the database has lost the task`, async () => {
+      const task = await lab.startTask(script);
+
+      const failure = await task.failure();
+      assert.ok(failure instanceof ApplicationFailure);
+      assert.deepEqual([failure.type, failure.nonRetryable], [TASK_NOT_FOUND, true]);
+      assert.deepEqual(task.callNames, calls);
+    });
+  }
+
+  it('ends by name where the regular settlement finds that, the local one having met a database that was away', async () => {
+    const task = await lab.startTask({
+      settleTask: () =>
+        Context.current().info.isLocal ? Promise.reject(new Error('the database is away')) : notFound(),
+    });
+
+    const failure = await task.failure();
+    assert.equal(failure instanceof ApplicationFailure && failure.type, TASK_NOT_FOUND);
+  });
+
+  it('settles as an earlier run had ended, with what was billed, and asks nobody for anything', async () => {
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'ended', reason: 'content_rejected', billedUsd: '0.004' }),
+    });
+
+    const failure = await task.failure();
+    assert.equal(failure instanceof ApplicationFailure && failure.type, 'content_rejected');
+    assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask']);
+    const { taskId } = task;
+    assert.deepEqual(task.settlements, [
+      { taskId, accountId: 'acct_lab', status: 'fail', reason: 'content_rejected', billedUsd: '0.004' },
+    ]);
   });
 });

@@ -71,7 +71,7 @@ export class WorkflowLab {
   }
 
   /** Starts workers; by default for every queue. */
-  async startWorkers(queues: readonly QueueName[] = ['media', 'generation', 'waiting', 'callbacks']): Promise<void> {
+  async startWorkers(queues: readonly QueueName[] = Object.keys(TASK_QUEUES) as QueueName[]): Promise<void> {
     const workflowBundle = await loadWorkflowBundle(silentLogger());
     for (const queue of queues) {
       const worker = await Worker.create({
@@ -90,7 +90,10 @@ export class WorkflowLab {
   }
 
   /** Starts a task's workflow as the launcher does. */
-  async startTask(script: Script = {}, facts: Pick<MediaTaskInput, 'route' | 'isUpstream'> = {}): Promise<LabTask> {
+  async startTask(
+    script: Script = {},
+    facts: Pick<MediaTaskInput, 'route' | 'isUpstream' | 'isCapped'> = {},
+  ): Promise<LabTask> {
     const taskId = this.#enter(script);
     const input: MediaTaskInput = {
       taskId,
@@ -172,7 +175,7 @@ export class WorkflowLab {
   }
 }
 
-type OtherWorkflow = 'promoteOutput' | 'expireOutputs' | 'sweepObjects' | 'meterStorage';
+type OtherWorkflow = 'maintain' | 'promoteOutput' | 'expireOutputs' | 'sweepObjects' | 'meterStorage';
 type WorkflowType = 'mediaTask' | 'deliverCallback' | 'reconcile' | OtherWorkflow;
 
 /** One workflow under test. */

@@ -1,0 +1,108 @@
+/**
+ * What an upstream had of a task whose submit was not announced, because it can be repeated: it may bill it, and the
+ * operator's costs know of it (src/billing/operator-costs.ts).
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { submitTo } from '../../activities/submit-to.ts';
+import type { SubmitAttempt } from '../../activities/ask-upstreams.ts';
+import type { TaskRoute } from '../../activities/task-route.ts';
+import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
+import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import type { Submission } from '../../src/providers/provider.ts';
+import { beginHandling, readGeneration } from '../../src/tasks/work.ts';
+import type { Generation } from '../../src/tasks/work.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { definition } from '../catalogue/definitions.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+describe('a submit that can be repeated, and was not announced', () => {
+  let room: TaskRoom;
+  before(async () => {
+    room = await openTaskRoom();
+  });
+  after(() => room.close());
+
+  /** @returns what is recorded after the submit to the only upstream there is. */
+  async function submitted(
+    submit: (cancel: AbortController) => Promise<Submission>,
+    isOurs = false,
+  ): Promise<Generation | undefined> {
+    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+    const { task } = await beginHandling(room.database, taskId, 60);
+    const cancel = new AbortController();
+    const route = {
+      upstreamName: 'one',
+      place: 0,
+      label: 1,
+      definition: definition(),
+      gated: isOurs ? undefined : { name: 'one' },
+      provider: { isSubmitRepeatable: true, worksWhileSubmitting: true, submit: () => submit(cancel) },
+      request: { taskId, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
+    } as unknown as TaskRoute;
+    const attempt = {
+      context: {
+        database: room.database,
+        logger: silentLogger(),
+        metrics: { outgoing: { upstreamAsked: () => undefined } },
+        upstreams: {
+          gate: {
+            enter: () => Promise.resolve({ kind: 'open' }),
+            leave: () => Promise.resolve(),
+            report: () => Promise.resolve(),
+          },
+        },
+      },
+      task,
+      routes: [route],
+      triedPlace: undefined,
+      stopSignal: cancel.signal,
+      stopSignals: { requested: cancel.signal, deadline: cancel.signal },
+      hasPlace: true,
+      scratch: '',
+      onProgress: () => undefined,
+    } as unknown as SubmitAttempt;
+    await submitTo(attempt, route).catch(() => undefined);
+    return readGeneration(room.database, taskId);
+  }
+
+  const taken = { state: 'intent', place: 0 };
+  const placeOf = (generation: Generation | undefined) =>
+    generation && { state: generation.state, place: generation.place };
+
+  it('is known of where nobody can tell whether it was taken', async () => {
+    const unanswered = await submitted(() => Promise.reject(new ProviderUnknown({ code: 'ECONNRESET' })));
+
+    assert.deepEqual(placeOf(unanswered), taken);
+  });
+
+  it('is known of where it was cut off by the end of its task', async () => {
+    const cutOff = await submitted((cancel) => {
+      cancel.abort(new Error('cancelled'));
+      return Promise.reject(new Error('aborted'));
+    });
+
+    assert.deepEqual(placeOf(cutOff), taken);
+  });
+
+  it('is known of where it brought nothing, whoever found that out', async () => {
+    const empty = await submitted(() => Promise.resolve({ kind: 'done', files: [] }));
+    const told = await submitted(() => Promise.reject(new ProviderFailure('no_output')));
+
+    assert.deepEqual([placeOf(empty), placeOf(told)], [taken, taken]);
+  });
+
+  it('is known of to nobody where the upstream refused it, or says that it failed', async () => {
+    const refused = await submitted(() => Promise.reject(new ProviderRefusal('provider_unavailable')));
+    const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error')));
+
+    assert.deepEqual([refused, failed], [undefined, undefined]);
+  });
+
+  it('is known of to nobody where it is an engine of our own, which sends no bill', async () => {
+    const ours = await submitted(() => Promise.reject(new ProviderFailure('no_output')), true);
+
+    assert.equal(ours, undefined);
+  });
+});
