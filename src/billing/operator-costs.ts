@@ -1,7 +1,9 @@
 /**
- * The operator's own cost (contract §7): a task that timed out, whose outcome is not known, whose outputs could not be
- * stored, or that an operator terminated is released to its owner, although its provider may well bill the work. What that can come to is written down here, by task and upstream, to be
- * held against the provider's invoice.
+ * The operator's own cost (contract §7): a task that timed out, that was cancelled, that brought nothing, whose outcome is
+ * not known, whose outputs could not be stored, or that an operator terminated is released to its owner, although its
+ * provider may well bill the work. What that can come to is written down here, by task and upstream, to be held against
+ * the provider's invoice. A text call whose upstream reports more than was held for it is booked where it is settled
+ * (text/money/move.ts), as `hold_exceeded`.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
@@ -15,7 +17,13 @@ export const BORNE_REASONS = [
   'outcome_unknown',
   'storage_unavailable',
   'terminated',
+  'cancelled',
+  'no_output',
 ] as const satisfies readonly FailureReason[];
+
+/** Why the operator bears a cost. */
+export const COST_REASONS = [...BORNE_REASONS, 'hold_exceeded'] as const;
+export type CostReason = (typeof COST_REASONS)[number];
 
 const insertCost: Statement = {
   name: 'insert_operator_cost',
@@ -29,7 +37,8 @@ const insertCost: Statement = {
  * Books a failed task's cost as the operator's, where its provider had or may have had the work. In the settling
  * transaction.
  *
- * @param atMostMicroUsd what was held for the task and released.
+ * @param atMostMicroUsd what the provider can bill beyond what its owner paid: what was held for the task and released,
+ *   where the provider does not say what it bills.
  */
 export async function bookOperatorCost(
   transaction: Queryable,
@@ -44,7 +53,7 @@ export async function bookOperatorCost(
 export interface OperatorCost {
   readonly upstream: string;
   readonly model: string;
-  readonly reason: FailureReason;
+  readonly reason: CostReason;
   readonly tasks: number;
   readonly atMostMicroUsd: bigint;
 }
@@ -64,4 +73,30 @@ export async function readOperatorCosts(
   days: { readonly from: string; readonly to: string },
 ): Promise<readonly OperatorCost[]> {
   return database.query<OperatorCost>(selectCosts, [days.from, days.to]);
+}
+
+/** What text calls of an account cost beyond their holds, which the account did not pay. */
+export interface ExceededHolds {
+  readonly calls: number;
+  readonly microUsd: bigint;
+}
+
+/** Begins with the costs, which are few, and not with the account's calls. */
+const selectExceeded: Statement = {
+  name: 'select_exceeded_holds',
+  text: `SELECT count(*)::integer AS calls, coalesce(sum(o.at_most_micro_usd), 0)::bigint AS "microUsd"
+           FROM operator_costs o JOIN text_calls t ON t.id = o.task_id
+          WHERE t.account_id = $1 AND o.reason = 'hold_exceeded'
+            AND o.created_at >= $2::date::timestamp AT TIME ZONE 'UTC'
+            AND o.created_at < ($3::date + 1)::timestamp AT TIME ZONE 'UTC'`,
+};
+
+/** Sums those of one account, of UTC days, the last one included. */
+export async function readExceededHolds(
+  database: Queryable,
+  accountId: string,
+  days: { readonly from: string; readonly to: string },
+): Promise<ExceededHolds> {
+  const [sums] = await database.query<ExceededHolds>(selectExceeded, [accountId, days.from, days.to]);
+  return sums ?? { calls: 0, microUsd: 0n };
 }

@@ -57,6 +57,10 @@ const quantityField = (description: string) =>
     { additionalProperties: false, description },
   );
 
+/** What a cancelled task costs whose provider had finished its work: see `lateCancel`. */
+export const LATE_CANCELS = ['billed', 'full', 'free'] as const;
+export type LateCancel = (typeof LATE_CANCELS)[number];
+
 /** How a price is reckoned (contract §7 "Money"): the price of a unit, times how many, times every factor that applies. */
 export const PricingSchema = Type.Object(
   {
@@ -97,6 +101,14 @@ export const PricingSchema = Type.Object(
           description: 'Multiply the price where `field` is `value` (`default` where it is absent); all that apply do.',
         },
       ),
+    ),
+    lateCancel: Type.Optional(
+      Type.Unsafe<LateCancel>({
+        type: 'string',
+        enum: [...LATE_CANCELS],
+        description:
+          'What a task costs that is cancelled while it is `handling`, although its provider had finished: what the provider says it bills (`billed`, the default), the price of what it made (`full`), or nothing (`free`). Never more than was held.',
+      }),
     ),
   },
   { additionalProperties: false },

@@ -64,6 +64,18 @@ export function actualCost(pricing: Pricing, input: Input, outputs: readonly Del
   return costOf(smallerOf(deliveredQuantity(pricing, input, primary, quantity), quantity), unitUsd, factors);
 }
 
+/**
+ * The cost of files that a provider finished and nobody has looked into, in micro-USD: each is taken to be what was asked
+ * for. Never more than the worst case.
+ */
+export function finishedCost(pricing: Pricing, input: Input, files: number): bigint {
+  return actualCost(
+    pricing,
+    input,
+    Array.from({ length: files }, () => ({ type: 'finished' })),
+  );
+}
+
 /** The fields of the input that a price goes by. */
 export function pricedFields({ by, count, duration, text, factors = [] }: Pricing): ReadonlySet<string> {
   const rules = [by, count, duration, text, ...factors].filter((rule) => rule !== undefined);

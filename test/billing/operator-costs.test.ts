@@ -5,7 +5,7 @@ import { readOperatorCosts } from '../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
-import { declareIntent, recordJob } from '../../src/tasks/work.ts';
+import { declareIntent, readWorkingTask, recordJob } from '../../src/tasks/work.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -21,7 +21,7 @@ describe('the operator’s own cost', () => {
     const { taskId } = await room.creator.create(caller, body(), undefined);
     const at = { upstreamName: upstream, place: 0, label: 1 };
     if (was === 'announced') await declareIntent(room.database, taskId, at);
-    if (was === 'taken') await recordJob(room.database, taskId, at, 'job');
+    if (was === 'taken') await recordJob(room.database, await readWorkingTask(room.database, taskId), at, 'job');
     for (let times = 0; times < 2; times++) {
       await settleTask(room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
     }
@@ -48,10 +48,21 @@ describe('the operator’s own cost', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
+  it('is what was held for work that was cancelled, or that brought nothing, where a provider may bill it', async () => {
+    await end('cancelled', 'taken', 'four:example.com');
+    await end('cancelled', 'announced', 'four:example.com');
+    await end('no_output', 'taken', 'four:example.com');
+
+    assert.deepEqual(await costsOf('four:example.com'), [
+      { model: 'acme/pictures', reason: 'cancelled', tasks: 2, atMostMicroUsd: 2n * PRICE },
+      { model: 'acme/pictures', reason: 'no_output', tasks: 1, atMostMicroUsd: PRICE },
+    ]);
+  });
+
   it('is nothing where no provider was asked, or the provider itself said that it failed', async () => {
     await end('timed_out', 'nowhere', 'two:example.com');
+    await end('cancelled', 'nowhere', 'two:example.com');
     await end('provider_error', 'taken', 'two:example.com');
-    await end('cancelled', 'taken', 'two:example.com');
 
     assert.deepEqual(await costsOf('two:example.com'), []);
   });

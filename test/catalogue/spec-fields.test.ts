@@ -73,6 +73,22 @@ describe('the embedded models', () => {
     }
   });
 
+  it('reject a prompt, a text and lyrics of white space alone, and take any with one visible character', () => {
+    let texts = 0;
+    for (const { definition, problemOf, fields } of models) {
+      for (const field of ['prompt', 'text', 'lyrics']) {
+        if (!fields.includes(field)) continue;
+        texts += 1;
+        for (const blank of [' ', '\t\n\r ', '\u00a0\u3000\u2003\ufeff', ' '.repeat(1_000)]) {
+          const problem = problemOf({ [field]: blank }) ?? `${definition.name} takes it`;
+          assert.match(problem, new RegExp(`^invalid input: ${field}: pattern: got ".+, want more than white space$`));
+        }
+        assert.equal(problemOf({ [field]: ' \n·\n ' }), undefined, definition.name);
+      }
+    }
+    assert.ok(texts >= models.length);
+  });
+
   it('refuse values in another case than their own', () => {
     for (const model of models) {
       for (const field of model.fields) {
