@@ -10,7 +10,7 @@ import type { Catalogue, CatalogueState } from './catalogue.ts';
 import { definitionHash } from './definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
 import { createModelReader } from './load-models.ts';
-import { isSameTexts, readModelTexts } from './model-files.ts';
+import { isSameTexts, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import type { PinnedDefinitions } from './pinned-definitions.ts';
 import { watchFolders } from './watch-folders.ts';
@@ -43,14 +43,14 @@ const MAX_SETTLING_ROUNDS = 40;
 /**
  * Loads the model files, pins them and follows them.
  *
- * @throws {ModelFileError} one of them is bad: there is no catalogue yet that could stay.
+ * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no catalogue yet that could stay.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
   const { folders, definitions, logger, now, onRefused, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
   const read = createModelReader();
   let texts = await readModelTexts(folders);
   const first = read(texts);
-  if (first.problems[0] !== undefined) throw first.problems[0];
+  throwProblems(first.problems);
   await definitions.pin(first.definitions);
   let current = createCatalogue(first.definitions, now);
   let refused: CatalogueState['refused'];

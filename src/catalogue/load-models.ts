@@ -6,7 +6,7 @@ import path from 'node:path';
 import { DEFAULT_ROUTE, ModelDefinitionSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { withDefaults } from './input-defaults.ts';
-import { ModelFileError, readModelTexts } from './model-files.ts';
+import { ModelFileError, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import { priceProblem } from './price-proof.ts';
 import { worstCaseCost } from './price.ts';
@@ -37,11 +37,11 @@ export type ModelReader = (texts: ModelTexts) => ReadModels;
 /**
  * Reads every model file of the folders, in the order of their names.
  *
- * @throws {ModelFileError} the first bad file.
+ * @throws {ModelFileError} @throws {ModelFilesError} all that is bad.
  */
 export async function loadModels(folders: readonly string[]): Promise<readonly CatalogueModel[]> {
   const { definitions, problems } = createModelReader()(await readModelTexts(folders));
-  if (problems[0] !== undefined) throw problems[0];
+  throwProblems(problems);
   return definitions;
 }
 

@@ -19,6 +19,21 @@ export class ModelFileError extends Error {
   }
 }
 
+/** Several that cannot be used: a line each. */
+export class ModelFilesError extends Error {
+  override readonly name = 'ModelFilesError';
+
+  constructor(problems: readonly ModelFileError[]) {
+    super(problems.map(({ message }) => message).join('\n'));
+  }
+}
+
+/** @throws {ModelFileError} the one that is bad. @throws {ModelFilesError} there are several. */
+export function throwProblems(problems: readonly ModelFileError[]): void {
+  const [first, ...others] = problems;
+  if (first !== undefined) throw others.length === 0 ? first : new ModelFilesError(problems);
+}
+
 /** By path, in the order of the folders and of the names in them: what is in a file, or why that cannot be told. */
 export type ModelTexts = ReadonlyMap<string, string | ModelFileError>;
 

@@ -12,6 +12,9 @@ export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid mod
 /** Says what is wrong with a value, or undefined where nothing is. */
 export type Check = (value: unknown) => string | undefined;
 
+/** The `pattern` of a text that says something: all embedded models' prompts have it. */
+const NOT_BLANK = '\\S';
+
 /** A value quoted in a message is cut here: messages stay readable, and nobody's prompt is echoed whole. */
 const MAX_QUOTED_CHARACTERS = 64;
 
@@ -139,7 +142,7 @@ function dotted(instancePath: string): string {
   return instancePath
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => quoteless(part.replaceAll('~1', '/').replaceAll('~0', '~')))
     .join('.');
 }
 
@@ -164,7 +167,8 @@ function want(error: ErrorObject): string {
   if (error.keyword === 'type') return [params['type']].flat().join(' or ');
   if (error.keyword === 'enum') return `one of ${[params['allowedValues']].flat().map(quoted).join(', ')}`;
   if (error.keyword === 'const') return quoted(params['allowedValue']);
-  if (error.keyword === 'pattern') return String(params['pattern']);
+  if (error.keyword === 'pattern')
+    return params['pattern'] === NOT_BLANK ? 'more than white space' : String(params['pattern']);
   if (error.keyword === 'multipleOf') return `a multiple of ${String(params['multipleOf'])}`;
   if (error.keyword === 'uniqueItems') return 'no item twice';
   if (error.keyword === 'propertyNames') return 'other property names';

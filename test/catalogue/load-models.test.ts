@@ -170,6 +170,17 @@ describe("an operator's model file", () => {
     assert.equal((await loadModels([folder])).length, 1);
   });
 
+  it('is reported together with every other invalid file, one per line', async () => {
+    await writeFile(path.join(folder, 'a.json'), '{');
+    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition()));
+    await writeFile(path.join(folder, 'c.json'), '[]');
+
+    await assert.rejects(loadModels([folder]), {
+      name: 'ModelFilesError',
+      message: /^\S*a\.json: .*\n\S*c\.json: .*$/,
+    });
+  });
+
   it('is refused where it is no file, or none that is there', async () => {
     await mkdir(path.join(folder, 'a.json'));
     await assert.rejects(loadModels([folder]), { name: 'ModelFileError', message: /a\.json: not a file$/ });

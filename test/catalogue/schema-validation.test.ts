@@ -100,6 +100,9 @@ describe('a violation of an input schema', () => {
     );
 
     assert.equal(nested({ 'a/b~c': { d: 1 } }), 'invalid input: a/b~c.d: type: got integer, want string');
+    const long = nested({ ['x'.repeat(5_000)]: { d: 1 } }) ?? '';
+    assert.match(long, /^invalid input: x+…\.d: type: got integer, want string$/);
+    assert.ok(long.length < 150, long);
   });
 });
 

@@ -6,7 +6,7 @@ import { inputErrors } from '../../web/src/pages/playground/input-errors.ts';
 const SCHEMA = {
   type: 'object',
   properties: {
-    prompt: { type: 'string', minLength: 1, maxLength: 10 },
+    prompt: { type: 'string', minLength: 1, maxLength: 10, pattern: '\\S' },
     image_urls: { type: 'array', maxItems: 2, items: { type: 'string', pattern: '^https://' } },
     camera: { type: 'object', properties: { zoom: { type: 'number', maximum: 3 } }, additionalProperties: false },
   },
@@ -29,6 +29,10 @@ describe('what is wrong with an input', () => {
       'image_urls.1: This is not in the form that the model takes.',
       'camera.zoom: At most 3.',
     ]);
+  });
+
+  it('is a text of white space alone, in words and not as a pattern', () => {
+    assert.deepEqual(told({ prompt: ' \n ' }), ['prompt: White space alone says nothing to the model.']);
   });
 
   it('names fields that the model does not have, there and below', () => {

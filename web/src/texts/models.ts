@@ -85,6 +85,7 @@ export const texts = {
     below: (bound: number) => `below ${bound}`,
     multipleOf: (step: number) => `multiples of ${step}`,
     pattern: (pattern: string) => `matches ${pattern}`,
+    notBlank: 'more than white space',
     constant: (value: string) => `only ${value}`,
     media: { image: 'a picture', video: 'a film', audio: 'a sound', any: 'a file' } as Readonly<Record<string, string>>,
     address: (what: string) => `the address of ${what}`,

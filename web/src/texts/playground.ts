@@ -119,6 +119,7 @@ export const texts = {
     notUnique: 'Each only once.',
     notChoice: 'Choose one of those offered.',
     wrongType: (type: string) => `This must be of the type ${type}.`,
+    blank: 'White space alone says nothing to the model.',
     pattern: 'This is not in the form that the model takes.',
     address: 'An address that begins with https://',
     unknownField: 'The model does not know this field.',

@@ -4,6 +4,9 @@
  */
 import { texts } from '../../texts/models.ts';
 
+/** The `pattern` of a text that must say something, as the service knows it. */
+export const NOT_BLANK = '\\S';
+
 /** A part of a JSON Schema (draft 2020-12), as far as it is looked at here. */
 export interface Schema {
   readonly type?: string | readonly string[];
@@ -104,7 +107,9 @@ function bounds(field: Schema): readonly string[] {
     ...(media === undefined ? range(field.minLength, field.maxLength).map(allowed.characters) : []),
     ...range(field.minItems, field.maxItems).map(allowed.items),
     ...(field.uniqueItems === true ? [allowed.unique] : []),
-    ...(field.pattern === undefined || media !== undefined ? [] : [allowed.pattern(field.pattern)]),
+    ...(field.pattern === undefined || media !== undefined
+      ? []
+      : [field.pattern === NOT_BLANK ? allowed.notBlank : allowed.pattern(field.pattern)]),
     ...(field.const === undefined ? [] : [allowed.constant(shown(field.const))]),
   ];
 }

@@ -5,6 +5,7 @@
 import { Validator } from '@cfworker/json-schema';
 import type { OutputUnit } from '@cfworker/json-schema';
 import { texts } from '../../texts/playground.ts';
+import { NOT_BLANK } from '../models/schema-rows.ts';
 import type { Schema } from '../models/schema-rows.ts';
 
 export interface FieldError {
@@ -91,6 +92,7 @@ function messageFor(keyword: string, field: Schema): string {
     case 'type':
       return errors.wrongType([field.type ?? []].flat().join(' or '));
     case 'pattern':
+      if (field.pattern === NOT_BLANK) return errors.blank;
       return field.contentMediaType === undefined ? errors.pattern : errors.address;
     case 'format':
       return errors.pattern;
