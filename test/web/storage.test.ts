@@ -6,7 +6,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
@@ -14,6 +14,33 @@ interface Stored {
   readonly id: string;
   readonly storage_tier: string;
 }
+
+/** `UNDO_SECONDS` of web/src/pages/storage/deletion.ts, which only a browser can import. */
+const UNDO_MS = 8_000;
+
+/**
+ * In the page: the timer of a deletion that can be taken back waits for `endUndoTime()` in place of its seconds. What is
+ * left of them when it is set depends on the machine. What waits for about as long, to read something anew, waits with it.
+ */
+const HOLD_DELETIONS = `(() => {
+  const { setTimeout: start, clearTimeout: stop } = window;
+  const held = new Map();
+  window.setTimeout = (work, ms, ...rest) => {
+    if (!(ms > 5_000 && ms <= ${UNDO_MS})) return start(work, ms, ...rest);
+    const id = start(() => undefined, 0);
+    held.set(id, work);
+    return id;
+  };
+  window.clearTimeout = (id) => {
+    held.delete(id);
+    stop(id);
+  };
+  window.endUndoTime = () => {
+    const due = [...held.values()];
+    held.clear();
+    for (const work of due) work();
+  };
+})()`;
 
 describe('the storage of the dashboard', () => {
   let outside: DarkroomWithUpstreams;
@@ -45,16 +72,19 @@ describe('the storage of the dashboard', () => {
     return (body.data as unknown as { readonly items: readonly Stored[] }).items;
   }
 
-  async function open(account: TestAccount, path = '/storage', width = 1280): Promise<SignedInPage> {
-    const opened = await openSignedInPage(browser, {
-      url: outside.darkroom.url,
-      key: account.client.key,
-      path,
-      width,
-    });
-    opened.page.setDefaultTimeout(GIVE_UP_MS);
+  const open = ({ client }: TestAccount, path = '/storage', width = 1280): Promise<SignedInPage> =>
+    openSignedInPage(browser, { url: outside.darkroom.url, key: client.key, path, width });
+  /** The same where the time to take a deletion back is over when the test says so, however slow the machine is. */
+  async function openPatiently(account: TestAccount): Promise<SignedInPage> {
+    const opened = await open(account);
+    await opened.page.addInitScript({ content: HOLD_DELETIONS });
+    await opened.page.reload();
     return opened;
   }
+  /** The time in which the deletion can be taken back is over. */
+  const endUndoTime = async (page: Page): Promise<void> => {
+    await page.evaluate('endUndoTime()');
+  };
   const tiles = (page: Page) => page.getByRole('list', { name: 'Stored outputs' }).getByRole('listitem');
   const boxes = (page: Page) => tiles(page).getByRole('checkbox');
 
@@ -125,7 +155,7 @@ describe('the storage of the dashboard', () => {
   it('deletes after some seconds in which one can think better of it', async () => {
     const account = await accountWith(2);
     const [first, second] = await storedOf(account);
-    const opened = await open(account);
+    const opened = await openPatiently(account);
     const { page } = opened;
     await boxes(page).nth(1).waitFor();
 
@@ -141,6 +171,8 @@ describe('the storage of the dashboard', () => {
     await boxes(page).nth(0).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await undo.waitFor();
+    assert.equal((await storedOf(account)).length, 2);
+    await endUndoTime(page);
     await page.getByText('1 output deleted.').waitFor();
     assert.deepEqual(
       (await storedOf(account)).map(({ id }) => id),
@@ -150,9 +182,9 @@ describe('the storage of the dashboard', () => {
     await opened.close();
   });
 
-  it('deletes at once when one leaves, for another page or altogether', async () => {
+  it('lets one take a deletion back on another page, and deletes at once when one leaves the dashboard', async () => {
     const account = await accountWith(2);
-    const opened = await open(account);
+    const opened = await openPatiently(account);
     const { page } = opened;
     const remove = async (): Promise<void> => {
       await boxes(page).first().click();
@@ -162,7 +194,18 @@ describe('the storage of the dashboard', () => {
 
     await remove();
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
-    await until('one is deleted', async () => (await storedOf(account)).length === 1);
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.goBack();
+    await boxes(page).nth(1).waitFor();
+    assert.equal((await storedOf(account)).length, 2);
+
+    await remove();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+    await endUndoTime(page);
+    await page.getByText('1 output deleted.').waitFor();
+    assert.equal((await storedOf(account)).length, 1);
+
     await page.goBack();
     await remove();
     await page.goto('about:blank');
@@ -173,7 +216,7 @@ describe('the storage of the dashboard', () => {
   it('tells of each output that was refused', async () => {
     const account = await accountWith(2);
     const [first] = await storedOf(account);
-    const opened = await open(account);
+    const opened = await openPatiently(account);
     const { page } = opened;
     await boxes(page).nth(1).waitFor();
 

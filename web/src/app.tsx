@@ -14,6 +14,7 @@ import { ErrorState, LoadingState } from './components/states.tsx';
 import { Shell } from './layout/shell.tsx';
 import { pageFacts } from './page-facts.ts';
 import { NotFoundPage } from './pages/not-found.tsx';
+import { DeletionProvider } from './pages/storage/deletion-provider.tsx';
 import { SessionProvider, useSessionQuery } from './session/session.tsx';
 import { SignInPage } from './session/sign-in.tsx';
 import { texts } from './texts/common.ts';
@@ -69,31 +70,33 @@ function AccountApp() {
   if (session === null) return <SignInPage />;
   return (
     <SessionProvider key={session.keyId} session={session}>
-      <Shell>
-        <ErrorBoundary at={at}>
-          <Suspense fallback={<LoadingState />}>
-            <Switch>
-              <Route path="/" component={HomePage} />
-              <Route path="/sign-in">
-                <Redirect to="/" replace />
-              </Route>
-              <Route path="/models" component={ModelsPage} />
-              <Route path="/models/*">{({ '*': name }) => <ModelPage name={name} />}</Route>
-              <Route path="/playground">
-                <PlaygroundPage />
-              </Route>
-              <Route path="/playground/*">{({ '*': name }) => <PlaygroundPage model={name} />}</Route>
-              <Route path="/tasks" component={TasksPage} />
-              <Route path="/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>
-              <Route path="/storage" component={StoragePage} />
-              <Route path="/keys" component={KeysPage} />
-              <Route path="/webhooks" component={WebhooksPage} />
-              <Route path="/usage" component={UsagePage} />
-              <Route component={NotFoundPage} />
-            </Switch>
-          </Suspense>
-        </ErrorBoundary>
-      </Shell>
+      <DeletionProvider>
+        <Shell>
+          <ErrorBoundary at={at}>
+            <Suspense fallback={<LoadingState />}>
+              <Switch>
+                <Route path="/" component={HomePage} />
+                <Route path="/sign-in">
+                  <Redirect to="/" replace />
+                </Route>
+                <Route path="/models" component={ModelsPage} />
+                <Route path="/models/*">{({ '*': name }) => <ModelPage name={name} />}</Route>
+                <Route path="/playground">
+                  <PlaygroundPage />
+                </Route>
+                <Route path="/playground/*">{({ '*': name }) => <PlaygroundPage model={name} />}</Route>
+                <Route path="/tasks" component={TasksPage} />
+                <Route path="/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>
+                <Route path="/storage" component={StoragePage} />
+                <Route path="/keys" component={KeysPage} />
+                <Route path="/webhooks" component={WebhooksPage} />
+                <Route path="/usage" component={UsagePage} />
+                <Route component={NotFoundPage} />
+              </Switch>
+            </Suspense>
+          </ErrorBoundary>
+        </Shell>
+      </DeletionProvider>
     </SessionProvider>
   );
 }

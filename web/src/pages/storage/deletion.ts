@@ -1,8 +1,9 @@
 /**
  * Deleting that can be taken back: what is deleted leaves the gallery at once, and the request is sent some seconds later
- * unless one thinks better of it. Who leaves the page has decided: it is sent at once then.
+ * unless one thinks better of it, on whatever page of the dashboard one is by then. Whoever leaves the dashboard has
+ * decided: it is sent at once then.
  */
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
 import { deleteOutputs, deleteOutputsOnLeaving, useStorageChanged } from '../../api/storage.ts';
 import type { StorageDecision, StoredOutput } from '../../api/storage.ts';
 
@@ -25,12 +26,21 @@ export interface Deletion {
   readonly sendNow: () => void;
 }
 
+/** Held above the pages, so that it outlives each of them (deletion-provider.tsx). */
+export const DeletionContext = createContext<Deletion | undefined>(undefined);
+
+export function useDeletion(): Deletion {
+  const deletion = useContext(DeletionContext);
+  if (deletion === undefined) throw new Error('there is no DeletionProvider above');
+  return deletion;
+}
+
 interface Told {
   onDone(outputs: readonly StoredOutput[], decision: StorageDecision): void;
   onFailed(error: Error): void;
 }
 
-export function useDeletion(told: Told): Deletion {
+export function useNewDeletion(told: Told): Deletion {
   const [waiting, setWaiting] = useState<Waiting>();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const waitingRef = useRef<Waiting>(undefined);
@@ -95,7 +105,7 @@ export function useDeletion(told: Told): Deletion {
     window.addEventListener('pagehide', leave);
     return () => {
       window.removeEventListener('pagehide', leave);
-      // Another page of the dashboard.
+      // Another key, or nobody, is signed in.
       void send();
     };
   }, [send]);

@@ -16,7 +16,6 @@ import { useSelection } from './selection.ts';
 import { StorageTile } from './storage-tile.tsx';
 import { StorageViewer } from './storage-viewer.tsx';
 import styles from './storage.module.css';
-import { UndoNotice } from './undo-notice.tsx';
 
 interface GalleryProps {
   readonly list: StorageList;
@@ -33,11 +32,7 @@ export function Gallery({ list, page, onPage, children }: GalleryProps) {
   const nowMs = useNow();
   const [openId, setOpenId] = useState<string>();
   const promotion = usePromotion();
-  const deletion = useDeletion({
-    onDone: (outputs, decision) =>
-      tellDecision(outputs, decision, { done: texts.deletedDone, refused: texts.deletionRefused }),
-    onFailed: (error) => tellProblem({ title: texts.deletionFailed, message: error.message }),
-  });
+  const deletion = useDeletion();
   const { hidden } = deletion;
   const items = useMemo(
     () => list.items.filter(({ id, status }) => status === 'deleted' || !hidden.has(id)),
@@ -105,7 +100,6 @@ export function Gallery({ list, page, onPage, children }: GalleryProps) {
         }}
         onClose={() => setOpenId(undefined)}
       />
-      <UndoNotice deletion={deletion} />
     </>
   );
 }
