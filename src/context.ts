@@ -34,6 +34,7 @@ import type { HttpProviderDeps } from './providers/upstream-calls.ts';
 import type { Foundation } from './processes/foundation.ts';
 import { observeEgress } from './processes/observed-egress.ts';
 import type { Logger } from './telemetry/log.ts';
+import { requestWork } from './tasks/outbox.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
@@ -117,7 +118,7 @@ export function createProviders(pool: EnginePool, upstream: HttpProviderDeps): R
 export function createActivityContext(
   foundation: Foundation,
   gateway: WorkflowGateway,
-): { readonly context: ActivityContext; close(): Promise<void> } {
+): { readonly context: Omit<ActivityContext, 'stopping'>; close(): Promise<void> } {
   const { config, logger } = foundation;
   const pool = createEnginePool({
     threads: config.worker.engineThreads,
@@ -130,6 +131,7 @@ export function createActivityContext(
       upstreams: createUpstreams({
         database: foundation.database,
         logger,
+        wake: (transaction, { accountId, taskId }) => requestWork(transaction, 'wake_task', accountId, taskId),
         publicUrl: foundation.urlSigner.publicUrl,
         signingKey: config.urls.signingKey,
         signingKeyFallbacks: config.urls.signingKeyFallbacks,
@@ -139,6 +141,7 @@ export function createActivityContext(
       archiveDownloads: createArchiveDownloads(foundation.metrics.shares),
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
+      readRun: (taskId, runId) => gateway.readRun(taskId, runId),
     },
     close: () => pool.close(),
   };

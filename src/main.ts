@@ -15,7 +15,7 @@ class UsageError extends Error {
 const UNUSABLE_CONFIGURATION = 78;
 
 function isConfigurationError(error: unknown): boolean {
-  const names = ['ModelFileError', 'CertificateError', 'StoreUrlError'];
+  const names = ['ModelFileError', 'ModelFilesError', 'CertificateError', 'StoreUrlError'];
   return error instanceof ConfigurationError || (error instanceof Error && names.includes(error.name));
 }
 
@@ -26,6 +26,7 @@ function isPlain(error: unknown): error is Error {
     'EmbeddedError',
     'PortInUseError',
     'ModelFileError',
+    'ModelFilesError',
     'CertificateError',
     'StoreUrlError',
     'AdminError',
@@ -85,6 +86,11 @@ async function main(): Promise<void> {
     .parseAsync();
 }
 
+/** Errors of native code have no stack. */
+function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
+}
+
 function argumentsAfter(command: string): readonly string[] {
   const args = hideBin(process.argv);
   return args.slice(args.indexOf(command) + 1);
@@ -93,9 +99,7 @@ function argumentsAfter(command: string): readonly string[] {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(
-    isPlain(error) ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`,
-  );
+  process.stderr.write(`${isPlain(error) ? error.message : describeError(error)}\n`);
   // Not the exit code alone: what a start that failed has left open would keep the process, and nobody would start it again.
   process.exit(isConfigurationError(error) ? UNUSABLE_CONFIGURATION : 1);
 }

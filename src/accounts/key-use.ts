@@ -30,7 +30,10 @@ const writeUses: Statement = {
 export interface KeyUse {
   /** Notes that a key was used just now. */
   note(keyId: string): void;
-  /** Writes what was noted; where the database is away, it is kept for the next time. For the end of a process, too. */
+  /**
+   * Writes what was noted, and waits for what is being written already; where the database is away, it is kept for the
+   * next time. For the end of a process, too.
+   */
   flush(): Promise<void>;
 }
 
@@ -45,9 +48,14 @@ export function createKeyUse(options: {
   const waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  const flush = async (): Promise<void> => {
+  let writing = Promise.resolve();
+  const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
+    writing = writing.then(write);
+    return writing;
+  };
+  const write = async (): Promise<void> => {
     if (waiting.size === 0) return;
     const uses = [...waiting];
     waiting.clear();

@@ -14,7 +14,7 @@ const EXAMPLE_CHAT = JSON.stringify({
 
 /** The whole announcement. A key is in it only when it was just made. */
 export function announce(facts: InstallationFacts): string {
-  const { apiUrl, publicUrl, adminUrl, temporalUiUrl, dataDir, firstRun } = facts;
+  const { apiUrl, publicUrl, adminUrl, temporalTasksUrl, dataDir, firstRun } = facts;
   // A second terminal knows of the default folder only.
   const isDefault = dataDir === locateDataFolder(undefined, {});
   const admin = `npm run admin --${isDefault ? '' : ` --data-dir '${dataDir}'`}`;
@@ -26,7 +26,7 @@ export function announce(facts: InstallationFacts): string {
     '',
     `  API          ${apiUrl}/v1`,
     `  Admin        ${adminUrl}/admin`,
-    ...(temporalUiUrl === undefined ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
+    ...(temporalTasksUrl === undefined ? [] : [`  Temporal UI  ${temporalTasksUrl}`]),
     `  Data folder  ${dataDir}`,
     `  Logs         ${path.join(dataDir, 'logs')}`,
     `  Account      ${firstRun.accountId}, balance $${firstRun.balanceUsd}`,

@@ -7,6 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { VARIABLES } from '../config/variables.ts';
+import { tasksUrl } from '../http/workflow-links.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
 import { findBlockedPorts } from './blocked-ports.ts';
 import { EmbeddedError } from './embedded-error.ts';
@@ -44,7 +45,8 @@ export interface InstallationFacts {
   readonly adminUrl: string;
   /** What the dashboard is opened at. */
   readonly publicUrl: string;
-  readonly temporalUiUrl: string | undefined;
+  /** Where Temporal's Web UI lists the tasks; undefined: it is not ours. */
+  readonly temporalTasksUrl: string | undefined;
   readonly dataDir: string;
   readonly firstRun: FirstRunAnswer;
 }
@@ -70,6 +72,10 @@ const DATABASE_MARKER = 'postgres.initialised';
 const TEMPORAL_STOP_MS = 1_500;
 const POSTGRES_STOP_MS = 1_500;
 const ROLE_STOP_MARGIN_MS = 500;
+/** Beyond the roles' grace: before they are killed. */
+const WAIT_NOTICE_MS = 250;
+/** A worker whose upstreams' grace is over ends within two seconds more. */
+const UPSTREAM_STOP_MARGIN_MS = 3_000;
 
 export class Installation {
   readonly #options: InstallationOptions;
@@ -131,11 +137,12 @@ export class Installation {
     const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
     // Whoever has the dashboard here is at the keyboard.
     if (temporalUiUrl !== undefined) environment['TEMPORAL_UI_URL'] ??= temporalUiUrl;
-    const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
     const [api] = await Promise.all([
       this.#startRole('api', environment),
       this.#startRole('worker', { ...environment, METRICS_PORT: String(ports.workerMetrics) }),
     ]);
+    // Last of all: the key that it makes is shown once, and a start that fails shows nothing.
+    const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
     const { apiUrl = `http://${settings.host}:${ports.api}` } = api;
     const { adminUrl = `http://${settings.adminHost}:${ports.admin}` } = api;
     await writeInstance({
@@ -150,7 +157,9 @@ export class Installation {
       environment: configurationOf(environment),
     });
     const publicUrl = environment['PUBLIC_URL'] ?? apiUrl;
-    return { apiUrl, publicUrl, adminUrl, temporalUiUrl, dataDir, firstRun };
+    const namespace = environment['TEMPORAL_NAMESPACE'] || VARIABLES.TEMPORAL_NAMESPACE.fallback;
+    const temporalTasksUrl = temporalUiUrl === undefined ? undefined : tasksUrl(temporalUiUrl, namespace);
+    return { apiUrl, publicUrl, adminUrl, temporalTasksUrl, dataDir, firstRun };
   }
 
   /**
@@ -173,7 +182,15 @@ export class Installation {
   /** Stops all parts: those that use others first. */
   async stop(): Promise<void> {
     await removeInstance(this.#options.dataDir);
+    const { shutdownGraceSeconds } = this.#options.settings;
+    // Only what an upstream was asked for, and nobody may ask for twice, takes longer than this.
+    const patience = setTimeout(
+      () =>
+        this.#options.report('Waiting for an upstream to answer. Ctrl-C again stops at once, and loses what it makes.'),
+      shutdownGraceSeconds * 1000 + WAIT_NOTICE_MS,
+    );
     await Promise.all(this.#roles.map((part) => part.stop()));
+    clearTimeout(patience);
     await this.#temporalUi?.close();
     await this.#servers.temporal?.stop();
     await this.#servers.postgres?.stop();
@@ -282,6 +299,12 @@ export class Installation {
     return address;
   }
 
+  #stopTimeoutMs(role: ServingRole): number {
+    const { shutdownGraceSeconds, upstreamGraceSeconds } = this.#options.settings;
+    const plainMs = shutdownGraceSeconds * 1000 + ROLE_STOP_MARGIN_MS;
+    return role === 'worker' ? Math.max(plainMs, upstreamGraceSeconds * 1000 + UPSTREAM_STOP_MARGIN_MS) : plainMs;
+  }
+
   async #startRole(role: ServingRole, environment: NodeJS.ProcessEnv): Promise<RoleAddresses> {
     let addresses: RoleAddresses = {};
     const part = this.#part({
@@ -292,7 +315,7 @@ export class Installation {
         addresses = await waitForRole(announced, signal);
       },
       stopSignal: 'SIGTERM',
-      stopTimeoutMs: this.#options.settings.shutdownGraceSeconds * 1000 + ROLE_STOP_MARGIN_MS,
+      stopTimeoutMs: this.#stopTimeoutMs(role),
     });
     this.#roles.push(part);
     await part.start();

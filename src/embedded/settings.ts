@@ -24,6 +24,8 @@ export interface EmbeddedSettings {
   /** Whether the environment names a token for operators; otherwise the installation has its own. */
   readonly hasAdminToken: boolean;
   readonly shutdownGraceSeconds: number;
+  /** Of the worker, for what upstreams are doing. */
+  readonly upstreamGraceSeconds: number;
   /** Which parts are not ours to run, because the environment names others. */
   readonly runsElsewhere: { readonly database: boolean; readonly temporal: boolean; readonly store: boolean };
 }
@@ -49,6 +51,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
     shutdownGraceSeconds: isSet(environment, 'SHUTDOWN_GRACE_SECONDS')
       ? read.integer('SHUTDOWN_GRACE_SECONDS')
       : DEFAULT_GRACE_SECONDS,
+    upstreamGraceSeconds: read.integer('UPSTREAM_GRACE_SECONDS'),
     runsElsewhere: {
       database: isSet(environment, 'DATABASE_URL'),
       temporal: isSet(environment, 'TEMPORAL_ADDRESS'),

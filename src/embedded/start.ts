@@ -3,6 +3,7 @@
  */
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../config/environment.ts';
+import { unknownVariables } from '../config/unknown-variables.ts';
 import { packageModule } from '../config/package-root.ts';
 import { announce } from './announce.ts';
 import { explainFailure, locateDataFolder, openDataFolder } from './data-folder.ts';
@@ -77,9 +78,11 @@ async function runOn(
   environment: NodeJS.ProcessEnv,
   { isVerbose, isDatabaseOnly }: { readonly isVerbose: boolean; readonly isDatabaseOnly: boolean },
 ): Promise<number> {
+  const report = (line: string): void => void process.stdout.write(`${line}\n`);
+  // First: what is wrong with the settings may well come of a misspelt one.
+  for (const { message } of unknownVariables(environment)) report(`Warning: ${message}`);
   const settings = readSettings(environment);
   const folder = await openDataFolder(dataDir);
-  const report = (line: string): void => void process.stdout.write(`${line}\n`);
   const stopRequested = new AbortController();
   const failed = new AbortController();
   const installation = new Installation({

@@ -24,6 +24,7 @@ import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskCreator } from '../tasks/create.ts';
 import type { EventFeed } from '../tasks/feed.ts';
 import type { MediaInspector } from '../media/inspect.ts';
+import type { PreviewMaker } from '../media/preview.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -33,6 +34,7 @@ import type { BodyAllowances } from './bodies/body-allowance.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { SessionCookie } from './session-cookie.ts';
+import type { UploadBounds } from './upload-body.ts';
 
 export interface HttpContext {
   readonly config: Config;
@@ -64,12 +66,16 @@ export interface HttpContext {
   readonly bodies: BodyAllowances;
   /** Parse large bodies. */
   readonly bodyThreads: BodyThreads;
+  /** What an upload may take (http/upload-body.ts). */
+  readonly uploadBounds: UploadBounds;
   /** In which this process works on large bodies. */
   readonly turns: Turns;
   /** Answers that wait for something to happen, by account. */
   readonly waitingAnswers: TenantShares;
   /** Images of text requests that are being fetched, by account. */
   readonly imageFetches: TenantShares;
+  /** Makes small copies of outputs, in children. */
+  readonly previews: PreviewMaker;
   /** Lists and sums under way, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;

@@ -22,6 +22,8 @@ export interface UpstreamStanding {
   /** Its breaker is open. */
   readonly isFailing: boolean;
   readonly slotsTaken: number;
+  /** Tasks in its queue. */
+  readonly waiting: number;
 }
 
 /** What PostgreSQL knows. */
@@ -43,7 +45,14 @@ export interface ServiceState {
 }
 
 /** What Temporal can be told: an outbox without a kind of rows shows 0 of them. */
-export const OUTBOX_KINDS = ['start_task', 'cancel_task', 'stop_generation', 'deliver_callback', 'promote_output'];
+export const OUTBOX_KINDS = [
+  'start_task',
+  'cancel_task',
+  'wake_task',
+  'stop_generation',
+  'deliver_callback',
+  'promote_output',
+];
 
 /** @returns what shows a state. What is not known any more is taken away rather than shown as it was. */
 export function registerServiceGauges(registry: Registry): (state: ServiceState) => void {
@@ -69,7 +78,12 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'Jobs under way at an upstream whose jobs are capped',
     'upstream',
   );
-  const labelled = [tasks, taskAge, holds, held, holdAge, outbox, outboxAge, paused, failing, slots];
+  const waiting = gauge(
+    'darkroom_upstream_waiting',
+    'Tasks that wait for a slot of an upstream whose jobs are capped',
+    'upstream',
+  );
+  const labelled = [tasks, taskAge, holds, held, holdAge, outbox, outboxAge, paused, failing, slots, waiting];
 
   return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored }) => {
     databaseUp.set(isDatabaseUp ? 1 : 0);
@@ -95,10 +109,11 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     }
     callbacks.set(stored.callbacks.count);
     callbackAge.set(stored.callbacks.oldestSeconds);
-    for (const { upstream, isPaused, isFailing, slotsTaken } of stored.upstreams) {
+    for (const { upstream, isPaused, isFailing, slotsTaken, waiting: inQueue } of stored.upstreams) {
       paused.set({ upstream }, isPaused ? 1 : 0);
       failing.set({ upstream }, isFailing ? 1 : 0);
       slots.set({ upstream }, slotsTaken);
+      waiting.set({ upstream }, inQueue);
     }
   };
 }

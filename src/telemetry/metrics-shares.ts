@@ -17,6 +17,7 @@ export const SHARED_RESOURCES = [
   'locked_account_claims',
   'long_renderings',
   'media_inspections',
+  'previews',
   'request_bytes',
   'resolver',
   'suspect_inspections',

@@ -19,6 +19,8 @@ export interface TextMetrics {
     end: TextCallEnd,
     tokens: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
   ): void;
+  /** An upstream reported a usage that costs so many micro-USD more than was held. */
+  exceeded(model: string, microUsd: bigint): void;
 }
 
 export function createTextMetrics(registry: Registry): TextMetrics {
@@ -33,6 +35,12 @@ export function createTextMetrics(registry: Registry): TextMetrics {
     name: 'darkroom_text_tokens_total',
     help: 'Billed tokens by model and direction',
     labelNames: ['model', 'direction'],
+    registers,
+  });
+  const excess = new Counter({
+    name: 'darkroom_text_hold_exceeded_micro_usd_total',
+    help: 'What reported usage cost beyond the holds of its calls, in micro-USD, by model; the operator bears it',
+    labelNames: ['model'],
     registers,
   });
   const first = new Histogram({
@@ -55,6 +63,7 @@ export function createTextMetrics(registry: Registry): TextMetrics {
     failed: calls.labels({ model, outcome: 'failed' }),
     input: tokens.labels({ model, direction: 'input' }),
     output: tokens.labels({ model, direction: 'output' }),
+    excess: excess.labels({ model }),
   }));
 
   return {
@@ -70,5 +79,6 @@ export function createTextMetrics(registry: Registry): TextMetrics {
       of.input.inc(billed.inputTokens);
       of.output.inc(billed.outputTokens);
     },
+    exceeded: (model, microUsd) => models(model).excess.inc(Number(microUsd)),
   };
 }

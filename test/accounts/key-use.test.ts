@@ -110,6 +110,24 @@ describe('the last use of a key', () => {
     await unreachable.close();
   });
 
+  it('is written when a flush is over, although another one began to write it', async () => {
+    const { id } = await newKey();
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const use = keyUse({ query: (...statement) => held.then(() => testDatabase.database.query(...statement)) });
+    use.note(id);
+    const happened: string[] = [];
+
+    const flushes = [use.flush(), use.flush().then(() => happened.push('the second is over'))];
+    assert.equal(await lastUse(id), undefined);
+    happened.push('it is written');
+    goOn();
+    await Promise.all(flushes);
+
+    assert.deepEqual(happened, ['it is written', 'the second is over']);
+    assert.equal(await lastUse(id), START);
+  });
+
   it('is not waited for where somebody holds the key', async () => {
     const { id } = await newKey();
     const use = keyUse();

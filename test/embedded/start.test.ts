@@ -16,6 +16,12 @@ import type { Supervised } from './fixtures/supervised.ts';
 
 const READY = 'Stop:  ';
 
+/** The line of the Web UI, which leads to its list of tasks in a namespace. */
+function tasksIn(namespace: string): RegExp {
+  const query = 'query=WorkflowType%3D%22mediaTask%22';
+  return new RegExp(`Temporal UI +http://127\\.0\\.0\\.1:\\d+/namespaces/${namespace}/workflows\\?${query}$`, 'm');
+}
+
 /** The recorded processes of the parts that run on a data folder, by name. */
 async function partPids(dataDir: string): Promise<Record<string, number>> {
   const record = JSON.parse(await readFile(path.join(dataDir, 'processes.json'), 'utf8')) as Record<
@@ -62,7 +68,7 @@ describe('npm start', () => {
     assert.match(running.output(), /API +http:\/\/127\.0\.0\.1:\d+\/v1/);
     assert.match(running.output(), /Admin +http:\/\/127\.0\.0\.1:\d+\/admin/);
     assert.match(running.output(), /Admin token: .* admin-token show/);
-    assert.match(running.output(), /Temporal UI +http:\/\/127\.0\.0\.1:\d+/);
+    assert.match(running.output(), tasksIn('default'));
     assert.match(running.output(), /dk_live_shown_once/);
     assert.match(running.output(), /curl .*\/v1\/tasks /);
   });
@@ -194,8 +200,9 @@ describe('npm start that cannot go on', () => {
     assert.equal(await failed.ended(), 1);
     assert.match(failed.output(), /the step "migrate" failed[^]*the fixture was told not to migrate/);
 
-    const mended = supervise(dataDir);
+    const mended = supervise(dataDir, { TEMPORAL_NAMESPACE: 'north' });
     await mended.printed('dk_live_shown_once');
+    assert.match(mended.output(), tasksIn('north'));
     assert.equal(await mended.stop(), 0);
   });
 

@@ -37,6 +37,7 @@ before(async () => {
   await once(collector.listen(0, '127.0.0.1'), 'listening');
   outside = await startDarkroomWithUpstreams({
     LOG_LEVEL: 'trace',
+    LOG_REQUESTS: 'true',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${canary('the collector’s header')}`,
     URL_SIGNING_KEY: canary('URL_SIGNING_KEY'),

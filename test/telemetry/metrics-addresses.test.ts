@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
 import { claimPort, findFreePort } from '../../src/embedded/ports.ts';
@@ -135,7 +136,7 @@ describe('a worker that waits for Temporal', () => {
       store: true,
       temporal: false,
       clock: true,
-      queues: { media: false, generation: false, waiting: false, callbacks: false },
+      queues: Object.fromEntries(Object.keys(TASK_QUEUES).map((queue) => [queue, false])),
     });
   });
 

@@ -52,6 +52,8 @@ const FILL = [
           ('deliver_callback', 'acct', 'open-2', true, now() - interval '4 seconds', 0)`,
   `INSERT INTO upstream_states (upstream, slots_taken, paused_until, failures, open_until)
    VALUES ('busy', 3, now() + interval '1 hour', 0, NULL), ('broken', 0, NULL, 9, now() - interval '1 second')`,
+  `INSERT INTO upstream_waits (upstream, account_id, since, task_id, cap)
+   SELECT 'busy', 'acct', now(), 'open-' || n, 3 FROM generate_series(1, 2) n`,
   'ANALYZE',
 ];
 
@@ -94,8 +96,8 @@ describe('what is read at a scrape', () => {
     assert.equal(stored.callbacks.count, 3);
     assertAbout(stored.callbacks.oldestSeconds, 50);
     assert.deepEqual(stored.upstreams, [
-      { upstream: 'broken', isPaused: false, isFailing: true, slotsTaken: 0 },
-      { upstream: 'busy', isPaused: true, isFailing: false, slotsTaken: 3 },
+      { upstream: 'broken', isPaused: false, isFailing: true, slotsTaken: 0, waiting: 0 },
+      { upstream: 'busy', isPaused: true, isFailing: false, slotsTaken: 3, waiting: 2 },
     ]);
   });
 

@@ -8,7 +8,7 @@ import type { JsonScanner } from '../../domain/json-scanner.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { ThreadEndedError } from '../../limits/timed-thread.ts';
 import type { BodyFacts } from '../../tasks/body-facts.ts';
-import { RequestError, invalidRequest } from '../errors.ts';
+import { RequestError, invalidRequest, unreadableBody } from '../errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
 import type { BodyJobAnswer } from './body-job.ts';
 import type { BodyThreads } from './body-threads.ts';
@@ -77,8 +77,8 @@ export async function readJson(request: IncomingMessage, reading: BodyReading): 
   }
   const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
   const parsed = isLarge ? await parseInThread(threads, allowance.tenant, bytes, needsFacts) : parseBody(bytes);
-  if (parsed.kind === 'not_utf8') throw invalidRequest('invalid request: the body is not UTF-8');
-  if (parsed.kind === 'not_json') throw invalidRequest('invalid request: the body is not JSON');
+  if (parsed.kind === 'not_utf8') throw unreadableBody('invalid request: the body is not UTF-8');
+  if (parsed.kind === 'not_json') throw unreadableBody('invalid request: the body is not JSON');
   return { ...parsed, isLarge };
 }
 
