@@ -3,13 +3,15 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runClient } from './clients/client.ts';
 import { askOnceMore } from './clients/once-more.ts';
+import { repeatLostKeys } from './clients/repeat-keys.ts';
 import { ask, statusOf } from './clients/ask.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import { gather, readConnections } from './gather.ts';
 import { judgeAll } from './judges/judges.ts';
-import { openLedger } from './ledger-file.ts';
+import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
 import { findLeftovers, untilQuiet } from './quiet.ts';
+import { lossesOf } from './losses.ts';
 import { createRandom } from './random.ts';
 import type { ClientLine } from './records.ts';
 import { planFaults } from './schedule.ts';
@@ -18,7 +20,8 @@ import { heal, runStorm } from './storm.ts';
 import type { FaultRecord } from './storm.ts';
 import type { OwnEnd } from './world/part.ts';
 import { openWorld } from './world/world.ts';
-import type { World, WorldAccount } from './world/world.ts';
+import type { WorldAccount } from './world/accounts.ts';
+import type { World } from './world/world.ts';
 
 export interface CampaignOptions {
   readonly seed: number;
@@ -52,6 +55,9 @@ const ACCOUNTS: readonly (readonly [name: string, microUsd: bigint])[] = [
   ['cyn', 500_000_000n],
   [POOR, 300_000n],
 ];
+/** Of each account of a trial: nothing is to wait for its own account. */
+const TRIAL_MICRO_USD = 100_000_000n;
+const TRIAL_RUNNING_CAP = 100;
 /** Whoever has no answer by then has none. */
 const CLIENTS_END_MS = 60_000;
 /** Queued, handled, archived and called back, with the repairs between, which begin after one and two minutes. */
@@ -84,9 +90,14 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
         focus: mutant?.focus ?? {},
       }),
     );
+    const openAccount = async (name: string): Promise<WorldAccount & { readonly name: string }> => {
+      const account = await world.createAccount(name, TRIAL_MICRO_USD, { runningCap: TRIAL_RUNNING_CAP });
+      accounts.set(name, account);
+      return { ...account, name };
+    };
     const plan = mutant === undefined ? planFaults(seed, stormMs, options.only) : (mutant.plan ?? []);
     report(`the storm: ${plan.length} faults in ${minutes} min, seed ${seed}`);
-    const [faults] = await Promise.all([runStorm(world, plan, report), sleep(stormMs)]);
+    const [faults] = await Promise.all([runStorm({ world, record, openAccount }, plan, report), sleep(stormMs)]);
     report('the storm is over: healing');
     await heal(world);
     const healedAt = Date.now();
@@ -94,17 +105,39 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const timer = setTimeout(() => end.abort(), mutant === undefined ? CLIENTS_END_MS : MUTANT_QUIET_WITHIN_MS);
     await Promise.all(clients);
     clearTimeout(timer);
-    const unrest = await untilQuiet(world, mutant === undefined ? QUIET_WITHIN_MS : MUTANT_QUIET_WITHIN_MS);
+    const losses = lossesOf(faults);
+    const quietWithinMs = mutant === undefined ? QUIET_WITHIN_MS : MUTANT_QUIET_WITHIN_MS;
+    const first = await untilQuiet(world, quietWithinMs);
+    const repeated = await Promise.all(
+      [...accounts].map(async ([account, { key }]) =>
+        repeatLostKeys({
+          account,
+          apiKey: key,
+          apiUrls: world.apiUrls,
+          receiverUrl: world.receiverUrl,
+          lines: await readLedger<ClientLine>(world.files.clients),
+          losses,
+          record,
+        }),
+      ),
+    );
+    const hasRepeated = repeated.some((count) => count > 0);
+    const unrest = hasRepeated ? await untilQuiet(world, quietWithinMs) : first;
     const quietAfterMs = unrest === undefined ? Date.now() - healedAt : undefined;
     report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
     await Promise.all(
       [...accounts]
-        .filter(([account]) => account !== POOR)
+        .filter(([account]) => account !== POOR && ACCOUNTS.some(([name]) => name === account))
         .map(([account, { key }]) => askOnceMore({ account, apiKey: key, apiUrls: world.apiUrls, record })),
     );
     const gathered = await gather(world, accounts);
     const leftovers = await findLeftovers(world, unrest);
-    const evidence = { ...gathered, leftovers, connections: await readConnections(world) };
+    const workerKills = faults.flatMap(({ fault, begun }) =>
+      fault.kind === 'kill' && fault.target.startsWith('worker') ? [begun] : [],
+    );
+    const connections = await readConnections(world);
+    const trials = faults.flatMap(({ trial }) => trial ?? []);
+    const evidence = { ...gathered, leftovers, connections, losses, workerKills, trials };
     return {
       seed,
       minutes,
@@ -122,7 +155,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   }
 }
 
-async function openAccounts(world: World): Promise<ReadonlyMap<string, WorldAccount>> {
+async function openAccounts(world: World): Promise<Map<string, WorldAccount>> {
   const accounts = new Map<string, WorldAccount>();
   for (const [name, microUsd] of ACCOUNTS) {
     const account = await world.createAccount(name, microUsd);

@@ -1,7 +1,9 @@
 /** Everything that a campaign is judged by, when all is quiet again: the logs of the others, and the public answers. */
+import type { Loss } from './losses.ts';
 import type { ClientLine, TaskAnswer } from './records.ts';
 import type { ProviderLine } from './provider/ledger.ts';
 import type { ReceiverLine } from './receivers/log.ts';
+import type { TrialRecord } from './trials/trial.ts';
 
 export interface LedgerAnswer {
   readonly kind: string;
@@ -51,6 +53,12 @@ export interface Evidence {
   /** `address:port` that processes of ours connected to. */
   readonly connections: readonly string[];
   readonly allowedAddresses: readonly string[];
+  /** When the database lost commits. */
+  readonly losses: readonly Loss[];
+  /** When workers were killed: Unix milliseconds. */
+  readonly workerKills: readonly number[];
+  /** What was seen of the faults that were done alone. */
+  readonly trials: readonly TrialRecord[];
 }
 
 /** Something that must never be. */

@@ -9,7 +9,8 @@ import { readLedger } from './ledger-file.ts';
 import type { ProviderLine } from './provider/ledger.ts';
 import type { ReceiverLine } from './receivers/log.ts';
 import type { ClientLine, TaskAnswer } from './records.ts';
-import type { World, WorldAccount } from './world/world.ts';
+import type { WorldAccount } from './world/accounts.ts';
+import type { World } from './world/world.ts';
 
 const ATTEMPTS = 20;
 const RETRY_MS = 500;
@@ -50,6 +51,10 @@ export async function gather(
       ({ rule, subject, detail }) => `${rule}: ${subject}: ${detail}`,
     ),
     allowedAddresses: world.allowedAddresses,
+    // Whoever made a storm knows of them.
+    losses: [],
+    workerKills: [],
+    trials: [],
   };
 }
 

@@ -28,7 +28,11 @@ const options = await yargs(hideBin(process.argv))
     choices: MUTANTS.map(({ name }) => name),
     describe: 'Runs the program with this mistake in it.',
   })
-  .option('keep', { type: 'boolean', default: false, describe: 'Leaves the folder with all logs.' })
+  .option('keep', {
+    type: 'boolean',
+    default: false,
+    describe: 'Keeps the folder with all logs; a violation keeps it too.',
+  })
   .option('only', {
     type: 'string',
     array: true,
@@ -57,8 +61,10 @@ await mkdir(folder, { recursive: true });
 const file = path.join(folder, `seed-${options.seed}${mutant === undefined ? '' : `-${mutant.name}`}.json`);
 await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`);
 process.stdout.write(`${summaryOf(report)}\n`);
-say(`The whole report: ${file}${options.keep ? `; the logs: ${campaign.folder}` : ''}`);
-if (!options.keep) await rm(campaign.folder, { recursive: true, force: true });
+// An unexpected violation needs its logs: the next run may not reproduce it.
+const keepsLogs = options.keep || (mutant === undefined && report.violations.length > 0);
+say(`The whole report: ${file}${keepsLogs ? `; the logs: ${campaign.folder}` : ''}`);
+if (!keepsLogs) await rm(campaign.folder, { recursive: true, force: true });
 
 const isFound = mutant === undefined || report.invariants[mutant.judge.invariant] !== 0;
 if (mutant !== undefined)

@@ -66,7 +66,7 @@ export async function findLeftovers(world: World, unrest: Unrest | undefined): P
   const { client } = world.namespace;
   const deadline = Date.now() + SWEPT_WITHIN_MS;
   for (;;) {
-    for (const id of ['darkroom-sweep-deleted', 'darkroom-sweep-unnamed']) {
+    for (const id of [`${world.installationId}-maintain`, `${world.installationId}-sweep-unnamed`]) {
       await client.schedule
         .getHandle(id)
         .trigger()

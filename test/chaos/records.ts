@@ -17,7 +17,7 @@ export interface TaskAnswer {
   readonly completed: number;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly output?: readonly OutputAnswer[];
-  readonly outputGone?: readonly { readonly id: string; readonly type: string }[];
+  readonly outputGone?: readonly { readonly id: string; readonly type: string; readonly reason?: string }[];
   readonly error?: { readonly code: string; readonly reason?: string; readonly message: string };
   readonly billing: { readonly held: string; readonly captured: string; readonly released: string };
   readonly callback?: { readonly state: string; readonly attempts: number };
@@ -29,6 +29,8 @@ export interface OutputAnswer {
   readonly type: string;
   readonly sizeBytes: number;
   readonly sha256: string;
+  /** Unix seconds; 0: for ever. */
+  readonly retainUntil?: number;
 }
 
 /** What a client meant to do, the same in each attempt of it. */

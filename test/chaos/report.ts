@@ -83,7 +83,7 @@ function recoveryOf({ ended }: FaultRecord, clients: readonly ClientLine[]): num
     ),
   );
   const first = clients.find(
-    (line) => line.kind === 'read' && line.task?.status === 'success' && after.has(line.taskId),
+    (line) => line.kind === 'read' && line.begun >= ended && line.task?.status === 'success' && after.has(line.taskId),
   );
   return first === undefined ? undefined : first.ended - ended;
 }

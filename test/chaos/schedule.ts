@@ -47,8 +47,13 @@ export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'kill' | 'pause' | 'restart'; readonly target: PartName }
   | { readonly kind: LinkFault; readonly target: LinkName }
   | { readonly kind: 'disk-full'; readonly target: 'postgres' | 's3' }
+  | { readonly kind: 'lost-commits'; readonly target: 'postgres' }
+  | { readonly kind: 'freeze'; readonly target: 'accept' | 'settlement' }
+  | { readonly kind: 'slow-archives'; readonly target: 'provider' }
+  | { readonly kind: 'deploy'; readonly target: 'workers' }
+  | { readonly kind: 'neighbour'; readonly target: 'namespace' }
   /** `byMs` is added to the clock of every process of the role. */
-  | { readonly kind: 'clock-step'; readonly target: 'api' | 'worker'; readonly byMs: number }
+  | { readonly kind: 'clock-step' | 'clock-skew'; readonly target: 'api' | 'worker'; readonly byMs: number }
   | { readonly kind: 'provider-misbehaves'; readonly target: ProviderMode }
   | { readonly kind: 'receiver-misbehaves'; readonly target: ReceiverMode }
 );
@@ -65,10 +70,24 @@ export const TARGETS: Readonly<Record<FaultKind, readonly string[]>> = {
   'half-open': LINKS,
   refuse: LINKS,
   'disk-full': ['postgres', 's3'],
+  'lost-commits': ['postgres'],
+  freeze: ['accept', 'settlement'],
+  'slow-archives': ['provider'],
+  deploy: ['workers'],
+  neighbour: ['namespace'],
   'clock-step': ['api', 'worker'],
+  'clock-skew': ['api', 'worker'],
   'provider-misbehaves': PROVIDER_MODES,
   'receiver-misbehaves': RECEIVER_MODES,
 };
+
+/** Each of these is done when all others are over and healed, and one after the other (trials/trial.ts). */
+export const ALONE: readonly FaultKind[] = ['freeze', 'slow-archives', 'deploy', 'neighbour'];
+/** What a storm of all kinds has for them at its end, and what one of them takes beside its own time. */
+const SHARE_ALONE = 2 / 5;
+const ONE_ALONE_MS = 20_000;
+/** Upstream calls of 30 s, say, are for campaigns of ten minutes: of three minutes they would be half. */
+const TRIALS_A_STORM = 18;
 
 /** Of these there is one more in each round: they are what loses things. */
 const TWICE_A_ROUND: readonly FaultKind[] = ['kill', 'half-open'];
@@ -85,11 +104,24 @@ const BEGIN_MS = 4_000;
 /** Longer than all may take to become quiet: whoever waits for a clock to come round is found. */
 const SMALLEST_STEP_MS = 6 * 60_000;
 const LARGEST_STEP_MS = 20 * 60_000;
+/** Longer than outputs are kept, and than a month's storage is paid for (docs/0033). */
+const SKEW_MS = 30 * 86_400_000;
 
 /** @param only restricts the kinds, for a campaign that hunts one thing. */
 export function planFaults(seed: number, stormMs: number, only?: readonly FaultKind[]): readonly Fault[] {
   const random = createRandom(seed, 'faults');
-  const kinds = (Object.keys(TARGETS) as FaultKind[]).filter((kind) => only === undefined || only.includes(kind));
+  const all = (Object.keys(TARGETS) as FaultKind[]).filter((kind) => only === undefined || only.includes(kind));
+  const alone = all.filter((kind) => ALONE.includes(kind));
+  const together = all.filter((kind) => !ALONE.includes(kind));
+  const share = alone.length === 0 ? 0 : together.length === 0 ? 1 : SHARE_ALONE;
+  const aloneMs = share * stormMs;
+  return [
+    ...planTogether(random, together, stormMs - aloneMs),
+    ...planAlone(random, alone, stormMs - aloneMs, stormMs),
+  ];
+}
+
+function planTogether(random: Random, kinds: readonly FaultKind[], stormMs: number): readonly Fault[] {
   const count = Math.max(kinds.length, Math.round((stormMs / 60_000) * FAULTS_A_MINUTE));
   const nextKind = deck(random, () => [...kinds, ...kinds.filter((kind) => TWICE_A_ROUND.includes(kind))]);
   const targets = new Map(kinds.map((kind) => [kind, deck(random, () => TARGETS[kind])]));
@@ -102,11 +134,24 @@ export function planFaults(seed: number, stormMs: number, only?: readonly FaultK
   });
 }
 
+function planAlone(random: Random, kinds: readonly FaultKind[], fromMs: number, stormMs: number): readonly Fault[] {
+  if (kinds.length === 0) return [];
+  const count = Math.max(kinds.length, Math.round((stormMs - fromMs) / ONE_ALONE_MS));
+  const nextKind = deck(random, () => kinds);
+  const targets = new Map(kinds.map((kind) => [kind, deck(random, () => TARGETS[kind])]));
+  const gapMs = (stormMs - fromMs) / count;
+  const forMs = Math.round(Math.min(PAUSE_MS, stormMs / TRIALS_A_STORM));
+  return Array.from({ length: count }, (_, place) => {
+    const kind = nextKind();
+    return { kind, target: targets.get(kind)?.() ?? '', atMs: Math.round(fromMs + gapMs * place), forMs } as Fault;
+  });
+}
+
 function extentOf(kind: FaultKind, stormMs: number, random: Random): { forMs: number; byMs?: number } {
   const forMs = random.between(SHORTEST_MS, Math.min(LONGEST_MS, Math.max(SHORTEST_MS, stormMs / PAUSES_A_STORM)));
   if (kind === 'pause') return { forMs: Math.round(Math.min(PAUSE_MS, stormMs / PAUSES_A_STORM)) };
-  if (kind !== 'clock-step') return { forMs };
-  const size = random.between(SMALLEST_STEP_MS, LARGEST_STEP_MS);
+  if (kind !== 'clock-step' && kind !== 'clock-skew') return { forMs };
+  const size = kind === 'clock-skew' ? SKEW_MS : random.between(SMALLEST_STEP_MS, LARGEST_STEP_MS);
   return { forMs, byMs: random.isWithChance(0.5) ? size : -size };
 }
 

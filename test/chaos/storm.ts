@@ -4,17 +4,23 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, readdir, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findClusterPid } from '../../src/embedded/postgres.ts';
 import { readLedger } from './ledger-file.ts';
+import { childrenOf, loseCommits } from './lose-commits.ts';
 import type { ProviderLine } from './provider/ledger.ts';
 import type { ReceiverLine } from './receivers/log.ts';
 import type { Fault } from './schedule.ts';
-import { LINKS, PARTS } from './schedule.ts';
+import { ALONE, LINKS, PARTS } from './schedule.ts';
 import type { LinkName, PartName } from './schedule.ts';
+import { deploy } from './trials/deploy.ts';
+import { freeze } from './trials/freeze.ts';
+import { neighbours } from './trials/neighbours.ts';
+import { slowArchives } from './trials/slow-archives.ts';
+import type { TrialRecord, TrialRoom } from './trials/trial.ts';
 import type { Link, LinkState, LinkTally } from './world/proxy.ts';
 import type { World } from './world/world.ts';
 
@@ -25,12 +31,58 @@ export interface FaultRecord {
   readonly ended: number;
   readonly hasFired: boolean;
   readonly evidence: string;
+  /** When commits were made that the database lost: Unix milliseconds. */
+  readonly lost?: { readonly from: number; readonly until: number };
+  readonly trial?: TrialRecord;
 }
 
-type Evidence = Pick<FaultRecord, 'hasFired' | 'evidence'>;
+type ClockFault = Extract<Fault, { readonly byMs: number }>;
+type Evidence = Pick<FaultRecord, 'hasFired' | 'evidence' | 'lost' | 'trial'>;
 
-/** Resolves when the last of them is over. */
+/** Resolves when the last of them is over. What is done alone comes when all others are over, and is healed first. */
 export async function runStorm(
+  room: TrialRoom,
+  plan: readonly Fault[],
+  report: (line: string) => void,
+): Promise<readonly FaultRecord[]> {
+  const start = Date.now();
+  const together = await runTogether(
+    room.world,
+    plan.filter(({ kind }) => !ALONE.includes(kind)),
+    report,
+  );
+  const alone: FaultRecord[] = [];
+  const trials = plan.filter(({ kind }) => ALONE.includes(kind));
+  if (trials.length > 0) await heal(room.world);
+  for (const [place, fault] of trials.entries()) {
+    await sleep(Math.max(0, fault.atMs - (Date.now() - start)));
+    report(`${secondsSince(start)} s: ${fault.kind} ${fault.target}, alone`);
+    alone.push(await record(fault, () => tryAlone(room, fault, `trial-${place}`)));
+  }
+  return [...together, ...alone];
+}
+
+async function tryAlone(room: TrialRoom, { kind, target, forMs }: Fault, name: string): Promise<Evidence> {
+  if (kind === 'freeze') return freeze(room, target, name);
+  if (kind === 'slow-archives') return slowArchives(room, name);
+  if (kind === 'neighbour') return neighbours(room, name);
+  return deploy(room, name, forMs);
+}
+
+async function record(fault: Fault, work: () => Promise<Evidence>): Promise<FaultRecord> {
+  const begun = Date.now();
+  const evidence = await work().catch((error: unknown) => ({
+    hasFired: false,
+    evidence: `failed: ${error instanceof Error ? error.message : String(error)}`,
+  }));
+  return { fault, begun, ended: Date.now(), ...evidence };
+}
+
+function secondsSince(start: number): string {
+  return ((Date.now() - start) / 1000).toFixed(1);
+}
+
+async function runTogether(
   world: World,
   plan: readonly Fault[],
   report: (line: string) => void,
@@ -42,14 +94,9 @@ export async function runStorm(
       await sleep(fault.atMs);
       const lane = laneOf(fault);
       const before = busy.get(lane) ?? Promise.resolve();
-      const done = before.then(async (): Promise<FaultRecord> => {
-        const begun = Date.now();
-        report(`${((begun - start) / 1000).toFixed(1)} s: ${fault.kind} ${fault.target} for ${fault.forMs / 1000} s`);
-        const evidence = await apply(world, fault).catch((error: unknown) => ({
-          hasFired: false,
-          evidence: `failed: ${error instanceof Error ? error.message : String(error)}`,
-        }));
-        return { fault, begun, ended: Date.now(), ...evidence };
+      const done = before.then((): Promise<FaultRecord> => {
+        report(`${secondsSince(start)} s: ${fault.kind} ${fault.target} for ${fault.forMs / 1000} s`);
+        return record(fault, () => apply(world, fault));
       });
       busy.set(lane, done);
       return done;
@@ -61,7 +108,8 @@ export async function runStorm(
 function laneOf({ kind, target }: Fault): string {
   if (kind === 'disk-full') return target === 's3' ? 'links of s3' : 'postgres';
   if (target === 'api-s3' || target === 'worker-s3') return 'links of s3';
-  if (kind === 'provider-misbehaves' || kind === 'receiver-misbehaves' || kind === 'clock-step') return kind;
+  if (kind === 'provider-misbehaves' || kind === 'receiver-misbehaves') return kind;
+  if (kind === 'clock-step' || kind === 'clock-skew') return `clock of ${target}`;
   return target;
 }
 
@@ -78,6 +126,13 @@ async function apply(world: World, fault: Fault): Promise<Evidence> {
         : fullDisk(world, fault.forMs);
     case 'clock-step':
       return stepClock(world, fault);
+    case 'clock-skew':
+      return skewClock(world, fault);
+    case 'lost-commits': {
+      const { from, until, gone, reopened } = await loseCommits(world, fault.forMs);
+      const evidence = `${gone} tasks are gone, and ${reopened} that were over are open again`;
+      return { hasFired: gone + reopened > 0, evidence, lost: { from, until } };
+    }
     case 'provider-misbehaves': {
       const since = Date.now();
       const count = async (): Promise<number> => {
@@ -97,6 +152,11 @@ async function apply(world: World, fault: Fault): Promise<Evidence> {
       await inMode(world, 'receivers', fault, async () => (await count()) > 0);
       return counted(await count(), 'callbacks met it');
     }
+    case 'freeze':
+    case 'slow-archives':
+    case 'deploy':
+    case 'neighbour':
+      throw new Error(`${fault.kind} is done alone`);
     default:
       return badLinks(world, [fault.target], fault.kind, fault.forMs);
   }
@@ -213,23 +273,30 @@ async function fullDisk(world: World, forMs: number): Promise<Evidence> {
   };
 }
 
-async function childrenOf(pid: number): Promise<readonly number[]> {
-  const found: number[] = [];
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
-    if (Number(/\) \S (\d+) /.exec(stat)?.[1]) === pid) found.push(Number(name));
-  }
-  return found;
-}
-
-async function stepClock(world: World, { target, byMs, forMs }: Fault & { kind: 'clock-step' }): Promise<Evidence> {
+async function stepClock(world: World, { target, byMs, forMs }: ClockFault): Promise<Evidence> {
   const since = (await clockReports(world, target)).length;
   await world.setClock(target, byMs);
   await sleep(forMs);
   await world.setClock(target, 0);
   const seen = (await clockReports(world, target)).slice(since).filter((offset) => offset === byMs).length;
   return counted(seen, `processes and threads saw a step of ${Math.round(byMs / 1000)} s`);
+}
+
+/** So long and so far that whoever has that clock notices, and says so (docs/0033). */
+async function skewClock(world: World, { target, byMs, forMs }: ClockFault): Promise<Evidence> {
+  const since = await clockComplaints(world, target);
+  const complaints = async (): Promise<number> => (await clockComplaints(world, target)) - since;
+  await world.setClock(target, byMs);
+  await sleepUntilMet(forMs, async () => (await complaints()) > 0);
+  await world.setClock(target, 0);
+  return counted(await complaints(), `processes found their clock wrong by ${Math.round(byMs / 86_400_000)} days`);
+}
+
+async function clockComplaints(world: World, role: 'api' | 'worker'): Promise<number> {
+  const logs = await Promise.all(
+    [1, 2].map((place) => readFile(`${world.folder}/${role}-${place}.log`, 'utf8').catch(() => '')),
+  );
+  return logs.reduce((sum, log) => sum + (log.match(/the clock of this process is wrong/g)?.length ?? 0), 0);
 }
 
 /** The steps that processes of a role have seen, in milliseconds. */

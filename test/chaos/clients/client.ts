@@ -8,6 +8,7 @@ import type { Random } from '../random.ts';
 import { isTerminal } from '../records.ts';
 import type { ClientLine, TaskAnswer, Wish } from '../records.ts';
 import { ask, statusOf, whyOf } from './ask.ts';
+import { createTask } from './create-task.ts';
 import { callText } from './text.ts';
 import { drawWish } from './wishes.ts';
 
@@ -73,7 +74,7 @@ async function oneWish(options: ClientOptions, number: number): Promise<void> {
   const taskId = await create(options, wish, number, plan);
   if (taskId === undefined) return;
   if (number % FORGED_EVERY === 0) await forgeHook(options, taskId, number);
-  const task = await follow(options, taskId, number, plan.cancelAfterMs);
+  const task = await follow(options, wish, taskId, number, plan.cancelAfterMs);
   if (task?.status !== 'success') return;
   for (const output of task.output ?? []) record(await download(taskId, output.id, output.url));
   const ids = (task.output ?? []).map(({ id }) => id);
@@ -90,35 +91,7 @@ async function create(
   number: number,
   plan: { readonly isTwin: boolean; readonly givesUp: boolean },
 ): Promise<string | undefined> {
-  const attempt = async (count: number): Promise<{ status: number; taskId: string | undefined }> => {
-    const api = (number + count) % options.apiUrls.length;
-    const answer = await ask({
-      method: 'POST',
-      url: `${options.apiUrls[api]}/v1/tasks`,
-      key: options.apiKey,
-      headers: { 'Idempotency-Key': wish.key },
-      body: {
-        model: wish.model,
-        input: { prompt: wish.prompt },
-        metadata: { marker: wish.marker },
-        ...(wish.callbackPath === undefined ? {} : { callback: { url: `${options.receiverUrl}${wish.callbackPath}` } }),
-      },
-    });
-    const { begun, ended, outcome } = answer;
-    const status = statusOf(outcome);
-    const taskId = status === 200 ? (answer.data as { taskId: string }).taskId : undefined;
-    options.record({
-      kind: 'create',
-      ...wish,
-      attempt: count,
-      api,
-      begun,
-      ended,
-      outcome,
-      ...(taskId === undefined ? {} : { taskId, isReplay: answer.headers?.get('Idempotent-Replay') === 'true' }),
-    });
-    return { status, taskId };
-  };
+  const attempt = (count: number): ReturnType<typeof createTask> => createTask(options, wish, count, number + count);
   for (let count = 0; !options.end.aborted; count += 2) {
     const answers = await Promise.all(plan.isTwin ? [attempt(count), attempt(count + 1)] : [attempt(count)]);
     const accepted = answers.find(({ taskId }) => taskId !== undefined);
@@ -132,6 +105,7 @@ async function create(
 
 async function follow(
   options: ClientOptions,
+  wish: Wish,
   taskId: string,
   number: number,
   cancelAfterMs: number | undefined,
@@ -147,7 +121,10 @@ async function follow(
       isCancelled = statusOf(outcome) === 200;
     }
     const task = await readTask(options, taskId, look);
-    if (task !== undefined && isTerminal(task.status)) {
+    // What it was given an id for can be lost with the database's last commits: asked again, it is there again.
+    if (task === 'gone') {
+      if ((await create(options, wish, look, { isTwin: false, givesUp: false })) === undefined) return undefined;
+    } else if (task !== undefined && isTerminal(task.status)) {
       // Once more from the other api, later: a terminal answer never changes.
       await pause(POLL_MS, end);
       await readTask(options, taskId, look + 1);
@@ -158,13 +135,17 @@ async function follow(
   return undefined;
 }
 
-async function readTask(options: ClientOptions, taskId: string, place: number): Promise<TaskAnswer | undefined> {
+async function readTask(
+  options: ClientOptions,
+  taskId: string,
+  place: number,
+): Promise<TaskAnswer | 'gone' | undefined> {
   const { account, apiKey: key, record } = options;
   const answer = await ask({ url: `${apiOf(options, place)}/v1/tasks/${taskId}`, key });
   const { begun, ended, outcome } = answer;
   const task = statusOf(outcome) === 200 ? (answer.data as TaskAnswer) : undefined;
   record({ kind: 'read', account, taskId, begun, ended, outcome, ...(task === undefined ? {} : { task }) });
-  return task;
+  return statusOf(outcome) === 404 ? 'gone' : task;
 }
 
 /** A call back of the provider as somebody makes it up who knows the task's id. */

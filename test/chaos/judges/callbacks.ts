@@ -2,10 +2,11 @@
 import { groupBy } from '../grouped.ts';
 import { createHmac } from 'node:crypto';
 import type { Evidence, Judge } from '../evidence.ts';
+import { wasHeardInLoss } from '../losses.ts';
 import { isTerminal } from '../records.ts';
 import type { TaskAnswer } from '../records.ts';
 import type { ReceiverLine } from '../receivers/log.ts';
-import { finalTasks, terminalFacts } from './tasks.ts';
+import { finalTasks, mayStayGone, terminalFacts } from './tasks.ts';
 
 type Received = ReceiverLine & { readonly kind: 'received' };
 
@@ -39,8 +40,10 @@ export const callbacksArrive: Judge = {
   invariant: 'every callback is delivered, or its exhaustion is recorded',
   judge(evidence) {
     const arrived = received(evidence);
+    const finals = finalTasks(evidence);
     return [...withCallback(evidence)].flatMap((taskId) => {
       const record = evidence.callbacks.get(taskId);
+      if (!finals.has(taskId) && mayStayGone(taskId, evidence)) return [];
       if (record === undefined) return [{ subject: taskId, detail: 'no record of its callback' }];
       const lines = arrived.get(taskId) ?? [];
       const answers = answersOf(evidence, lines);
@@ -55,15 +58,28 @@ export const callbacksArrive: Judge = {
   },
 };
 
+/** Whether it was sent while commits were lost, by when it says that it was sent: whole seconds. */
+function mayBeForgotten({ headers }: Received, { losses }: Evidence): boolean {
+  return wasHeardInLoss(Number(headers['webhook-timestamp']) * 1000, losses, 1000);
+}
+
 export const attemptsWithinSchedule: Judge = {
   invariant: 'a receiver never sees more attempts than the schedule has, nor more than are recorded',
   judge(evidence) {
     return [...received(evidence)].flatMap(([taskId, lines]) => {
       const recorded = evidence.callbacks.get(taskId)?.attempts.length ?? 0;
-      const atMost = Math.min(recorded, evidence.callbackAttemptsAtMost);
-      return lines.length <= atMost
+      // Each loss can take back the record of what was sent in its time, and all of it is sent once more.
+      const kept = lines.filter((line) => !mayBeForgotten(line, evidence)).length;
+      const rounds = kept === lines.length ? 1 : 1 + evidence.losses.length;
+      const { callbackAttemptsAtMost: most } = evidence;
+      return kept <= Math.min(recorded, most) && lines.length <= most * rounds
         ? []
-        : [{ subject: taskId, detail: `${lines.length} came, ${recorded} are recorded` }];
+        : [
+            {
+              subject: taskId,
+              detail: `${lines.length} came, ${kept} of them before any loss or after it, ${recorded} are recorded`,
+            },
+          ];
     });
   },
 };
@@ -83,13 +99,16 @@ export const callbacksAgree: Judge = {
         const secret = secrets.get(taskId);
         const final = finals.get(taskId);
         const task = taskOf(line);
-        if (secret === undefined || final === undefined) problems.push('of a task that nobody has');
-        else {
+        const isForgotten = mayBeForgotten(line, evidence);
+        if (secret === undefined || final === undefined) {
+          // Its client never learned its id, and so cannot ask for it again.
+          if (!isForgotten) problems.push('of a task that nobody has');
+        } else {
           if (!verifies(line, secret)) problems.push('its signatures do not verify');
           if (line.headers['webhook-id'] !== `msg_${taskId}`)
             problems.push(`its id is ${String(line.headers['webhook-id'])}`);
           if (!isTerminal(task.status)) problems.push(`it says ${task.status}`);
-          else if (terminalFacts(task) !== terminalFacts(final)) {
+          else if (!isForgotten && terminalFacts(task) !== terminalFacts(final)) {
             problems.push(`it says ${terminalFacts(task)}, GET says ${terminalFacts(final)}`);
           }
         }

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Evidence } from '../evidence.ts';
 import type { ClientLine, TaskAnswer } from '../records.ts';
+import type { ProbedPeriod } from '../trials/trial.ts';
 import { JUDGES, judgeAll } from './judges.ts';
 
 const SECRET = 'a-secret-of-the-account';
@@ -13,8 +14,8 @@ const task: TaskAnswer = {
   taskId: 'tk-svc-1',
   model: 'chaos/keyed',
   status: 'success',
-  created: 100,
-  completed: 103,
+  created: 10,
+  completed: 13,
   metadata: { marker: 'marker-ada-1-' },
   output: [{ id: 'out_1', url: 'http://x/1', type: 'image', sizeBytes: MADE.bytes, sha256: MADE.sha256 }],
   billing: { held: '0.03', captured: '0.03', released: '0' },
@@ -24,8 +25,8 @@ const failed: TaskAnswer = {
   taskId: 'tk-svc-2',
   model: 'chaos/keyed',
   status: 'fail',
-  created: 100,
-  completed: 104,
+  created: 10,
+  completed: 14,
   metadata: { marker: 'marker-ada-2-' },
   error: { code: 'TASK_FAILED', reason: 'provider_error', message: 'it failed' },
   billing: { held: '0.03', captured: '0', released: '0.03' },
@@ -129,6 +130,18 @@ const clients: readonly ClientLine[] = [
   },
 ];
 
+const NEIGHBOURS_TASK = { marker: 'm', isOurs: false, status: 'success', askedByOurs: [false] };
+
+/** Others' work: so many of each, each of which took so long. */
+function period(tookMs: number, count: number, done = count): ProbedPeriod {
+  const took = Array.from({ length: count }, () => tookMs);
+  return {
+    ms: 9_000,
+    took: { create: took, settlement: took, cancel: took },
+    done: { create: done, settlement: done, cancel: done },
+  };
+}
+
 function good(): Evidence {
   return {
     clients,
@@ -186,6 +199,13 @@ function good(): Evidence {
     books: [],
     connections: ['127.0.0.1:1'],
     allowedAddresses: ['127.0.0.1:1'],
+    losses: [],
+    workerKills: [],
+    trials: [
+      { kind: 'waiting', what: 'a test', before: period(2_000, 6), during: period(3_000, 5) },
+      { kind: 'deploy', taskIds: [task.taskId, failed.taskId] },
+      { kind: 'neighbours', tasks: [NEIGHBOURS_TASK] },
+    ],
   };
 }
 
@@ -198,6 +218,44 @@ function withAccount(change: (account: NonNullable<ReturnType<Evidence['accounts
 
 function withLines(...lines: readonly ClientLine[]): Evidence {
   return { ...good(), clients: [...clients, ...lines] };
+}
+
+const GONE = {
+  kind: 'read',
+  account: 'ada',
+  taskId: task.taskId,
+  outcome: { kind: 'answer', status: 404, errorCode: 'NOT_FOUND' },
+} as const;
+
+function submittedTwice(): Evidence {
+  const evidence = good();
+  return {
+    ...evidence,
+    provider: [
+      ...evidence.provider,
+      { kind: 'submit', at: 9, protocol: 'replicate', jobId: 'j9', prompt: 'marker-ada-1- a lake' },
+    ],
+  };
+}
+
+/** A campaign that lost commits from 40 to 50 of its milliseconds, and what may be different then. */
+function afterLoss(): Evidence {
+  const losses = [{ from: 40, until: 50, heardUntil: 50 }];
+  const accept = { ...clients[1], marker: 'marker-ada-1-', begun: 44, ended: 45 } as ClientLine;
+  const lines = [accept, read({ ...task, completed: 102 }, 46), { ...GONE, begun: 52, ended: 53 }];
+  const evidence = good();
+  return {
+    ...evidence,
+    clients: [
+      ...clients.filter((line) => !('taskId' in line && line.taskId === task.taskId)),
+      ...lines,
+      { ...accept, begun: 54, ended: 55 },
+      read({ ...task, status: 'queued' }, 56),
+      read(task, 60),
+    ],
+    provider: evidence.provider.map((line) => ({ ...line, at: 45 })),
+    losses,
+  };
 }
 
 /** What goes wrong, and who has to find it: the beginning of the invariant. */
@@ -274,19 +332,32 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
         taskId: failed.taskId,
       }),
   ],
+  ['two jobs for a task', 'one provider submit chain', submittedTwice],
   [
-    'two jobs for a task',
+    'a task that is not found although nothing was lost',
+    'an accepted task is not found only',
+    () => withLines({ ...GONE, begun: 20, ended: 21 }),
+  ],
+  [
+    'a task that is not found although it was accepted before anything was lost',
+    'an accepted task is not found only',
+    () => ({
+      ...withLines({ ...GONE, begun: 60, ended: 61 }),
+      losses: [{ from: 40, until: 50, heardUntil: 50 }],
+    }),
+  ],
+  [
+    'a success that was announced and lost, and is a failure now',
+    'what was announced as a success',
+    () => ({
+      ...withLines(read({ ...failed, status: 'success' }, 45)),
+      losses: [{ from: 40, until: 50, heardUntil: 50 }],
+    }),
+  ],
+  [
+    'a second submit after a loss that no worker died in',
     'one provider submit chain',
-    () => {
-      const evidence = good();
-      return {
-        ...evidence,
-        provider: [
-          ...evidence.provider,
-          { kind: 'submit', at: 9, protocol: 'replicate', jobId: 'j9', prompt: 'marker-ada-1- a lake' },
-        ],
-      };
-    },
+    () => ({ ...submittedTwice(), losses: [{ from: 3, until: 8, heardUntil: 8 }] }),
   ],
   [
     'a task that was settled twice',
@@ -409,6 +480,85 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
         usage: { input: 21, output: 12 },
       }),
   ],
+  [
+    'accounts that wait for another, on a fast machine',
+    'no account waits for another',
+    () => ({
+      ...good(),
+      trials: [{ kind: 'waiting', what: 'a test', before: period(2_000, 6), during: period(8_900, 6, 6) }],
+    }),
+  ],
+  [
+    'accounts that wait for another, on a machine on which all takes long',
+    'no account waits for another',
+    () => ({
+      ...good(),
+      trials: [{ kind: 'waiting', what: 'a test', before: period(5_000, 6), during: period(8_900, 6, 0) }],
+    }),
+  ],
+  [
+    'a generation that a deploy lost',
+    'a deploy loses no generation',
+    () =>
+      withAccount(({ tasks }) => ({
+        tasks: tasks.map((each) =>
+          each === failed ? { ...each, error: { code: 'TASK_FAILED', reason: 'outcome_unknown', message: '' } } : each,
+        ),
+      })),
+  ],
+  [
+    'an output that expired in a campaign of minutes',
+    'nothing is stamped, charged, expired',
+    () =>
+      withAccount(({ tasks }) => ({
+        tasks: tasks.map((each) =>
+          each === task
+            ? { ...each, output: [], outputGone: [{ id: 'out_1', type: 'image', reason: 'expired' }] }
+            : each,
+        ),
+      })),
+  ],
+  [
+    'an output that is kept for a month too long',
+    'nothing is stamped, charged, expired',
+    () =>
+      withAccount(({ tasks }) => ({
+        tasks: tasks.map((each) =>
+          each === task
+            ? { ...each, output: task.output?.map((output) => ({ ...output, retainUntil: 13 + 37 * 86_400 })) }
+            : each,
+        ),
+      })),
+  ],
+  [
+    'storage that is charged for a day that is not over',
+    'nothing is stamped, charged, expired',
+    () => withAccount(({ ledger }) => ({ ledger: [...ledger, entry('capture', 'storage:acct_1:1970-01-02', '0')] })),
+  ],
+  [
+    'a task that was created next month',
+    'nothing is stamped, charged, expired',
+    () =>
+      withAccount(({ tasks }) => ({
+        tasks: tasks.map((each) => (each === failed ? { ...each, created: 30 * 86_400 } : each)),
+      })),
+  ],
+  [
+    'a task that another installation did',
+    'of two installations',
+    () => ({
+      ...good(),
+      trials: [{ kind: 'neighbours', tasks: [{ ...NEIGHBOURS_TASK, askedByOurs: [false, true] }] }],
+    }),
+  ],
+  [
+    'a task that another installation took and could not do',
+    'of two installations',
+    () => ({
+      ...good(),
+      trials: [{ kind: 'neighbours', tasks: [{ ...NEIGHBOURS_TASK, status: 'queued', askedByOurs: [] }] }],
+    }),
+  ],
   ['an object that nothing names', 'no orphans', () => ({ ...good(), leftovers: ['an object'] })],
   [
     'a slot that was not given back',
@@ -429,6 +579,35 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
 describe('the judges', () => {
   it('find nothing in a campaign in which all went well', () => {
     assert.deepEqual(judgeAll(good()), []);
+  });
+
+  it('find nothing in what a loss of commits takes back and a client asks for again', () => {
+    assert.deepEqual(judgeAll(afterLoss()), []);
+  });
+
+  it('find nothing in a task that was lost, and that its client could not pay for any more', () => {
+    const lost = {
+      kind: 'create',
+      ...wish,
+      key: '3',
+      marker: 'marker-ada-3-',
+      callbackPath: '/ok/marker-ada-3-',
+      attempt: 0,
+      api: 0,
+      begun: 44,
+      ended: 45,
+      outcome: OK,
+    } as const;
+    const unpaid = { ...lost, attempt: 1, begun: 54, ended: 55, outcome: { ...OK, status: 402 } } as const;
+    const evidence = { ...withLines({ ...lost, taskId: 'tk-svc-3' }, unpaid), losses: afterLoss().losses };
+
+    assert.deepEqual(judgeAll(evidence), []);
+  });
+
+  it('find nothing in a second submit that docs/0037 admits', () => {
+    const evidence = { ...submittedTwice(), losses: [{ from: 3, until: 8, heardUntil: 8 }], workerKills: [5] };
+
+    assert.deepEqual(judgeAll(evidence), []);
   });
 
   for (const [what, invariant, evidence] of BAD) {

@@ -1,6 +1,8 @@
 /** All invariants (issue "Invariants it checks"), and what they say of a campaign. */
 import type { Evidence, Judge, Violation } from '../evidence.ts';
 import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from './callbacks.ts';
+import { oneClockDecides } from './clocks.ts';
+import { goneOnlyWhereLost, successStays } from './losses.ts';
 import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from './money.ts';
 import { outputsAreWhatWasMade } from './outputs.ts';
 import { noForbiddenConnection, noOrphans } from './remains.ts';
@@ -12,6 +14,7 @@ import {
   statusesMoveForward,
   terminalAnswersStay,
 } from './tasks.ts';
+import { deploysLoseNothing, eachItsOwnTasks, nobodyWaitsForAnother } from './trials.ts';
 
 export const JUDGES: readonly Judge[] = [
   everyTaskEnds,
@@ -20,6 +23,8 @@ export const JUDGES: readonly Judge[] = [
   statusesMoveForward,
   oneTaskPerKey,
   oneSubmitChain,
+  goneOnlyWhereLost,
+  successStays,
   oneSettlement,
   capturedWithinHeld,
   booksBalance,
@@ -31,6 +36,10 @@ export const JUDGES: readonly Judge[] = [
   textCallsArePaid,
   noOrphans,
   noForbiddenConnection,
+  nobodyWaitsForAnother,
+  deploysLoseNothing,
+  eachItsOwnTasks,
+  oneClockDecides,
 ];
 
 export function judgeAll(evidence: Evidence): readonly Violation[] {

@@ -2,6 +2,7 @@
 import { groupBy } from '../grouped.ts';
 import { parseUsd } from '../../../src/domain/money.ts';
 import type { AccountEvidence, Evidence, Judge, LedgerAnswer } from '../evidence.ts';
+import { mayBeUndone } from '../losses.ts';
 import { TEXT_PRICE } from '../world/models.ts';
 
 /** @throws {Error} it is no amount. */
@@ -117,6 +118,8 @@ export const textCallsArePaid: Judge = {
       if (line.kind !== 'text' || line.end === undefined) return [];
       if (line.end === 'silent') return [{ subject: line.marker, detail: 'the stream ended without [DONE]' }];
       if (line.end === 'error' || line.usage === undefined) return [];
+      // Its hold or its settlement may be among what was lost, and nothing else knows of it.
+      if (mayBeUndone(line, evidence.losses)) return [];
       const entries = evidence.accounts.get(line.account)?.ledger ?? [];
       const captured = sumOf(
         entries.filter(({ reference }) => reference === line.responseId),

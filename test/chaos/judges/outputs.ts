@@ -1,5 +1,6 @@
 /** What must hold of what was made: it is what the provider produced, and it can be had. */
-import type { Judge } from '../evidence.ts';
+import type { Evidence, Judge } from '../evidence.ts';
+import { mayBeUndone } from '../losses.ts';
 import { finalTasks } from './tasks.ts';
 
 export const outputsAreWhatWasMade: Judge = {
@@ -24,7 +25,7 @@ export const outputsAreWhatWasMade: Judge = {
         if (known?.has(`${sizeBytes} ${sha256}`) !== true)
           problems.push(`${sizeBytes} ${sha256} was never made for this task`);
         const download = last.get(id);
-        if (download?.bytes === undefined)
+        if (download?.bytes === undefined && !isDeletionLost(task.taskId, evidence))
           problems.push(`it cannot be had: ${JSON.stringify(download?.outcome ?? 'not tried')}`);
         return problems.map((detail) => ({ subject: id, detail }));
       });
@@ -46,3 +47,8 @@ export const outputsAreWhatWasMade: Judge = {
     return [...unmade, ...wrong];
   },
 };
+
+/** Its owner had it deleted, which is done to the bytes at once, and the record of that was lost. */
+function isDeletionLost(taskId: string, { clients, losses }: Evidence): boolean {
+  return clients.some((line) => line.kind === 'delete' && line.taskId === taskId && mayBeUndone(line, losses));
+}

@@ -2,6 +2,7 @@
 import { groupBy } from '../grouped.ts';
 import { ONCE_MORE } from '../clients/once-more.ts';
 import type { Evidence, Judge } from '../evidence.ts';
+import { isAdmittedTwice, mayBeUndone } from '../losses.ts';
 import { isAccepted, isTerminal } from '../records.ts';
 import type { ClientLine, TaskAnswer } from '../records.ts';
 
@@ -26,11 +27,29 @@ export const everyTaskEnds: Judge = {
     for (const taskId of finals.keys()) accepted.add(taskId);
     return [...accepted].flatMap((taskId) => {
       const task = finals.get(taskId);
-      if (task === undefined) return [{ subject: taskId, detail: 'it was accepted, and nobody knows it any more' }];
+      if (task === undefined)
+        return mayStayGone(taskId, evidence)
+          ? []
+          : [{ subject: taskId, detail: 'it was accepted, and nobody knows it any more' }];
       return isTerminal(task.status) ? [] : [{ subject: taskId, detail: `it is still ${task.status}` }];
     });
   },
 };
+
+/** Lost with a commit, and its client, who asked again, could not pay for it any more. */
+export function mayStayGone(taskId: string, { clients, losses }: Evidence): boolean {
+  const accepted = clients.filter((line) => isAccepted(line) && line.taskId === taskId);
+  const last = accepted.at(-1);
+  if (last?.kind !== 'create' || !accepted.every((line) => mayBeUndone(line, losses))) return false;
+  return clients.some(
+    (line) =>
+      line.kind === 'create' &&
+      line.marker === last.marker &&
+      line.begun > last.ended &&
+      line.outcome.kind === 'answer' &&
+      line.outcome.status === 402,
+  );
+}
 
 /** What of a terminal answer may never change: everything but URLs, the callback's state and where outputs are kept. */
 export function terminalFacts(task: TaskAnswer): string {
@@ -43,9 +62,10 @@ export const terminalAnswersStay: Judge = {
   invariant: 'a terminal answer never changes',
   judge(evidence) {
     const finals = finalTasks(evidence);
-    return readsOf(evidence).flatMap(({ task, taskId, begun }) => {
+    return readsOf(evidence).flatMap((line) => {
+      const { task, taskId, begun } = line;
       const final = finals.get(taskId);
-      if (!isTerminal(task.status) || final === undefined) return [];
+      if (!isTerminal(task.status) || final === undefined || mayBeUndone(line, evidence.losses)) return [];
       const [then, now] = [terminalFacts(task), terminalFacts(final)];
       return then === now ? [] : [{ subject: taskId, detail: `read at ${begun}: ${then}; at last: ${now}` }];
     });
@@ -59,7 +79,9 @@ export const statusesMoveForward: Judge = {
     return [...byTask].flatMap(([taskId, reads]) =>
       reads.flatMap((later) => {
         // Only what was answered before this was asked for is before it.
-        const earlier = reads.filter(({ ended }) => ended < later.begun);
+        const earlier = reads.filter(
+          (each) => each.ended < later.begun && !mayBeUndone(each, evidence.losses, later.ended),
+        );
         const back = earlier.find(({ task }) => rank(task.status) > rank(later.task.status));
         if (back === undefined) return [];
         return [
@@ -91,18 +113,18 @@ export const oneTaskPerKey: Judge = {
 
 export const oneSubmitChain: Judge = {
   invariant: 'one provider submit chain per account and key',
-  judge({ provider }) {
-    const markers = new Map<string, { jobs: Set<string>; keys: Set<string> }>();
-    for (const line of provider) {
+  judge(evidence) {
+    const markers = new Map<string, { jobs: Set<string>; keys: Set<string>; readonly firstAt: number }>();
+    for (const line of evidence.provider) {
       if (line.kind !== 'submit') continue;
       const marker = /^marker-[\w-]+/.exec(line.prompt ?? '')?.[0] ?? line.prompt ?? '';
-      const found = markers.get(marker) ?? { jobs: new Set(), keys: new Set() };
+      const found = markers.get(marker) ?? { jobs: new Set(), keys: new Set(), firstAt: line.at };
       markers.set(marker, found);
       found.jobs.add(line.jobId ?? '');
       if (line.idempotencyKey !== undefined) found.keys.add(line.idempotencyKey);
     }
-    return [...markers].flatMap(([marker, { jobs, keys }]) =>
-      jobs.size > 1 || keys.size > 1
+    return [...markers].flatMap(([marker, { jobs, keys, firstAt }]) =>
+      (jobs.size > 1 && !isAdmittedTwice(firstAt, evidence)) || keys.size > 1
         ? [
             {
               subject: marker,

@@ -4,7 +4,9 @@
  */
 import type { Focus } from '../clients/client.ts';
 import type { Judge } from '../evidence.ts';
+import { oneClockDecides } from '../judges/clocks.ts';
 import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../judges/callbacks.ts';
+import { goneOnlyWhereLost, successStays } from '../judges/losses.ts';
 import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from '../judges/money.ts';
 import { outputsAreWhatWasMade } from '../judges/outputs.ts';
 import { noForbiddenConnection, noOrphans } from '../judges/remains.ts';
@@ -16,6 +18,7 @@ import {
   statusesMoveForward,
   terminalAnswersStay,
 } from '../judges/tasks.ts';
+import { deploysLoseNothing, eachItsOwnTasks, nobodyWaitsForAnother } from '../judges/trials.ts';
 import type { Fault } from '../schedule.ts';
 import type { Patch } from '../world/program-copy.ts';
 
@@ -93,6 +96,31 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     focus: { model: 'chaos/unkeyed' },
+  },
+  {
+    name: 'now-and-then-gone',
+    judge: goneOnlyWhereLost,
+    patches: [
+      {
+        file: 'src/tasks/read.js',
+        find: 'if (row === undefined)',
+        replace: 'if (row === undefined || (accountId !== undefined && Date.now() % 20 === 0))',
+      },
+    ],
+  },
+  {
+    name: 'earlier-run-distrusted',
+    judge: successStays,
+    patches: [
+      {
+        file: 'activities/earlier-work.js',
+        find: 'const { outcome, files, job, mayHaveSubmitted, requestHash } = record;',
+        replace:
+          "const { outcome, files, job, mayHaveSubmitted, requestHash } = record; if (files !== undefined) throw permanent('outcome_unknown');",
+      },
+    ],
+    plan: [{ kind: 'lost-commits', target: 'postgres', atMs: 12_000, forMs: 8_000 }],
+    focus: { paceMs: 400 },
   },
   {
     name: 'half-released',
@@ -207,5 +235,50 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     focus: { words: '[file-redirect FORBIDDEN]' },
+  },
+  {
+    name: 'one-lock-for-all',
+    judge: nobodyWaitsForAnother,
+    patches: [
+      {
+        file: 'src/database/database.js',
+        find: "await client.query('BEGIN');",
+        replace: "await client.query('BEGIN'); await client.query('SELECT pg_advisory_xact_lock(1)');",
+      },
+    ],
+    plan: [{ kind: 'freeze', target: 'accept', atMs: 10_000, forMs: 8_000 }],
+  },
+  {
+    name: 'own-clock',
+    judge: oneClockDecides,
+    patches: [
+      { file: 'src/database/database-clock.js', find: 'return Math.floor(row.ms);', replace: 'return Date.now();' },
+    ],
+    // Longer than from one pass of maintenance to the next.
+    plan: [{ kind: 'clock-skew', target: 'worker', atMs: 20_000, forMs: 75_000, byMs: 30 * 86_400_000 }],
+  },
+  {
+    name: 'queues-shared',
+    judge: eachItsOwnTasks,
+    patches: [
+      {
+        file: 'src/domain/workflow-ids.js',
+        find: 'return installationId === undefined ? TASK_QUEUES[name]',
+        replace: "return installationId !== 'none' ? TASK_QUEUES[name]",
+      },
+    ],
+    plan: [{ kind: 'neighbour', target: 'namespace', atMs: 5_000, forMs: 10_000 }],
+  },
+  {
+    name: 'upstreams-cut-off',
+    judge: deploysLoseNothing,
+    patches: [
+      {
+        file: 'src/config/config.js',
+        find: "upstreamGraceMs: Math.max(read.integer('UPSTREAM_GRACE_SECONDS'), read.integer('SHUTDOWN_GRACE_SECONDS')) * 1000",
+        replace: 'upstreamGraceMs: 1000',
+      },
+    ],
+    plan: [{ kind: 'deploy', target: 'workers', atMs: 8_000, forMs: 20_000 }],
   },
 ];

@@ -12,6 +12,8 @@ export type ProviderLine =
       readonly sha256: string;
       readonly bytes: number;
     }
+  /** Somebody wants work, and with this key. */
+  | { readonly kind: 'asked'; readonly prompt: string; readonly authorization: string }
   /** A text call; `answered`: everything was written, with these tokens reported. */
   | {
       readonly kind: 'text';

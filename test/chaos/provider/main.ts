@@ -1,6 +1,6 @@
 /**
  * The campaign's provider, a process of its own: the test provider's `tasks` (idempotent submits) and `replicate` (none)
- * interfaces over jobs that outlive it, its files, and a text upstream. Everything is in its own ledger.
+ * interfaces over jobs that outlive it, `openai` images, which answer with the result, its files, and a text upstream. Everything is in its own ledger.
  *
  * Usage: `node --import tsx test/chaos/provider/main.ts --ledger <file> --port <n> --public <url>`; a message
  * `{"mode":"errors"}` over its channel makes all of it misbehave until `{"mode":"normal"}`.
@@ -8,11 +8,13 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Job } from '../../support/test-provider/jobs.ts';
 import type { LogLine } from '../../support/test-provider/log.ts';
 import { drawPicture } from '../../support/test-provider/picture.ts';
 import type { Incoming, Reply, Room } from '../../support/test-provider/protocol.ts';
+import { handleOpenAi } from '../../support/test-provider/openai.ts';
 import { handleReplicate } from '../../support/test-provider/replicate.ts';
 import { handleTasks } from '../../support/test-provider/tasks.ts';
 import { HOSTILE_CONTAINERS } from '../../media/hostile-containers.ts';
@@ -20,6 +22,7 @@ import { openLedger } from '../ledger-file.ts';
 import type { ProviderMode } from '../schedule.ts';
 import { openJobs } from './jobs.ts';
 import type { ProviderLine } from './ledger.ts';
+import { drawNoise } from './noise.ts';
 import { answerChat } from './text.ts';
 
 const { values } = parseArgs({
@@ -34,7 +37,11 @@ const room: Room = {
   },
   fileUrl: (job) => `${origin}/files/${job.protocol}/${job.id}.png`,
 };
-const HANDLERS = { tasks: handleTasks, replicate: handleReplicate } as const;
+const HANDLERS = { tasks: handleTasks, replicate: handleReplicate, openai: handleOpenAi } as const;
+
+/** `[drip-file 8000]`: so many bytes a second of a file that has many. */
+const DRIP = /\[drip-file (\d+)\]/;
+const DRIP_INTERVAL_MS = 250;
 
 let mode: ProviderMode | 'normal' = 'normal';
 /** Requests that wait for a provider that hangs to come round: they are cut then. */
@@ -57,6 +64,35 @@ function misbehave(path: string, response: ServerResponse): boolean {
   return true;
 }
 
+/** What a result is when it arrives whole. */
+function announce(jobId: string, prompt: string, bytes: Buffer): void {
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  write({ kind: 'file', jobId, prompt, sha256, bytes: bytes.length });
+}
+
+async function drip(response: ServerResponse, bytes: Buffer, bytesPerSecond: number): Promise<void> {
+  const step = Math.ceil((bytesPerSecond * DRIP_INTERVAL_MS) / 1000);
+  for (let sent = 0; sent < bytes.length && !response.destroyed; sent += step) {
+    response.write(bytes.subarray(sent, sent + step));
+    await sleep(DRIP_INTERVAL_MS);
+  }
+  response.end();
+}
+
+function noteCaller({ prompt, input }: Record<string, unknown>, authorization = ''): void {
+  const asked = prompt ?? (typeof input === 'object' && input !== null && 'prompt' in input ? input.prompt : undefined);
+  if (typeof asked === 'string') write({ kind: 'asked', prompt: asked, authorization });
+}
+
+/** Files that come in an answer: a synchronous provider's. */
+function announceAnswer(reply: Reply, prompt: unknown): void {
+  if (typeof reply === 'string' || !('json' in reply)) return;
+  const { data } = (reply.json ?? {}) as { data?: readonly { b64_json?: string }[] };
+  if (!Array.isArray(data) || typeof prompt !== 'string') return;
+  for (const { b64_json: base64 } of data)
+    if (base64 !== undefined) announce('', prompt, Buffer.from(base64, 'base64'));
+}
+
 async function sendFile(response: ServerResponse, job: Job | undefined): Promise<void> {
   if (job === undefined || job.behaviour.hasNoFile) {
     response.writeHead(404).end();
@@ -71,12 +107,14 @@ async function sendFile(response: ServerResponse, job: Job | undefined): Promise
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>');
     return;
   }
-  const whole = hostileFile(job.prompt) ?? (await drawPicture(job.prompt));
+  const [, pace] = DRIP.exec(job.prompt) ?? [];
+  const draw = pace === undefined ? drawPicture : drawNoise;
+  const whole = hostileFile(job.prompt) ?? (await draw(job.prompt));
   const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  write({ kind: 'file', jobId: job.id, prompt: job.prompt, sha256, bytes: bytes.length });
+  announce(job.id, job.prompt, bytes);
   response.writeHead(200, { 'content-type': 'image/png', 'content-length': bytes.length });
-  if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
+  if (pace !== undefined) await drip(response, bytes, Number(pace));
+  else if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
   else response.end(bytes);
 }
 
@@ -117,11 +155,14 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   }
   const [, name, path = ''] = /^\/(\w+)\/v1(\/.*)$/.exec(pathname) ?? [];
   if (name === 'text') return answerChat(body, response, write);
-  if (name !== 'tasks' && name !== 'replicate') return send(response, { status: 404, json: {} });
+  if (name !== 'tasks' && name !== 'replicate' && name !== 'openai') return send(response, { status: 404, json: {} });
   const { method = 'GET', headers } = request;
+  if (method === 'POST') noteCaller(body, headers.authorization);
   const abandoned = new Promise<void>((resolve) => response.once('close', resolve));
   const incoming: Incoming = { method, path, query, headers, body, files: [], abandoned };
-  send(response, await HANDLERS[name](room, incoming));
+  const reply = await HANDLERS[name](room, incoming);
+  announceAnswer(reply, body['prompt']);
+  send(response, reply);
 }
 
 const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 /**
  * The models of a campaign: a provider that takes a submit once (`chaos/keyed`), one that would take it twice
- * (`chaos/unkeyed`), both after one another (`chaos/either`), and text.
+ * (`chaos/unkeyed`), both after one another (`chaos/either`), one that answers with the result (`chaos/synchronous`), text.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,8 +17,11 @@ const UPSTREAMS = {
   keyed: ['tasks'],
   unkeyed: ['replicate'],
   either: ['replicate', 'tasks'],
+  synchronous: ['openai'],
 } as const;
 export const TASK_MODELS = ['chaos/keyed', 'chaos/unkeyed', 'chaos/either'] as const;
+/** A provider that answers a submit only with its result, and would take it twice; not among those of any client. */
+export const SYNCHRONOUS_MODEL = 'chaos/synchronous';
 
 export async function writeModels(folder: string, urls: { provider: string; text: string }): Promise<void> {
   await mkdir(folder);

@@ -27,8 +27,8 @@ export interface OwnEnd {
 
 const START_TIMEOUT_MS = 90_000;
 const RESTART_AFTER_MS = 1_000;
-/** Longer than any of them takes to stop in order. */
-const STOP_TIMEOUT_MS = 20_000;
+/** Longer than any of them takes to stop in order: a worker waits for upstreams (world.ts). */
+const STOP_TIMEOUT_MS = 50_000;
 
 export class Part {
   readonly name: string;

@@ -21,13 +21,21 @@ function surroundings(): NodeJS.ProcessEnv {
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
 }
 
+/** More than is written between two times that the log goes to the disk. */
+const LOG_BUFFERS = '64MB';
+
 /** One with a channel says itself that it is ready. */
 const bySaying = (): Promise<void> => new Promise(() => undefined);
 
 export function postgresPart(cluster: Cluster, logFile: string): Part {
   return new Part({
     name: 'postgres',
-    launch: () => clusterLaunch(cluster),
+    launch: async () => {
+      const launch = await clusterLaunch(cluster);
+      // What stands on the command line nobody can change later, and lost commits need that (lose-commits.ts).
+      const args = launch.args.map((arg) => (arg === 'synchronous_commit=on' ? `wal_buffers=${LOG_BUFFERS}` : arg));
+      return { ...launch, args };
+    },
     ready: (signal) => waitForCluster(cluster, signal),
     stopSignal: 'SIGINT',
     logFile,

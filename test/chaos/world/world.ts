@@ -7,17 +7,13 @@ import { chmod, mkdir, mkdtemp, readdir, stat, utimes, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { SCOPES } from '../../../src/accounts/api-key.ts';
-import { createAccount } from '../../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../../src/accounts/accounts.ts';
-import { createKey } from '../../../src/accounts/keys.ts';
-import { topUp } from '../../../src/billing/ledger.ts';
 import { packageFile } from '../../../src/config/package-root.ts';
-import { newId } from '../../../src/domain/ids.ts';
 import { killGroup } from '../../../src/embedded/launch.ts';
 import { clusterUrl, createCluster } from '../../../src/embedded/postgres.ts';
 import type { Cluster } from '../../../src/embedded/postgres.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
+import { readInstallationId } from '../../../src/database/migrate.ts';
 import { ensureSchedules } from '../../../src/temporal/schedules.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
@@ -26,19 +22,17 @@ import type { TestNamespace } from '../../support/test-namespace.ts';
 import { whyNoS3Server } from '../../support/versitygw.ts';
 import { LINKS } from '../schedule.ts';
 import type { LinkName, PartName } from '../schedule.ts';
+import { createWorldAccount } from './accounts.ts';
+import type { WorldAccount } from './accounts.ts';
 import { writeModels } from './models.ts';
+import { startNeighbour } from './neighbour.ts';
+import type { Neighbour } from './neighbour.ts';
 import type { OwnEnd, Part } from './part.ts';
 import { S3_BUCKET, filesOfStore, postgresPart, provideS3, rolePart, scriptPart, temporalPart } from './parts.ts';
 import { copyProgram } from './program-copy.ts';
 import type { Patch } from './program-copy.ts';
 import { openLink } from './proxy.ts';
 import type { Link } from './proxy.ts';
-
-export interface WorldAccount {
-  readonly id: string;
-  readonly key: string;
-  readonly webhookSecret: string;
-}
 
 export interface World {
   readonly folder: string;
@@ -59,6 +53,7 @@ export interface World {
   readonly allowedAddresses: readonly string[];
   readonly callbackOffsetsSeconds: readonly number[];
   readonly testDatabase: TestDatabase;
+  readonly installationId: string;
   readonly namespace: TestNamespace;
   readonly cluster: Cluster;
   part(name: PartName | 'receivers'): Part;
@@ -67,6 +62,8 @@ export interface World {
   setClock(role: 'api' | 'worker', offsetMs: number): Promise<void>;
   /** @param limits others than those that a campaign never meets. */
   createAccount(name: string, microUsd: bigint, limits?: Partial<AccountLimits>): Promise<WorldAccount>;
+  /** Starts a second installation in the namespace; whoever calls must stop it. */
+  startNeighbour(): Promise<Neighbour>;
   /** The keys of all objects in the store, by the store's own files. */
   storedObjects(): Promise<readonly string[]>;
   /** Makes everything in the store and the scratch folder so much older. */
@@ -76,6 +73,8 @@ export interface World {
 }
 
 const ROLES = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
+/** Longer than any provider here takes for an answer. */
+const UPSTREAM_GRACE_SECONDS = 35;
 const CALLBACK_OFFSETS_SECONDS = [0, 1, 2, 4, 8];
 
 export interface WorldOptions {
@@ -155,7 +154,8 @@ export async function openWorld(
 
   const testDatabase = await createTestDatabase(undefined, clusterUrl(cluster, 'postgres'));
   const namespace = await createTestNamespace(`127.0.0.1:${port.temporal}`);
-  await ensureSchedules(namespace.client);
+  const installationId = await readInstallationId(testDatabase.database);
+  await ensureSchedules(namespace.client, installationId);
   await writeModels(at('models'), { provider: urlOf(providerLink), text: urlOf(textLink) });
 
   const secrets = { URL_SIGNING_KEY: randomBytes(24).toString('hex'), ENCRYPTION_KEY: randomBytes(24).toString('hex') };
@@ -170,6 +170,8 @@ export async function openWorld(
     for (const link of [postgres, temporal, store]) if (link !== undefined) allowed.add(link.port);
     const databaseUrl = new URL(testDatabase.url);
     databaseUrl.port = String(postgres.port);
+    // By which PostgreSQL knows whose transaction it is (trials/freeze.ts).
+    databaseUrl.searchParams.set('application_name', name);
     const environment = {
       ...secrets,
       ...(s3 === undefined || store === undefined
@@ -186,6 +188,7 @@ export async function openWorld(
       EGRESS_ALLOW: `${urlOf(providerLink)},${urlOf(receiversLink)}`,
       CALLBACK_OFFSETS_SECONDS: CALLBACK_OFFSETS_SECONDS.join(','),
       SHUTDOWN_GRACE_SECONDS: '5',
+      UPSTREAM_GRACE_SECONDS: String(UPSTREAM_GRACE_SECONDS),
       ENGINE_THREADS: '1',
       NODE_OPTIONS: ['test/chaos/world/preload.mjs', ...preloads].map(importOption).join(' '),
       CHAOS_CLOCK_FILE: at(`${role}.clock`),
@@ -208,6 +211,7 @@ export async function openWorld(
     allowedAddresses: [...allowed].map((allowedPort) => `127.0.0.1:${allowedPort}`),
     callbackOffsetsSeconds: CALLBACK_OFFSETS_SECONDS,
     testDatabase,
+    installationId,
     namespace,
     cluster,
     part(name) {
@@ -217,22 +221,18 @@ export async function openWorld(
     },
     links: (name) => links.get(name) ?? [],
     setClock: (role, offsetMs) => writeFile(at(`${role}.clock`), String(offsetMs)),
-    async createAccount(name, microUsd, limits = {}) {
-      const webhookSecret = `secret-of-${name}-for-chaos`;
-      return testDatabase.database.transaction(async (transaction) => {
-        const id = await createAccount(transaction, name, {
-          runningCap: 30,
-          createsPerMinute: 100_000,
-          readsPerMinute: 1_000_000,
-          textRequestsPerMinute: 100_000,
-          textTokensPerMinute: 1_000_000_000,
-          ...limits,
-        });
-        await topUp(transaction, id, microUsd, newId('topup'));
-        const key = await createKey(transaction, id, { name, scopes: SCOPES });
-        return { id, key: key.text, webhookSecret };
-      });
-    },
+    createAccount: (name, microUsd, limits) => createWorldAccount(testDatabase.database, name, microUsd, limits),
+    startNeighbour: () =>
+      startNeighbour({
+        folder,
+        program,
+        cluster,
+        namespace,
+        temporalAddress: `127.0.0.1:${port.temporal}`,
+        modelsFolder: at('models'),
+        providerUrl: urlOf(providerLink),
+        add,
+      }),
     storedObjects: () => filesOfStore(storeFolder),
     ageFiles: async (byMs) => {
       const objects = (await filesOfStore(storeFolder)).map((key) => path.join(storeFolder, key));

@@ -1,0 +1,47 @@
+/**
+ * What a client does that finds, when all is over, that a task is gone which it was given an id for: it asks again with
+ * the same key (docs/0037). Only what may have been lost is looked for; what else is gone is for the judges.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mayBeUndone } from '../losses.ts';
+import type { Loss } from '../losses.ts';
+import { isAccepted } from '../records.ts';
+import type { ClientLine } from '../records.ts';
+import { ask, statusOf } from './ask.ts';
+import { createTask } from './create-task.ts';
+import type { CreateAttempt } from './create-task.ts';
+
+export interface RepeatOptions extends CreateAttempt {
+  readonly account: string;
+  /** Everything that clients have written down. */
+  readonly lines: readonly ClientLine[];
+  readonly losses: readonly Loss[];
+}
+
+const ATTEMPTS = 10;
+const RETRY_MS = 500;
+
+/** @returns how many were asked for again. */
+export async function repeatLostKeys(options: RepeatOptions): Promise<number> {
+  const { account, lines, losses, apiUrls, apiKey: key } = options;
+  const lost = new Map(
+    lines
+      .filter(isAccepted)
+      .filter((line) => line.account === account && mayBeUndone(line, losses))
+      .map((line) => [line.taskId, line] as const),
+  );
+  let count = 0;
+  for (const [taskId, line] of lost) {
+    const { outcome } = await ask({ url: `${apiUrls[0]}/v1/tasks/${taskId}`, key });
+    if (statusOf(outcome) !== 404) continue;
+    count += 1;
+    const { account: owner, key: idempotencyKey, marker, model, prompt, callbackPath } = line;
+    const wish = { account: owner, key: idempotencyKey, marker, model, prompt, callbackPath };
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { status } = await createTask(options, wish, attempt, attempt);
+      if (status === 200 || status === 402) break;
+      await sleep(RETRY_MS);
+    }
+  }
+  return count;
+}

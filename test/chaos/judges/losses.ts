@@ -1,0 +1,49 @@
+/** What must hold although the database lost commits: what it may take back, and what not even then. */
+import type { Evidence, Judge } from '../evidence.ts';
+import { mayBeUndone } from '../losses.ts';
+import { isAccepted } from '../records.ts';
+import type { TaskAnswer } from '../records.ts';
+import { finalTasks } from './tasks.ts';
+
+export const goneOnlyWhereLost: Judge = {
+  invariant: 'an accepted task is not found only where the database had lost it',
+  judge({ clients, losses }) {
+    const accepted = clients.filter(isAccepted);
+    return clients.flatMap((line) => {
+      if (line.kind !== 'read' || line.outcome.kind !== 'answer' || line.outcome.status !== 404) return [];
+      const kept = accepted.find(
+        (each) => each.taskId === line.taskId && each.ended < line.begun && !mayBeUndone(each, losses, line.ended),
+      );
+      if (kept === undefined) return [];
+      return [{ subject: line.taskId, detail: `accepted at ${kept.ended}, and not found at ${line.begun}` }];
+    });
+  },
+};
+
+/** When a success was told, by whom. */
+function announcedSuccesses({ clients, receivers }: Evidence): ReadonlyMap<string, string> {
+  const announced = new Map<string, string>();
+  for (const line of clients) {
+    if (line.kind === 'read' && line.task?.status === 'success')
+      announced.set(line.taskId, `an answer at ${line.ended}`);
+  }
+  for (const line of receivers) {
+    if (line.kind !== 'received') continue;
+    const task = JSON.parse(line.body) as Partial<TaskAnswer>;
+    if (task.taskId !== undefined && task.status === 'success') announced.set(task.taskId, `a callback at ${line.at}`);
+  }
+  return announced;
+}
+
+export const successStays: Judge = {
+  invariant: 'what was announced as a success is no failure later, whatever the database lost',
+  judge(evidence) {
+    const finals = finalTasks(evidence);
+    return [...announcedSuccesses(evidence)].flatMap(([taskId, by]) => {
+      const final = finals.get(taskId);
+      if (final === undefined || final.status === 'success') return [];
+      const reason = final.error?.reason ?? '';
+      return [{ subject: taskId, detail: `${by} said success, at last it is ${final.status} ${reason}` }];
+    });
+  },
+};

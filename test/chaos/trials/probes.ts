@@ -1,0 +1,99 @@
+/** Accounts that have nothing to do with what is broken: how long their creates, settlements and cancels take. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, statusOf } from '../clients/ask.ts';
+import { createTask } from '../clients/create-task.ts';
+import { isTerminal } from '../records.ts';
+import type { TaskAnswer } from '../records.ts';
+import type { WorldAccount } from '../world/accounts.ts';
+import { PROBED_ACTIONS, attemptOf, wishOf } from './trial.ts';
+import type { ProbedAction, ProbedPeriod, TrialRoom } from './trial.ts';
+
+const ACCOUNTS = 4;
+/** So many that they are no load of their own. */
+const PACE_MS = 1_500;
+const LOOK_MS = 150;
+/** What went before may still be felt: nothing is measured until a task takes no longer than this, or for so long. */
+const CALM_MS = 3_500;
+const CALM_WITHIN_MS = 15_000;
+const MODEL = 'chaos/keyed';
+
+export type Probes = (ms: number, apiUrl: string) => Promise<ProbedPeriod>;
+
+/** @param name of the trial, which the accounts bear. */
+export async function openProbes(room: TrialRoom, name: string): Promise<Probes> {
+  const accounts = await Promise.all(
+    Array.from({ length: ACCOUNTS }, (_, place) => room.openAccount(`${name}-probe-${place}`)),
+  );
+  let number = 0;
+  const [calm] = accounts;
+  if (calm !== undefined) await untilCalm(room, calm);
+  return async (ms, apiUrl) => {
+    const end = Date.now() + ms;
+    const took: Record<ProbedAction, number[]> = { create: [], settlement: [], cancel: [] };
+    const done: Record<ProbedAction, number> = { create: 0, settlement: 0, cancel: 0 };
+    const measure = async (action: ProbedAction, work: () => Promise<unknown>): Promise<void> => {
+      const begun = Date.now();
+      const isDone = await Promise.race([work().then(() => true), sleep(Math.max(0, end - begun)).then(() => false)]);
+      took[action].push(Date.now() - begun);
+      if (isDone) done[action] += 1;
+    };
+    const settled = async (account: WorldAccount, taskId: string): Promise<void> => {
+      while (Date.now() < end && !(await isOver(account, taskId, apiUrl))) await sleep(LOOK_MS);
+    };
+    const loop = async (account: WorldAccount & { name: string }, isCancelling: boolean): Promise<void> => {
+      while (Date.now() < end) {
+        let taskId: string | undefined;
+        const wish = wishOf(account.name, (number += 1), MODEL, isCancelling ? '[slow 20000]' : '');
+        await measure('create', async () => {
+          while (taskId === undefined && Date.now() < end) {
+            ({ taskId } = await createTask(attemptOf(room, account, [apiUrl]), wish, 0, 0));
+          }
+        });
+        const created = taskId;
+        if (created === undefined) return;
+        await measure(isCancelling ? 'cancel' : 'settlement', async () => {
+          if (isCancelling) {
+            await ask({ method: 'POST', url: `${apiUrl}/v1/tasks/${created}/cancel`, key: account.key });
+          }
+          await settled(account, created);
+        });
+        await sleep(PACE_MS);
+      }
+    };
+    await Promise.all(accounts.flatMap((account) => [loop(account, false), loop(account, true)]));
+    return { ms, took, done };
+  };
+}
+
+async function untilCalm(room: TrialRoom, account: WorldAccount & { readonly name: string }): Promise<void> {
+  const [apiUrl = ''] = room.world.apiUrls;
+  const deadline = Date.now() + CALM_WITHIN_MS;
+  for (let number = 0; Date.now() < deadline; number++) {
+    const begun = Date.now();
+    const { taskId } = await createTask(attemptOf(room, account), wishOf(account.name, `calm-${number}`, MODEL), 0, 0);
+    while (taskId !== undefined && Date.now() < deadline && !(await isOver(account, taskId, apiUrl)))
+      await sleep(LOOK_MS);
+    if (Date.now() - begun <= CALM_MS) return;
+  }
+}
+
+async function isOver({ key }: WorldAccount, taskId: string, apiUrl: string): Promise<boolean> {
+  const { outcome, data } = await ask({ url: `${apiUrl}/v1/tasks/${taskId}`, key });
+  return statusOf(outcome) === 200 && isTerminal((data as TaskAnswer).status);
+}
+
+export function toldOf({ took, done }: ProbedPeriod): string {
+  return PROBED_ACTIONS.map(
+    (action) => `${done[action]} of ${took[action].length} ${action}s (${median(took[action])} ms)`,
+  ).join(', ');
+}
+
+/** Whether something can be told from it: on a machine on which nothing ended before, nobody can be seen to wait. */
+export function isTelling({ done }: ProbedPeriod): boolean {
+  return PROBED_ACTIONS.every((action) => done[action] > 0);
+}
+
+/** 0 where there is none. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+}
