@@ -4,16 +4,20 @@
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
 import type { Browser } from 'playwright-core';
+import { GIVE_UP_MS } from './until.ts';
 
 /**
  * Starts one without a window. The caller closes it. The package's own arguments are left out: they are made for crawling,
  * and switch off the very rules of browsers that the tests are about.
+ * Whatever is waited for in it is given up as `until` gives up: Playwright's own 30 s are a promise about time.
  */
 export async function launchBrowser(): Promise<Browser> {
-  return playwright.launch({
+  const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
     // Containers often run as root, which Chromium's sandbox refuses.
     args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required'],
     headless: true,
   });
+  browser.on('context', (context) => context.setDefaultTimeout(GIVE_UP_MS));
+  return browser;
 }

@@ -2,83 +2,83 @@
  * Runs test files on services started for this run: `npm test` ends here. The services are stopped whatever happens,
  * and a run in which no test ran has failed.
  *
- * Usage: run-tests.ts [--<option of node --test>…] <file>…
+ * Usage: run-tests.ts [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…
  */
-import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
 import { packageFile } from '../../src/config/package-root.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startServices } from './services.ts';
+import type { TestServices } from './services.ts';
 
-/** As many files at once as the smallest machine we build on has cores. */
+/** As many files at once as the smallest machine we build on has cores: most use one whole, their processes included. */
 const CONCURRENCY = 2;
-/** Longer than any file takes: a test that hangs must fail the run rather than hold it for ever. */
-const FILE_TIMEOUT_MS = 600_000;
+/** Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than hold it for ever. */
+const FILE_TIMEOUT_MS = 1_800_000;
+/** Where the files are that take longest: begun first, so that none of them is still at work when all others are done. */
+const LONG_FOLDERS = ['deploy', 'web', 'kill', 'embedded', 'media', 'commands', 'e2e', 'clients'];
 
-const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
-const files = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const { values: options, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'test-name-pattern': { type: 'string', multiple: true },
+    'test-timeout': { type: 'string', default: String(FILE_TIMEOUT_MS) },
+    'test-concurrency': { type: 'string', default: String(CONCURRENCY) },
+  },
+});
 const stopRequested = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stopRequested.abort());
 }
-process.exitCode = await runTests();
-
-async function runTests(): Promise<number> {
-  const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-tally-'));
-  const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => process.stderr.write(`${line}\n`));
-  try {
-    const bundle = packageFile('dist/workflow-bundle.js');
-    const tallyFile = path.join(scratch, 'tally.json');
-    const code = await runNode(tallyFile, {
-      ...process.env,
-      DARKROOM_TEST_DATABASE_URL: services.databaseUrl,
-      DARKROOM_TEST_TEMPORAL_ADDRESS: services.temporalAddress,
-      DARKROOM_TEST_TEMPORAL_CLI: services.temporalCli,
-      ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),
-    });
-    if (code !== 0) return code;
-    const tally = await readTally(tallyFile);
-    if (tally > 0) return 0;
-    process.stderr.write('No test ran: that is a failure.\n');
-    return 1;
-  } finally {
-    await services.stop();
-    await rm(scratch, { recursive: true, force: true });
-  }
+const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => process.stderr.write(`${line}\n`));
+try {
+  process.exitCode = await runTests(services);
+} finally {
+  await services.stop();
 }
 
-async function runNode(tallyFile: string, env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    [
-      '--import',
-      'tsx',
-      `--import=${packageFile('test/support/check-connection-waits.mjs')}`,
-      '--test',
-      `--test-concurrency=${CONCURRENCY}`,
-      `--test-timeout=${FILE_TIMEOUT_MS}`,
-      '--test-reporter=spec',
-      '--test-reporter-destination=stdout',
-      `--test-reporter=${packageFile('test/support/tally-reporter.mjs')}`,
-      `--test-reporter-destination=${tallyFile}`,
-      ...options,
-      ...files,
-    ],
-    { stdio: 'inherit', env },
-  );
-  const kill = (): boolean => child.kill('SIGTERM');
-  stopRequested.signal.addEventListener('abort', kill);
-  if (stopRequested.signal.aborted) kill();
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(1));
-    child.once('exit', (code) => resolve(code ?? 1));
+/** @returns the code to end with. */
+async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServices): Promise<number> {
+  const bundle = packageFile('dist/workflow-bundle.js');
+  Object.assign(process.env, {
+    DARKROOM_TEST_DATABASE_URL: databaseUrl,
+    DARKROOM_TEST_TEMPORAL_ADDRESS: temporalAddress,
+    DARKROOM_TEST_TEMPORAL_CLI: temporalCli,
+    ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),
   });
+  const patterns = options['test-name-pattern'];
+  const results = run({
+    files: longestFirst(files).map((file) => path.resolve(file)),
+    concurrency: Number(options['test-concurrency']),
+    timeout: Number(options['test-timeout']),
+    signal: stopRequested.signal,
+    ...(patterns === undefined ? {} : { testNamePatterns: patterns.map((pattern) => new RegExp(pattern)) }),
+  });
+  let passed = 0;
+  let failed = 0;
+  results.on('test:pass', ({ name, nesting, file, details, skip }) => {
+    // Node counts a file without a test as a passing test; here it counts nothing.
+    const isFile = nesting === 0 && name === file;
+    if (!isFile && details.type !== 'suite' && skip === undefined) passed += 1;
+  });
+  results.on('test:fail', ({ todo }) => {
+    if (todo === undefined || todo === false) failed += 1;
+  });
+  const report = results.compose(new spec());
+  report.pipe(process.stdout, { end: false });
+  await once(report, 'end');
+  if (passed + failed === 0) process.stderr.write('No test ran: that is a failure.\n');
+  return failed > 0 || passed === 0 || stopRequested.signal.aborted ? 1 : 0;
 }
 
-async function readTally(file: string): Promise<number> {
-  const tally: unknown = JSON.parse(await readFile(file, 'utf8'));
-  return typeof tally === 'object' && tally !== null && 'tests' in tally ? Number(tally.tests) : 0;
+function longestFirst(files: readonly string[]): string[] {
+  const placeOf = (file: string): number => {
+    const place = LONG_FOLDERS.indexOf(path.relative(packageFile('test'), path.resolve(file)).split(path.sep)[0] ?? '');
+    return place < 0 ? LONG_FOLDERS.length : place;
+  };
+  return files.toSorted((a, b) => placeOf(a) - placeOf(b));
 }

@@ -16,7 +16,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { ACCOUNT_PAGES, goWithin, settled } from './support/every-page.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
@@ -57,7 +57,6 @@ describe('a dashboard whose service is away', () => {
 
   async function open(path: string, key = account.client.key): Promise<SignedInPage> {
     const opened = await openSignedInPage(browser, { url: darkroom.url, key, path });
-    opened.page.setDefaultTimeout(GIVE_UP_MS);
     opened.expect(AWAY);
     return opened;
   }
@@ -72,7 +71,6 @@ describe('a dashboard whose service is away', () => {
     const windows = [];
     for (const path of paths) {
       const page = await opened.context.newPage();
-      page.setDefaultTimeout(GIVE_UP_MS);
       await page.goto(darkroom.url + first(path));
       await settled(page);
       windows.push({ path, page });

@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { makeSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { isPictureDrawn } from './support/drawn.ts';
 import { expectNoViolations, openPageByLink } from './support/signed-in-page.ts';
 
@@ -32,7 +32,6 @@ describe('the first picture', () => {
     const link = await makeSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
     const signedIn = await openPageByLink(browser, signInUrl(darkroom.url, link.secret));
     const { page } = signedIn;
-    page.setDefaultTimeout(GIVE_UP_MS);
 
     await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
     await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();

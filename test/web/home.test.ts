@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS } from '../support/until.ts';
 import { isPictureDrawn } from './support/drawn.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 
@@ -26,7 +25,7 @@ describe('the start page', () => {
     await page.getByRole('button', { name: 'Make it' }).click();
 
     const picture = page.getByRole('img', { name: /^Output 1 of darkroom\/scene/ });
-    await picture.waitFor({ timeout: GIVE_UP_MS });
+    await picture.waitFor();
     await isPictureDrawn(picture);
     await page.getByRole('heading', { name: 'What next?' }).waitFor();
     await page.getByRole('link', { name: 'Download' }).waitFor();

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS } from '../support/until.ts';
 import { makeAndPlay } from './support/players.ts';
 import { openSignedInPage } from './support/signed-in-page.ts';
 
@@ -19,7 +18,6 @@ describe('in the playground, on the page of its task, and among what is stored',
     it(`what ${model} made is played by the keyboard alone, from parts of its file`, async () => {
       const account = await darkroom.createAccount();
       const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
-      signedIn.page.setDefaultTimeout(GIVE_UP_MS);
 
       const statuses = await makeAndPlay(signedIn, darkroom.url, account, model);
 

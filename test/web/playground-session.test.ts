@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { isPictureDrawn } from './support/drawn.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import { SLOW_TALKER, slowTalker } from './support/slow-talker.ts';
@@ -34,7 +34,6 @@ async function open(path: string, width?: number) {
   const account = await darkroom.createAccount();
   const options = { url: darkroom.url, key: account.client.key, path, ...(width === undefined ? {} : { width }) };
   const signedIn = await openSignedInPage(browser, options);
-  signedIn.page.setDefaultTimeout(GIVE_UP_MS);
   return { ...signedIn, account };
 }
 

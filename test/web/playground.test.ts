@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { createKey } from '../../src/accounts/keys.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { isPictureDrawn } from './support/drawn.ts';
 import { OPERATORS_MODEL, operatorsModel } from './support/operators-model.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
@@ -23,7 +23,6 @@ after(async () => {
 async function open(path: string, options: { width?: number; colorScheme?: 'light' | 'dark' } = {}) {
   const account = await darkroom.createAccount();
   const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key, path, ...options });
-  signedIn.page.setDefaultTimeout(GIVE_UP_MS);
   return { ...signedIn, account };
 }
 
@@ -34,8 +33,7 @@ describe('the form of a model', () => {
 
     await page.getByText('2 fields need your attention.').waitFor();
     assert.equal(await page.getByText('This is needed.').count(), 2);
-    const focused = await page.evaluate<string>('document.activeElement.id');
-    assert.equal(await page.getByRole('textbox', { name: 'Prompt' }).getAttribute('id'), focused);
+    await page.getByRole('textbox', { name: 'Prompt' }).and(page.locator(':focus')).waitFor();
 
     await page.getByRole('textbox', { name: 'Prompt' }).fill('A slow waltz');
     await page.getByText('1 field needs your attention.').waitFor();

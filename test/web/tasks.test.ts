@@ -6,7 +6,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
@@ -28,14 +28,12 @@ describe('the tasks of the dashboard', () => {
 
   async function open(account: TestAccount, path: string, width?: number): Promise<SignedInPage> {
     const { url } = outside.darkroom;
-    const opened = await openSignedInPage(browser, {
+    return openSignedInPage(browser, {
       url,
       key: account.client.key,
       path,
       ...(width === undefined ? {} : { width }),
     });
-    opened.page.setDefaultTimeout(GIVE_UP_MS);
-    return opened;
   }
   const create = (account: TestAccount, prompt: string, more: Readonly<Record<string, unknown>> = {}) =>
     outside.create(account, { model: 'test/tasks', input: { prompt }, ...more });
@@ -135,8 +133,11 @@ describe('the tasks of the dashboard', () => {
 
     for (let number = 0; number < MANY; number++) await create(account, `number ${number}`);
     await page.getByText(`${MANY} tasks`, { exact: true }).waitFor();
-    await page.evaluate('scrollTo(0, 600)');
-    await until('the rows have moved', async () => (await page.evaluate<number>('scrollY')) === 600);
+    await until('the rows have moved', async () => {
+      // Again, where there were too few rows yet to scroll so far.
+      await page.evaluate('scrollTo(0, 600)');
+      return (await page.evaluate<number>('scrollY')) === 600;
+    });
     const latest = await create(account, 'the latest');
 
     const button = page.getByRole('button', { name: '1 new task' });
@@ -151,9 +152,15 @@ describe('the tasks of the dashboard', () => {
 
   it('are watched while they run', async () => {
     const account = await outside.darkroom.createAccount();
+    // Nobody works on it before somebody watches.
+    const [worker] = outside.darkroom.workers;
+    await worker?.kill('SIGTERM');
     const taskId = await create(account, 'a boat [slow 6000]');
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
+    await page.getByRole('region', { name: 'What happened' }).getByText('Accepted', { exact: true }).waitFor();
+
+    await worker?.start();
 
     await page.getByText('The task is running.').waitFor({ state: 'attached' });
     await page.getByText('The task is done.').waitFor({ state: 'attached' });
@@ -235,7 +242,7 @@ describe('the tasks of the dashboard', () => {
     const { body } = await account.client.send('POST', '/v1/account/keys', { name: 'narrow', scopes: ['dashboard'] });
     const narrow = (body.data as unknown as { readonly key: string }).key;
     const closed = await openSignedInPage(browser, { url: outside.darkroom.url, key: narrow, path: '/tasks' });
-    await closed.page.getByText('Your key may not see tasks').waitFor({ timeout: GIVE_UP_MS });
+    await closed.page.getByText('Your key may not see tasks').waitFor();
     await expectNoViolations(closed.page);
     await closed.close();
   });

@@ -5,7 +5,6 @@ import type { Browser } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS } from '../support/until.ts';
 import { openSignedInPage } from './support/signed-in-page.ts';
 
 /** Of the browser, behind the service. */
@@ -27,7 +26,6 @@ describe('what has just happened', () => {
     const account = await darkroom.createAccount();
     const opened = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
     const { page } = opened;
-    page.setDefaultTimeout(GIVE_UP_MS);
     const { taskId } = (await account.client.create({ model: 'darkroom/scene', input: { prompt: 'A pier' } })).body
       .data;
     const { created } = (await account.client.get(taskId)).body.data;

@@ -17,7 +17,7 @@ import { formatUsd } from '../../web/src/components/money.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { dayBefore, noonBefore, paidRequest, writeBooks } from './support/books.ts';
 import { parseCsv } from './support/csv-file.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
@@ -78,11 +78,8 @@ describe('the usage of the dashboard', () => {
     await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse' } });
   }
 
-  async function open(path: string, key = account.client.key, width = 1280): Promise<SignedInPage> {
-    const opened = await openSignedInPage(browser, { url: darkroom.url, key, path, width });
-    opened.page.setDefaultTimeout(GIVE_UP_MS);
-    return opened;
-  }
+  const open = (path: string, key = account.client.key, width = 1280): Promise<SignedInPage> =>
+    openSignedInPage(browser, { url: darkroom.url, key, path, width });
 
   async function answerOf<Answer>(path: string): Promise<Answer> {
     return (await account.client.send('GET', path)).body.data as unknown as Answer;

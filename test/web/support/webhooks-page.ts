@@ -1,13 +1,11 @@
 /** The page of webhooks as its tests use it: opened, its parts found, a test delivery sent. */
 import type { Browser, Locator, Page } from 'playwright-core';
-import { GIVE_UP_MS } from '../../support/until.ts';
 import { openSignedInPage } from './signed-in-page.ts';
 import type { SignedInPage } from './signed-in-page.ts';
 
 /** Signs in, goes there, and may read what is copied. */
 export async function openWebhooks(browser: Browser, url: string, key: string, width = 1280): Promise<SignedInPage> {
   const opened = await openSignedInPage(browser, { url, key, path: '/webhooks', width });
-  opened.page.setDefaultTimeout(GIVE_UP_MS);
   await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await opened.page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
   return opened;
