@@ -9,7 +9,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
-import { migrate } from '../../src/database/migrate.ts';
+import { migrate, readInstallationId } from '../../src/database/migrate.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { clusterUrl } from '../../src/embedded/postgres.ts';
 import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
@@ -76,7 +76,7 @@ async function start(
   const connection = await NativeConnection.connect({ address: temporalAddress });
   closing.push(() => connection.close());
   const temporal = new Client({ connection });
-  await ensureSchedules(temporal);
+  await ensureSchedules(temporal, await readInstallationId(database));
 
   const port = await findFreePort();
   const storeFolder = path.join(folder, 'store');

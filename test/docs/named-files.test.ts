@@ -8,6 +8,9 @@ const PAGES = ['README.md', 'SECURITY.md', 'docs/operations.md', 'docs/runbook.m
 const FILE = /(?<![\w./-])(?:test|docs|docker|bench|models|migrations)\/[\w./-]+\.\w+/g;
 const LINK = /\]\(((?:docs\/)?[\w.-]+\.md)(?:#[\w-]+)?\)/g;
 const SCRIPT = /npm run ([\w:]+)/g;
+/** Temporal's Web UI, by its port. */
+const WEB_UI = /https?:\/\/[\w.-]+:8233[^\s)>`]*/g;
+const TASKS = '/workflows?query=WorkflowType%3D%22mediaTask%22';
 
 describe('the pages for operators', () => {
   const scripts = (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { scripts: object }).scripts;
@@ -26,6 +29,14 @@ describe('the pages for operators', () => {
         [],
       );
       for (const [, script = ''] of text.matchAll(SCRIPT)) assert.ok(Object.hasOwn(scripts, script), script);
+    });
+
+    it(`${page} leads to nothing of the Web UI but its list of tasks`, () => {
+      const links = readFileSync(packageFile(page), 'utf8').match(WEB_UI) ?? [];
+      assert.deepEqual(
+        links.filter((link) => !link.endsWith(TASKS)),
+        [],
+      );
     });
   }
 });

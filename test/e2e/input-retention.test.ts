@@ -49,7 +49,8 @@ describe('the input of a task', () => {
       const worker = await Worker.create({
         connection: namespace.connection,
         namespace: namespace.name,
-        taskQueue: TASK_QUEUES.media,
+        // The name of the queue that its activity is put on as well, so that one worker does.
+        taskQueue: TASK_QUEUES.maintenance,
         workflowBundle: await loadWorkflowBundle(silentLogger()),
         activities: createActivities({
           ...served.http,
@@ -58,11 +59,13 @@ describe('the input of a task', () => {
           inputFetches: createInputFetches(),
           archiveDownloads: createArchiveDownloads(),
           frameDecoders: createFrameDecoders(),
+          stopping: new AbortController().signal,
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
+          readRun: () => Promise.resolve(undefined),
         }),
       });
-      const pass = { workflowId: newId('req'), taskQueue: TASK_QUEUES.media, args: [] };
+      const pass = { workflowId: newId('req'), taskQueue: TASK_QUEUES.maintenance, args: [] };
       await worker.runUntil(namespace.client.workflow.execute('expireOutputs', pass) as Promise<ExpireResult>);
     } finally {
       ahead = 0;

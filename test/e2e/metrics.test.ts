@@ -7,7 +7,8 @@ import type { Server as HttpServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { TASK_QUEUES, taskQueueOf } from '../../src/domain/workflow-ids.ts';
+import type { QueueName } from '../../src/domain/workflow-ids.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';
 import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -128,13 +129,14 @@ describe('the metrics of a running service', () => {
       assert.ok((seen.value('darkroom_database_pool_connections') ?? 0) >= 1);
       assert.ok((seen.value('process_resident_memory_bytes') ?? 0) > 0);
     }
-    assert.equal((await scrape(worker)).value('darkroom_worker_running'), 4);
+    assert.equal((await scrape(worker)).value('darkroom_worker_running'), 6);
   });
 
   // More of them lose a task when a worker stops (docs/0020), and the SDK ignores an option for it without a word.
   it('has one poll for activities on each queue', async () => {
     const labels = { poller_type: 'activity_task' };
-    for (const queue of Object.values(TASK_QUEUES)) {
+    for (const name of Object.keys(TASK_QUEUES) as QueueName[]) {
+      const queue = taskQueueOf(name, darkroom.installationId);
       const polls = async () => (await scrape(worker)).value('temporal_num_pollers', { ...labels, task_queue: queue });
       // None between one poll and the next.
       let seen = 0;

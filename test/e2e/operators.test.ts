@@ -40,7 +40,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     const marker = `marker-${randomUUID()}`;
     const taskId = await outside.create(account, {
       model: 'test/replicate',
-      input: { prompt: `${marker} [slow 120000]` },
+      input: { prompt: `${marker} [slow 600000]` },
       callback: { url: `${outside.receiver.url}/ok/operators` },
     });
     await outside.untilProvider(marker, 'poll');
@@ -86,7 +86,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
 
     // The repair leaves a task alone that changed in the last seconds; its own schedule would come within a minute.
     await until('the repair settles the task', async () => {
-      await temporalCli('schedule', 'trigger', '--schedule-id', 'darkroom-reconcile');
+      await temporalCli('schedule', 'trigger', '--schedule-id', `${outside.darkroom.installationId}-maintain`);
       return (await outside.callbacksOf(taskId)).length > 0;
     });
     const { body } = await account.client.get(taskId);

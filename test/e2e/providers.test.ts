@@ -119,7 +119,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the caller gave it`, async () => {
-      const { account, marker, taskId } = await start(protocol, '[slow 60000]', { timeoutSeconds: 2 });
+      const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 2 });
 
       const task = await account.client.untilTerminal(taskId);
       assert.equal(task.status, 'fail');
@@ -131,7 +131,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     it(`${protocol}: fails as TASK_CANCELLED, for nothing, when it is cancelled while the provider works`, async () => {
-      const { account, marker, taskId } = await start(protocol, '[slow 60000]');
+      const { account, marker, taskId } = await start(protocol, '[slow 600000]');
       await outside.untilProvider(marker, 'submit');
 
       const answer = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
@@ -171,7 +171,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   for (const protocol of ['replicate', 'tasks'] as const) {
     it(`${protocol}: stops the job at the provider when it is cancelled before the submit was answered`, async () => {
-      const { account, marker, taskId } = await start(protocol, '[delay-submit 4000] [slow 60000]');
+      const { account, marker, taskId } = await start(protocol, '[delay-submit 4000] [slow 600000]');
       await outside.untilProvider(marker, 'submit');
 
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
@@ -191,7 +191,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       const account = await outside.darkroom.createAccount();
       const taskId = await outside.create(account, {
         model: 'test/tasks',
-        input: { prompt: `${marker} [slow 120000] [bills ${billed}]` },
+        input: { prompt: `${marker} [slow 600000] [bills ${billed}]` },
       });
       await outside.untilProvider(marker, 'poll');
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
 import { listStored } from '../http/stored-outputs.ts';
+import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { until } from '../support/until.ts';
@@ -45,10 +46,8 @@ describe('a promotion in a whole Darkroom', () => {
   });
 
   it('has its passes started by Schedules', async () => {
-    const ids = [];
-    for await (const { scheduleId } of darkroom.temporal.schedule.list()) ids.push(scheduleId);
-    for (const id of ['expire-outputs', 'sweep-deleted', 'sweep-unnamed', 'meter-storage']) {
-      const handle = darkroom.temporal.schedule.getHandle(`darkroom-${id}`);
+    for (const id of scheduleIds(darkroom.installationId)) {
+      const handle = darkroom.temporal.schedule.getHandle(id);
       await handle.trigger();
       await until(`${id} ends well`, async () => {
         const { info } = await handle.describe();

@@ -11,7 +11,7 @@ import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import type { ExpireResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
@@ -106,7 +106,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
         const run = <Result>(type: string, ...args: unknown[]): Promise<Result> =>
           darkroom.temporal.workflow.execute(type, {
             workflowId: newId('req'),
-            taskQueue: TASK_QUEUES.media,
+            taskQueue: taskQueueOf('media', darkroom.installationId),
             args,
           }) as Promise<Result>;
         // A persistent output since three days, a temporary one that is over since a day, one that has a day left.

@@ -163,6 +163,7 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   'ajv',
   'etag',
   'eventsource-parser',
+  'fastest-levenshtein',
   'file-type',
   'gpt-tokenizer',
   'ipaddr.js',

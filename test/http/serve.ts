@@ -31,6 +31,7 @@ import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-d
 import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/server.ts';
 import type { ListenOptions } from '../../src/http/server.ts';
+import type { UploadBounds } from '../../src/http/upload-body.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { createHttpContext } from '../../src/processes/http-context.ts';
 import { openTextParts } from '../../src/processes/text-parts.ts';
@@ -38,6 +39,7 @@ import type { TextParts } from '../../src/processes/text-parts.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import type { Logger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -77,7 +79,18 @@ export interface ServedApp {
   newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
   /** Ends a task as a worker would, with these bytes as its one output. */
   succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
+  /** The same with several, each with the size that its record has. */
+  succeedWith(taskId: string, made: readonly MadeOutput[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a task brought. */
+export interface MadeOutput {
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly mimeType: string;
+  readonly width?: number;
+  readonly height?: number;
 }
 
 export interface ServeOptions {
@@ -93,6 +106,9 @@ export interface ServeOptions {
   readonly stopSignal?: AbortSignal;
   /** Other bounds of the listener. */
   readonly listening?: Partial<ListenOptions>;
+  readonly uploadBounds?: Partial<UploadBounds>;
+  /** Of the app; default: none. */
+  readonly logger?: Logger;
   /** Whether only HTTPS by a trusted proxy is taken. */
   readonly requiresHttps?: boolean;
 }
@@ -132,7 +148,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const clock = { now: options.now ?? Date.now };
   const foundation: Foundation = {
     config,
-    logger: silentLogger(),
+    logger: options.logger ?? silentLogger(),
     metrics: createMetrics(),
     database: appDatabase,
     accountDatabase: createAccountDatabase(appDatabase, config.database.poolSize, REQUESTS_WAIT),
@@ -174,6 +190,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       stopSignal: options.stopSignal ?? new AbortController().signal,
       // What it really is differs from look to look (test/e2e/metrics.test.ts).
       renderMetrics: () => Promise.resolve('darkroom_database_up 1\n'),
+      ...(options.uploadBounds === undefined ? {} : { uploadBounds: options.uploadBounds }),
       rateClock: { now: () => clock.now(), bucketNow: () => clock.now() },
     },
     room.installationId,
@@ -183,7 +200,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const callback = app.callback();
   handle = (request, response) => void callback(request, response);
 
-  return {
+  const served: ServedApp = {
     url: server.url,
     room,
     http,
@@ -202,12 +219,17 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       };
       return { id, client: (await newKey()).client, newKey };
     },
-    async succeed(taskId, bytes, mimeType = 'image/png') {
-      const objectKey = `outputs/${taskId}/1`;
-      const stored = await store.put(objectKey, bytes, { mimeType });
+    succeed: (taskId, bytes, mimeType = 'image/png') =>
+      served.succeedWith(taskId, [{ type: 'image', bytes, mimeType, width: 2, height: 1 }]),
+    async succeedWith(taskId, made) {
+      const outputs = await Promise.all(
+        made.map(async ({ bytes, ...facts }, place) => {
+          const objectKey = `outputs/${taskId}/${place + 1}`;
+          return { ...facts, objectKey, ...(await store.put(objectKey, bytes, { mimeType: facts.mimeType })) };
+        }),
+      );
       await claimOutbox(database, 1_000);
-      const output = { type: 'image', objectKey, mimeType, ...stored, width: 2, height: 1 };
-      const verdict = { status: 'success', outputs: [output], capturedMicroUsd: 10_000n } as const;
+      const verdict = { status: 'success', outputs, capturedMicroUsd: 10_000n } as const;
       await settleTask(database, taskId as TaskId, verdict, { retentionDays: 7 });
     },
     async close() {
@@ -223,4 +245,5 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+  return served;
 }

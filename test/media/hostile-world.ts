@@ -13,6 +13,7 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { MediaChild } from '../../src/media/media-child.ts';
 import type { MediaChildOptions } from '../../src/media/media-child.ts';
+import { GIVE_UP_MS } from '../support/until.ts';
 import type { MediaSandbox } from '../../src/media/sandbox.ts';
 import type { Attack, Outcomes } from './hostile-child.ts';
 
@@ -76,7 +77,7 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     async attack(sandbox, attacks, options = {}) {
       const running = await MediaChild.start({ ...child, sandbox, ...options }, { attacks });
       try {
-        const { outcomes } = await running.receiveFacts();
+        const { outcomes } = await running.receiveFacts(GIVE_UP_MS);
         return outcomes as Outcomes[];
       } finally {
         await running.end();

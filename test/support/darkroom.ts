@@ -18,7 +18,8 @@ import { topUp } from '../../src/billing/ledger.ts';
 import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { SCHEDULE_IDS, ensureSchedules } from '../../src/temporal/schedules.ts';
+import { readInstallationId } from '../../src/database/migrate.ts';
+import { ensureSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
 import { createTestDatabase } from './test-database.ts';
 import type { TestDatabase } from './test-database.ts';
 import { createTestNamespace, temporalAddress } from './test-namespace.ts';
@@ -34,8 +35,12 @@ export interface DarkroomOptions {
   readonly hasMetrics?: boolean;
   /** Where Temporal is reached; default: the run's server. */
   readonly temporalAddress?: string;
+  /** A namespace that it shares; whoever made it closes it. Default: one of its own. */
+  readonly namespace?: TestNamespace;
   /** The PostgreSQL server to make the database on; default: the run's. */
   readonly databaseServer?: string;
+  /** Whether a process that ends by itself is started again, as its supervisor would. Default: that fails the test. */
+  readonly isSupervised?: boolean;
 }
 
 export interface TestAccount {
@@ -50,20 +55,27 @@ export class Role {
   #environment: NodeJS.ProcessEnv;
   readonly #logFile: string;
   readonly #program: readonly string[];
+  readonly #isSupervised: boolean;
   #child: ChildProcess | undefined;
   #collapse: string | undefined;
+  #hasEndedByItself = false;
 
-  /** @param program the command that takes the role as its last argument; default: the program as it was built. */
+  /**
+   * @param program the command that takes the role as its last argument; default: the program as it was built.
+   * @param isSupervised whether it is started again where it ends by itself.
+   */
   constructor(
     role: 'api' | 'worker',
     environment: NodeJS.ProcessEnv,
     logFile: string,
     program: readonly string[] = [process.execPath, ...builtProgram()],
+    isSupervised = false,
   ) {
     this.#role = role;
     this.#environment = environment;
     this.#logFile = logFile;
     this.#program = program;
+    this.#isSupervised = isSupervised;
   }
 
   get pid(): number {
@@ -93,8 +105,28 @@ export class Role {
       child.once('exit', (code) => reject(new Error(`the ${this.#role} ended with ${code}:\n${output}`)));
     });
     child.once('exit', (code) => {
-      if (this.#child === child) this.#collapse = `the ${this.#role} ended by itself with ${code}:\n${output}`;
+      if (this.#child !== child) return;
+      this.#hasEndedByItself = true;
+      if (this.#isSupervised) void this.#startAgain(child);
+      else this.#collapse = `the ${this.#role} ended by itself with ${code}:\n${output}`;
     });
+  }
+
+  /** As a supervisor does: until it stays, or somebody else has started or killed it. */
+  async #startAgain(ended: ChildProcess): Promise<void> {
+    for (let last: ChildProcess | undefined = ended; this.#child === last; last = this.#child) {
+      try {
+        await this.start();
+        return;
+      } catch {
+        // It says why in its log.
+      }
+    }
+  }
+
+  /** Whether it ever ended although nobody asked it to. */
+  get hasEndedByItself(): boolean {
+    return this.#hasEndedByItself;
   }
 
   /** How it ended although nobody asked it to, if it did. */
@@ -125,6 +157,7 @@ export class Darkroom {
   readonly namespace: string;
   readonly temporal: Client;
   readonly testDatabase: TestDatabase;
+  readonly installationId: string;
   /** Everything that the processes logged. */
   readonly logFile: string;
   readonly #migrate: () => Promise<void>;
@@ -138,9 +171,11 @@ export class Darkroom {
     metricsUrls: readonly string[];
     namespace: TestNamespace;
     testDatabase: TestDatabase;
+    installationId: string;
     logFile: string;
     folder: string;
     migrate: () => Promise<void>;
+    closeNamespace: () => Promise<void>;
   }) {
     this.apis = parts.apis;
     this.workers = parts.workers;
@@ -149,9 +184,10 @@ export class Darkroom {
     this.namespace = parts.namespace.name;
     this.temporal = parts.namespace.client;
     this.testDatabase = parts.testDatabase;
+    this.installationId = parts.installationId;
     this.logFile = parts.logFile;
     this.#migrate = parts.migrate;
-    this.#closeNamespace = parts.namespace.close;
+    this.#closeNamespace = parts.closeNamespace;
     this.#folder = parts.folder;
   }
 
@@ -203,7 +239,7 @@ export class Darkroom {
     await Promise.all(roles.map((role) => role.kill('SIGTERM')));
     // Nobody works on what they would go on starting, and the run's server would be ever busier with it.
     await Promise.all(
-      SCHEDULE_IDS.map((id) =>
+      scheduleIds(this.installationId).map((id) =>
         this.temporal
           .withDeadline(Date.now() + 5_000, () => this.temporal.schedule.getHandle(id).delete())
           .catch(() => undefined),
@@ -222,8 +258,9 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
   const testDatabase = await createTestDatabase(undefined, options.databaseServer);
   const address = options.temporalAddress ?? temporalAddress();
-  const namespace = await createTestNamespace(address);
-  await ensureSchedules(namespace.client);
+  const namespace = options.namespace ?? (await createTestNamespace(address));
+  const installationId = await readInstallationId(testDatabase.database);
+  await ensureSchedules(namespace.client, installationId);
 
   const logFile = path.join(folder, 'log');
   const base: NodeJS.ProcessEnv = {
@@ -238,6 +275,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     SCRATCH_DIR: path.join(folder, 'scratch'),
     LOG_LEVEL: 'info',
     SHUTDOWN_GRACE_SECONDS: '3',
+    UPSTREAM_GRACE_SECONDS: '3',
     ...options.environment,
   };
   const metricsUrls: string[] = [];
@@ -247,16 +285,18 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     metricsUrls.push(`http://127.0.0.1:${port}`);
     return { METRICS_PORT: String(port) };
   };
+  const roleOf = (role: 'api' | 'worker', environment: NodeJS.ProcessEnv): Role =>
+    new Role(role, environment, logFile, undefined, options.isSupervised);
   const apis: Role[] = [];
   const urls: string[] = [];
   for (let place = 0; place < (options.apis ?? 1); place++) {
     const port = await findFreePort();
     urls.push(`http://127.0.0.1:${port}`);
-    apis.push(new Role('api', { ...base, ...(await metrics()), PORT: String(port), PUBLIC_URL: urls[0] }, logFile));
+    apis.push(roleOf('api', { ...base, ...(await metrics()), PORT: String(port), PUBLIC_URL: urls[0] }));
   }
   const workers: Role[] = [];
   for (let place = 0; place < (options.workers ?? 1); place++) {
-    workers.push(new Role('worker', { ...base, ...(await metrics()), PUBLIC_URL: urls[0] }, logFile));
+    workers.push(roleOf('worker', { ...base, ...(await metrics()), PUBLIC_URL: urls[0] }));
   }
   const darkroom = new Darkroom({
     apis,
@@ -265,8 +305,10 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     metricsUrls,
     namespace,
     testDatabase,
+    installationId,
     logFile,
     folder,
+    closeNamespace: options.namespace === undefined ? namespace.close : () => Promise.resolve(),
     async migrate() {
       await promisify(execFile)(process.execPath, [...builtProgram(), 'migrate'], { env: base });
     },

@@ -1,14 +1,16 @@
 /**
  * A load balancer as simple as one can be: it asks each upstream for `/readyz` five times a second, sends requests to
- * those that say yes, one after the other, over connections that it keeps, and tries nothing twice. What an upstream does
+ * those that do not say no again and again, one after the other, over connections that it keeps, and tries nothing twice. What an upstream does
  * not answer in full it writes down: for its client that request failed.
  */
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 const CHECK_EVERY_MS = 200;
-/** An upstream that says nothing for this long is not ready. */
+/** A check that is not answered for this long has failed. */
 const CHECK_TIMEOUT_MS = 5_000;
+/** So many checks in a row, as balancers have it by default: one that fails on a busy machine says little. */
+const FAILED_CHECKS = 3;
 
 export interface HealthCheckingProxy {
   readonly url: string;
@@ -23,7 +25,7 @@ export interface HealthCheckingProxy {
 export async function startHealthCheckingProxy(upstreams: readonly string[]): Promise<HealthCheckingProxy> {
   const targets = upstreams.map((url) => {
     const { hostname, port } = new URL(url);
-    return { hostname, port, agent: new Agent({ keepAlive: true }), isReady: false, sent: 0 };
+    return { hostname, port, agent: new Agent({ keepAlive: true }), isReady: false, failedChecks: 0, sent: 0 };
   });
   const failures: string[] = [];
   let next = 0;
@@ -32,7 +34,9 @@ export async function startHealthCheckingProxy(upstreams: readonly string[]): Pr
     const url = `http://${target.hostname}:${target.port}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).catch(() => undefined);
     await response?.body?.cancel();
-    target.isReady = response?.status === 200;
+    target.failedChecks = response?.status === 200 ? 0 : target.failedChecks + 1;
+    if (target.failedChecks === 0) target.isReady = true;
+    if (target.failedChecks >= FAILED_CHECKS) target.isReady = false;
   };
   let isClosed = false;
   const watch = async (target: (typeof targets)[number]): Promise<void> => {

@@ -3,8 +3,11 @@
  * test may lean on it; it only ends the waiting of a test that would hang.
  */
 
-/** Far above what anything takes on a slow machine that is busy with other tests. */
-export const GIVE_UP_MS = 120_000;
+/**
+ * Far above what anything takes on a slow machine that is busy with other programs. Engines give way to those (nice 10): a
+ * film that takes seconds was waited for in vain for two minutes beside four of them.
+ */
+export const GIVE_UP_MS = 360_000;
 const POLL_MS = 50;
 
 /**

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { connectMcp } from '../clients/mcp-connection.ts';
+import { addressesIn, noise, picturesIn } from '../clients/mcp-pictures.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
@@ -63,6 +65,24 @@ describe('a direct download', { skip: whyNoS3Server() }, () => {
     const head = await fetch(url, { method: 'HEAD' });
     assert.equal(head.status, 200);
     assert.equal(head.headers.get('content-length'), '1000');
+  });
+
+  it('leaves the tools of /mcp their pictures, which the api makes small copies of', async () => {
+    const picture = await noise(300, 200);
+    const { taskId, url } = await storedOutput(picture.bytes);
+    const mcp = await connectMcp('http', served.url, account.client.key);
+    try {
+      for (const media of ['preview', 'full']) {
+        const answer = await mcp.call('get_task', { task_id: taskId, media });
+        assert.deepEqual(
+          picturesIn(answer).map(({ mimeType }) => mimeType),
+          ['image/jpeg'],
+        );
+        assert.deepEqual(addressesIn(answer), [url]);
+      }
+    } finally {
+      await mcp.close();
+    }
   });
 
   it('is refused as ever when the URL is past its time, or the output was deleted', async () => {

@@ -36,6 +36,12 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
     why: 'the version of the protocol is one of those that are spoken',
     toml: takes(400),
   },
+  {
+    operations: ['getResponse'],
+    why: 'starting_after needs stream, and what a response was made without cannot be included',
+    toml: takes(400),
+  },
+  { operations: ['previewOutput'], why: 'not every output is a picture', toml: takes(415) },
   { operations: ['uploadFile'], why: 'random bytes are no picture', toml: takes(400, 415) },
   {
     operations: ['estimateTask'],
@@ -70,12 +76,7 @@ export function fuzzConfiguration(values: Readonly<Record<string, readonly strin
     toml,
   ]);
   const rejected = '[400, 401, 403, 404, 405, 413, 415, 422, 429, 431]';
-  return [
-    '# /v1/tasks/{taskId} takes "estimate" for an id where the method is another one: Allow names those methods too',
-    without('allow_header_conformance'),
-    `checks.negative_data_rejection.expected-statuses = ${rejected}`,
-    ...dictionaries,
-    ...operations,
-    '',
-  ].join('\n');
+  return [`checks.negative_data_rejection.expected-statuses = ${rejected}`, ...dictionaries, ...operations, ''].join(
+    '\n',
+  );
 }

@@ -8,7 +8,6 @@ import type { Browser } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { GIVE_UP_MS } from '../support/until.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
 import type { S3Server } from '../support/versitygw.ts';
 import { isPictureDrawn } from '../web/support/drawn.ts';
@@ -42,7 +41,6 @@ describe('with direct downloads', { skip: whyNoS3Server() }, () => {
   async function open() {
     const account = await darkroom.createAccount();
     const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
-    signedIn.page.setDefaultTimeout(GIVE_UP_MS);
     // The store and nobody else.
     signedIn.expect(new RegExp(`^foreign request: ${server.endpoint}/outputs/`));
     return { ...signedIn, signedIn, account };
