@@ -55,4 +55,6 @@ export interface ActivityContext {
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
   /** Asks Temporal what one run of a task's workflow had brought about; undefined: it does not know any more. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
+  /** Sends one heartbeat of an attempt and waits until Temporal has it; false: the attempt is over. */
+  recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }

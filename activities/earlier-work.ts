@@ -4,6 +4,7 @@
  * after that goes its usual way, and nothing is bought that was bought already.
  */
 import { Context } from '@temporalio/activity';
+import pRetry from 'p-retry';
 import type { RunRecord, StoredFile } from '../src/domain/run-record.ts';
 import { isPlainJobId } from '../src/domain/run-record.ts';
 import { ObjectNotFoundError } from '../src/files/object-store.ts';
@@ -135,15 +136,23 @@ interface AnnouncedSubmit {
   readonly refusals: number;
 }
 
+/** Retries within the time after which the attempt is taken for dead. */
+const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
+
 /**
  * Tells the next attempt, and a run after this one, to which upstream the work is about to be sent, so that it is known
- * also where the database loses the intent.
+ * also where the database loses the intent. Temporal has it when this returns: whatever becomes of the worker then.
+ *
+ * @returns false where this attempt is over and nothing may be sent.
+ * @throws Temporal does not answer.
  */
-export function announceSubmit(submit: AnnouncedSubmit): void {
+export async function announceSubmit(context: ActivityContext, submit: AnnouncedSubmit): Promise<boolean> {
   attachToHeartbeats(submit);
+  const { taskToken } = Context.current().info;
+  return pRetry(() => context.recordHeartbeat(taskToken, submit), ANNOUNCE_RETRY);
 }
 
-/** The submit was refused, and the database knows it. */
+/** Nothing was sent, or it was refused, and the database knows that. */
 export function withdrawSubmit(): void {
   attachToHeartbeats({});
 }

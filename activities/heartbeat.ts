@@ -16,20 +16,23 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
 export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   const context = Context.current();
   if (context.info.isLocal) return activity();
-  const beat = setInterval(() => context.heartbeat(attached.get(context)), HEARTBEAT_INTERVAL_MS);
+  const { heartbeatDetails } = context.info as { readonly heartbeatDetails?: object };
+  // What an earlier attempt attached stays, until this one has something else to say: a beat without it would erase it.
+  if (heartbeatDetails != null) attached.set(context, heartbeatDetails);
+  const beat = (): void => context.heartbeat(attached.get(context));
+  const timer = setInterval(beat, HEARTBEAT_INTERVAL_MS);
   try {
     // The first beat at once: an activity that was cancelled while it waited learns of it without delay.
-    context.heartbeat();
+    beat();
     return await activity();
   } finally {
-    clearInterval(beat);
+    clearInterval(timer);
   }
 }
 
 /**
  * Sends something along with every heartbeat from now on: the next attempt of this activity reads it
- * (`Context.current().info.heartbeatDetails`). It arrives within seconds, or with the attempt's failure; of a worker that
- * was killed before that nothing arrives.
+ * (`Context.current().info.heartbeatDetails`). It arrives within seconds, or with the attempt's failure.
  */
 export function attachToHeartbeats(details: object): void {
   const context = Context.current();

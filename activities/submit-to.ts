@@ -12,6 +12,7 @@ import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
 import type { Submission } from '../src/providers/provider.ts';
 import {
+  clearIntent,
   declareIntent,
   recordFiles,
   recordJob,
@@ -173,11 +174,17 @@ async function announce({ context, task, routes, triedPlace }: SubmitAttempt, ro
   const { isSubmitRepeatable } = route.provider;
   if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return false;
   const refusals = await declareIntent(context.database, task.id, route);
-  if (refusals !== undefined) {
-    announceSubmit({ place: route.place, refusals });
-    return true;
-  }
-  throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
+  if (refusals === undefined) throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
+  const isCurrent = await announceSubmit(context, { place: route.place, refusals }).catch(async (error: unknown) => {
+    context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
+    // Nothing was sent, so the next attempt may.
+    await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
+    withdrawSubmit();
+    throw passing('provider_unavailable');
+  });
+  // Another attempt has found the intent, and decided.
+  if (!isCurrent) throw passing('provider_unavailable');
+  return true;
 }
 
 /**

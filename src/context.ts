@@ -142,6 +142,7 @@ export function createActivityContext(
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
       readRun: (taskId, runId) => gateway.readRun(taskId, runId),
+      recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),
     },
     close: () => pool.close(),
   };

@@ -156,7 +156,6 @@ const insertIntent: Statement = {
          ON CONFLICT (task_id) DO NOTHING
          RETURNING (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`,
 };
-/** Refused while the intent was recorded: nothing was accepted. */
 const deleteIntent: Statement = {
   name: 'delete_generation_intent',
   text: `DELETE FROM generations WHERE task_id = $1 AND state = 'intent' RETURNING task_id`,
@@ -176,6 +175,11 @@ export async function declareIntent(
   const values = [taskId, upstream.upstreamName, upstream.place];
   const [row] = await database.query<{ refusals: number }>(insertIntent, values);
   return row?.refusals;
+}
+
+/** The submit was not sent after all. */
+export async function clearIntent(database: Database, taskId: TaskId): Promise<void> {
+  await database.query(deleteIntent, [taskId]);
 }
 
 const recordFaultStatement: Statement = {

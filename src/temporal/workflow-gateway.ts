@@ -2,7 +2,14 @@
  * What the program tells and asks Temporal about single workflows. Every call is bounded in time, and everything that
  * is started twice is started once: the workflow id is the idempotency key.
  */
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  ActivityCancelledError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+  ActivityResetError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { WorkflowCondition } from '../domain/task-status.ts';
@@ -21,6 +28,8 @@ import { readRunHistory } from './run-history.ts';
 const START_TIMEOUT_MS = 10_000;
 /** A reader's repair does not wait longer; `unknown` is an answer too. */
 const DESCRIBE_TIMEOUT_MS = 3_000;
+/** An attempt waits for it, and is taken for dead without a heartbeat in ten seconds (workflows/activity-options.ts). */
+const HEARTBEAT_TIMEOUT_MS = 2_000;
 
 /** What a task's workflow is started with. The first part is its argument; see workflows/contracts.ts. */
 export interface TaskStart {
@@ -59,6 +68,12 @@ export interface WorkflowGateway {
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
   /** What one run of a task's workflow had brought about; undefined: Temporal keeps its history no longer. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
+  /**
+   * Sends one heartbeat of an activity's attempt and waits until Temporal has it, where the SDK's own go out some time.
+   *
+   * @returns false where the attempt is over: it had timed out, and another may be at work.
+   */
+  recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }
 
 /** @param installationId whose workers are to do the work. */
@@ -182,9 +197,21 @@ export function createWorkflowGateway(client: Client, installationId: string): W
         throw error;
       }
     },
+    async recordHeartbeat(taskToken, details) {
+      try {
+        await bounded(HEARTBEAT_TIMEOUT_MS, () => client.activity.heartbeat(taskToken, details));
+        return true;
+      } catch (error) {
+        if (error instanceof ActivityNotFoundError) return false;
+        // It was recorded. What else the answer asks for, the SDK hears of as well, and does.
+        if (ASKED_BY_HEARTBEAT.some((type) => error instanceof type)) return true;
+        throw error;
+      }
+    },
   };
 }
 
+const ASKED_BY_HEARTBEAT = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
 const ENDS_BY_ITSELF: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 function isOpen(status: string): boolean {

@@ -63,6 +63,7 @@ describe('the input of a task', () => {
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
           readRun: () => Promise.resolve(undefined),
+          recordHeartbeat: () => Promise.resolve(true),
         }),
       });
       const pass = { workflowId: newId('req'), taskQueue: TASK_QUEUES.maintenance, args: [] };

@@ -44,6 +44,7 @@ export async function startMaintenanceWorker(
     stopping: new AbortController().signal,
     describeTask: (taskId) => gateway.describeTask(taskId),
     readRun: (taskId, runId) => gateway.readRun(taskId, runId),
+    recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),
     ...changes,
   });
   const workflowBundle = await loadWorkflowBundle(silentLogger());
