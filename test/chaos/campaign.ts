@@ -132,12 +132,9 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     );
     const gathered = await gather(world, accounts);
     const leftovers = await findLeftovers(world, unrest);
-    const workerKills = faults.flatMap(({ fault, begun }) =>
-      fault.kind === 'kill' && fault.target.startsWith('worker') ? [begun] : [],
-    );
     const connections = await readConnections(world);
     const trials = faults.flatMap(({ trial }) => trial ?? []);
-    const evidence = { ...gathered, leftovers, connections, losses, workerKills, trials };
+    const evidence = { ...gathered, leftovers, connections, losses, trials };
     return {
       seed,
       minutes,

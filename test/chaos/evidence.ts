@@ -55,8 +55,6 @@ export interface Evidence {
   readonly allowedAddresses: readonly string[];
   /** When the database lost commits. */
   readonly losses: readonly Loss[];
-  /** When workers were killed: Unix milliseconds. */
-  readonly workerKills: readonly number[];
   /** What was seen of the faults that were done alone. */
   readonly trials: readonly TrialRecord[];
 }

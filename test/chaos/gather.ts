@@ -53,7 +53,6 @@ export async function gather(
     allowedAddresses: world.allowedAddresses,
     // Whoever made a storm knows of them.
     losses: [],
-    workerKills: [],
     trials: [],
   };
 }

@@ -46,20 +46,3 @@ export function mayBeUndone(
 export function wasHeardInLoss(at: number, losses: readonly Loss[], spanMs = 0): boolean {
   return losses.some(({ from, heardUntil }) => at <= heardUntil && at + spanMs >= from);
 }
-
-/** How soon after a submit a worker says in a heartbeat what it has sent (docs/0037). */
-const HEARTBEAT_MS = 2_000;
-
-/**
- * Whether a second submit is one of those that docs/0037 admits: the first was sent while commits were lost, by a worker
- * that was killed before it could say so.
- */
-export function isAdmittedTwice(
-  firstSubmitAt: number,
-  { losses, workerKills }: { readonly losses: readonly Loss[]; readonly workerKills: readonly number[] },
-): boolean {
-  return (
-    wasHeardInLoss(firstSubmitAt, losses) &&
-    workerKills.some((at) => at >= firstSubmitAt && at - firstSubmitAt <= HEARTBEAT_MS)
-  );
-}

@@ -19,7 +19,19 @@ export interface RepeatOptions extends CreateAttempt {
 }
 
 const ATTEMPTS = 10;
+const READS = 60;
 const RETRY_MS = 500;
+
+/** Whoever is told to wait, or not answered at all, asks again: only an answer says whether a task is there. */
+async function isGone(url: string, key: string): Promise<boolean> {
+  for (let attempt = 0; attempt < READS; attempt++) {
+    const status = statusOf((await ask({ url, key })).outcome);
+    if (status === 404) return true;
+    if (status === 200) return false;
+    await sleep(RETRY_MS);
+  }
+  throw new Error(`${url} is not answered`);
+}
 
 /** @returns how many were asked for again. */
 export async function repeatLostKeys(options: RepeatOptions): Promise<number> {
@@ -32,8 +44,7 @@ export async function repeatLostKeys(options: RepeatOptions): Promise<number> {
   );
   let count = 0;
   for (const [taskId, line] of lost) {
-    const { outcome } = await ask({ url: `${apiUrls[0]}/v1/tasks/${taskId}`, key });
-    if (statusOf(outcome) !== 404) continue;
+    if (!(await isGone(`${apiUrls[0]}/v1/tasks/${taskId}`, key))) continue;
     count += 1;
     const { account: owner, key: idempotencyKey, marker, model, prompt, callbackPath } = line;
     const wish = { account: owner, key: idempotencyKey, marker, model, prompt, callbackPath };

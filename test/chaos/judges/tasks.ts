@@ -2,7 +2,7 @@
 import { groupBy } from '../grouped.ts';
 import { ONCE_MORE } from '../clients/once-more.ts';
 import type { Evidence, Judge } from '../evidence.ts';
-import { isAdmittedTwice, mayBeUndone } from '../losses.ts';
+import { mayBeUndone } from '../losses.ts';
 import { isAccepted, isTerminal } from '../records.ts';
 import type { ClientLine, TaskAnswer } from '../records.ts';
 
@@ -114,17 +114,17 @@ export const oneTaskPerKey: Judge = {
 export const oneSubmitChain: Judge = {
   invariant: 'one provider submit chain per account and key',
   judge(evidence) {
-    const markers = new Map<string, { jobs: Set<string>; keys: Set<string>; readonly firstAt: number }>();
+    const markers = new Map<string, { jobs: Set<string>; keys: Set<string> }>();
     for (const line of evidence.provider) {
       if (line.kind !== 'submit') continue;
       const marker = /^marker-[\w-]+/.exec(line.prompt ?? '')?.[0] ?? line.prompt ?? '';
-      const found = markers.get(marker) ?? { jobs: new Set(), keys: new Set(), firstAt: line.at };
+      const found = markers.get(marker) ?? { jobs: new Set(), keys: new Set() };
       markers.set(marker, found);
       found.jobs.add(line.jobId ?? '');
       if (line.idempotencyKey !== undefined) found.keys.add(line.idempotencyKey);
     }
-    return [...markers].flatMap(([marker, { jobs, keys, firstAt }]) =>
-      (jobs.size > 1 && !isAdmittedTwice(firstAt, evidence)) || keys.size > 1
+    return [...markers].flatMap(([marker, { jobs, keys }]) =>
+      jobs.size > 1 || keys.size > 1
         ? [
             {
               subject: marker,

@@ -85,8 +85,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     const hasStood = hasBegun && (await isOpen());
     const hasFired = hasStood && isTelling(before);
     const evidence = `${waiting.name} stood in its transaction (${hasStood ? 'to the end' : 'not to the end'}); others before: ${toldOf(before)}; meanwhile: ${toldOf(during)}`;
-    // What can be told from is judged, even where not everything can.
-    return hasStood
+    return hasFired
       ? {
           hasFired,
           evidence,

@@ -12,7 +12,8 @@ import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
 const TASKS = 12;
-const WITHIN_MS = 60_000;
+/** No matter how slow the machine is: what is looked for is who did the work. */
+const WITHIN_MS = 300_000;
 const LOOK_MS = 500;
 
 export async function neighbours(room: TrialRoom, name: string): Promise<TrialResult> {

@@ -88,9 +88,12 @@ export function toldOf({ took, done }: ProbedPeriod): string {
   ).join(', ');
 }
 
-/** Whether something can be told from it: on a machine on which nothing ended before, nobody can be seen to wait. */
+/** Fewer than these are chance. */
+const LEAST_DONE = 5;
+
+/** Whether something can be told from it: on a machine on which hardly anything ended before, nobody can be seen to wait. */
 export function isTelling({ done }: ProbedPeriod): boolean {
-  return PROBED_ACTIONS.every((action) => done[action] > 0);
+  return PROBED_ACTIONS.every((action) => done[action] >= LEAST_DONE);
 }
 
 /** 0 where there is none. */
