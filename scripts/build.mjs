@@ -1,6 +1,6 @@
 /**
- * Builds `dist`: the compiled program, the bundle of the workflows that workers run, and the dashboard. Each is left alone while
- * what it is made of has not changed, judged by content.
+ * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, and for whoever develops
+ * the compiled tests and benchmarks. Each is left alone while what it is made of has not changed, judged by content.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,6 +21,11 @@ const PROGRAM = {
   stamp: 'dist/.program-hash',
   product: 'dist/src/main.js',
 };
+const TESTS = {
+  sources: [...PROGRAM.sources, 'test', 'bench', 'tools', 'tsconfig.test.json'],
+  stamp: 'dist/.tests-hash',
+  product: 'dist/test/support/run-tests.js',
+};
 const DASHBOARD = {
   // It takes its client and its types from where they are.
   sources: ['web', 'clients/src/api', 'package-lock.json'],
@@ -33,17 +38,28 @@ const BUNDLE = {
   product: 'dist/workflow-bundle.js',
 };
 
-/** Builds what is not up to date. Tests run from source, so for them a type error is only told. */
-export async function build(root, { say, toleratesTypeErrors }) {
-  await unlessCurrent(root, PROGRAM, async () => {
-    say('Building.');
-    const tsc = path.join(root, 'node_modules/.bin/tsc');
-    const isClean = await run(root, tsc, ['-p', 'tsconfig.build.json']);
-    if (isClean) return true;
-    if (!toleratesTypeErrors) throw new Error('The program does not compile.');
-    say('The program has type errors (above); the tests run nevertheless.');
-    return false;
-  });
+/**
+ * Builds what is not up to date.
+ *
+ * @param options.withTests whether the tests and benchmarks are compiled too. They are code of developers, in the middle of
+ *   a change perhaps: a type error is reported, and they run nevertheless.
+ */
+export async function build(root, { say, withTests }) {
+  const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
+  if (withTests) {
+    await unlessCurrent(root, TESTS, async () => {
+      say('Building the program and its tests.');
+      if (await compile('tsconfig.test.json')) return true;
+      say('There are type errors (above); the tests run nevertheless.');
+      return false;
+    });
+  } else {
+    await unlessCurrent(root, PROGRAM, async () => {
+      say('Building.');
+      if (await compile('tsconfig.build.json')) return true;
+      throw new Error('The program does not compile.');
+    });
+  }
   await unlessCurrent(root, BUNDLE, async () => {
     say('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');

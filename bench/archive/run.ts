@@ -14,7 +14,7 @@ import os from 'node:os';
 import path from 'node:path';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { packageFile } from '../../src/config/package-root.ts';
+import { packageModule } from '../../src/config/package-root.ts';
 import { median } from '../measures.ts';
 import { surroundings } from '../stage/node-launch.ts';
 import type { Figures } from './copier.ts';
@@ -90,7 +90,7 @@ async function measure(url: string): Promise<void> {
 async function copy(side: 'ours' | 'bare', url: string, target: string): Promise<Figures> {
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', packageFile('bench/archive/copier.ts'), side, url, target, String(options.files)],
+    [packageModule('bench/archive/copier.ts'), side, url, target, String(options.files)],
     { env: surroundings(), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /** How the bench starts its Node processes: our roles from `dist`, as they are deployed, and its own from source. */
 import { randomBytes } from 'node:crypto';
-import { packageFile } from '../../src/config/package-root.ts';
+import { packageFile, packageModule } from '../../src/config/package-root.ts';
 import type { Launch } from '../../src/embedded/launch.ts';
 
 /** Nobody answers there. */
@@ -60,7 +60,7 @@ export function roleLaunch(
 export function loadLaunch(file: string, args: readonly string[]): Launch {
   return {
     command: process.execPath,
-    args: ['--import', 'tsx', packageFile(`bench/${file}`), ...args],
+    args: [packageModule(`bench/${file}`), ...args],
     environment: surroundings(),
     hasChannel: true,
   };

@@ -5,7 +5,7 @@
  * reason why nobody can make it take long.
  *
  * `npm test -- test/bounds/regular-expressions.test.ts` names what has to be written down;
- * `node --import tsx test/bounds/remember-regular-expressions.ts` remembers those that are proved.
+ * `npm run ts -- test/bounds/remember-regular-expressions.ts` remembers those that are proved.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';

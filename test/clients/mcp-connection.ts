@@ -1,11 +1,11 @@
 /** The official client of the Model Context Protocol, connected in either of the two ways, and what it is told. */
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { packageModule } from '../../src/config/package-root.ts';
 import { GIVE_UP_MS } from '../support/until.ts';
 
 export const WAYS = ['stdio', 'http'] as const;
@@ -30,7 +30,7 @@ export async function connectMcp(way: (typeof WAYS)[number], url: string, key: s
     way === 'stdio'
       ? new StdioClientTransport({
           command: process.execPath,
-          args: ['--import', 'tsx', path.join(import.meta.dirname, 'mcp-stdio-process.ts')],
+          args: [packageModule('test/clients/mcp-stdio-process.ts')],
           env: { PATH: process.env['PATH'] ?? '', DARKROOM_BASE_URL: `${url}/v1`, DARKROOM_API_KEY: key },
         })
       : new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {

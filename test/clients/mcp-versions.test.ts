@@ -4,7 +4,6 @@
  * Each receives the default picture.
  */
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client as Newest } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as NewestStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -16,6 +15,7 @@ import { StdioClientTransport as OldestStdio } from 'mcp-sdk-0.4.0/client/stdio.
 import { Client as FirstHttp } from 'mcp-sdk-1.10.0/client/index.js';
 import { StdioClientTransport as FirstHttpStdio } from 'mcp-sdk-1.10.0/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstHttpHttp } from 'mcp-sdk-1.10.0/client/streamableHttp.js';
+import { packageModule } from '../../src/config/package-root.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { Called, WAYS } from './mcp-connection.ts';
@@ -85,7 +85,7 @@ function transportOf({ stdio: Stdio, http: Http }: ClientOfSomeAge, way: (typeof
   }
   return new Stdio({
     command: process.execPath,
-    args: ['--import', 'tsx', path.join(import.meta.dirname, 'mcp-stdio-process.ts')],
+    args: [packageModule('test/clients/mcp-stdio-process.ts')],
     env: { PATH: process.env['PATH'] ?? '', DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: key },
   });
 }

@@ -13,7 +13,7 @@ describe('.env.example', () => {
     assert.equal(
       await readFile(ENV_EXAMPLE, 'utf8'),
       renderEnvExample(),
-      'run: node --import tsx test/config/render-env-example.ts',
+      'run: npm run ts -- test/config/render-env-example.ts',
     );
   });
 

@@ -1,6 +1,6 @@
 /**
  * Renders `.env.example` from the one list of variables (src/config/variables.ts) and the few that only
- * docker-compose.yml reads. Run by itself it writes the file: `node --import tsx test/config/render-env-example.ts`
+ * docker-compose.yml reads. Run by itself it writes the file: `npm run ts -- test/config/render-env-example.ts`
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const LINE_LENGTH = 118;
 const HEADER = `Every variable that Darkroom reads, with its default. Nothing here has to be set for \`npm start\`, which reads its
 own environment and no file. docker-compose.yml reads the file .env, which can begin as a copy of this one.
 A secret can also come from a file: set <NAME>_FILE to its path instead of <NAME>. This file is generated (a test
-compares it): change src/config/variables.ts, then run node --import tsx test/config/render-env-example.ts`;
+compares it): change src/config/variables.ts, then run npm run ts -- test/config/render-env-example.ts`;
 
 /** Read by docker-compose.yml alone; the test holds that it names no others. */
 export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {

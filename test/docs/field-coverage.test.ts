@@ -25,7 +25,7 @@ describe('docs/field-coverage.md', () => {
     assert.equal(
       await readFile(FIELD_COVERAGE, 'utf8'),
       await renderFieldCoverage(),
-      'run: node --import tsx test/docs/render-field-coverage.ts',
+      'run: npm run ts -- test/docs/render-field-coverage.ts',
     );
   });
 

@@ -1,7 +1,7 @@
 /**
  * Renders `docs/field-coverage.md` from the table of spec §2.5 (test/catalogue/spec-fields.json) and the embedded models:
  * which of them keeps to what was observed of a field, and the tests that show it in what comes out. Run by itself it
- * writes the file: `node --import tsx test/docs/render-field-coverage.ts`
+ * writes the file: `npm run ts -- test/docs/render-field-coverage.ts`
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -10,16 +10,17 @@ import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
+import { packageFile } from '../../src/config/package-root.ts';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { EgressError } from '../../src/egress/egress-error.ts';
 import type { EgressFailureKind } from '../../src/egress/egress-error.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
 import type { Egress, EgressOptions, PostOptions } from '../../src/egress/guarded-client.ts';
 
-export const KEY = readFileSync(new URL('fixtures/receiver-test-key.pem', import.meta.url), 'utf8');
+export const KEY = readFileSync(packageFile('test/egress/fixtures/receiver-test-key.pem'), 'utf8');
 
 /** Self-signed, for the name receiver.test. */
-export const CERTIFICATE = readFileSync(new URL('fixtures/receiver-test-certificate.pem', import.meta.url), 'utf8');
+export const CERTIFICATE = readFileSync(packageFile('test/egress/fixtures/receiver-test-certificate.pem'), 'utf8');
 
 /** Long enough never to be met by what is expected to answer. */
 export const AMPLE_MS = 60_000;

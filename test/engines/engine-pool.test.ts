@@ -6,16 +6,15 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import os from 'node:os';
-import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { packageModule } from '../../src/config/package-root.ts';
 import { createEnginePool } from '../../src/engines/engine-pool.ts';
 import type { EngineJob, EnginePool, RenderedFile } from '../../src/engines/engine.ts';
 import { UnusableInputError } from '../../src/providers/unusable-input-error.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 const logger = silentLogger();
-const DYING_THREAD = path.join(PACKAGE_ROOT, 'test/engines/dying-thread.ts');
+const DYING_THREAD = packageModule('test/engines/dying-thread.ts');
 
 function job(input: Record<string, unknown>, engine = 'swatch', fallbackSeed = 7): EngineJob {
   return { engine, input, fallbackSeed, media: new Map(), scratch: '/nowhere' };
@@ -186,7 +185,7 @@ describe('an engine pool whose thread dies', () => {
   });
 
   it('rejects every job, and does not hang, when threads die before they are ready', async () => {
-    const pool = createEnginePool({ threads: 1, logger, threadModule: path.join(PACKAGE_ROOT, 'no-such-file.ts') });
+    const pool = createEnginePool({ threads: 1, logger, threadModule: packageModule('test/no-such-file.ts') });
     try {
       await assert.rejects(pool.render(job({}), never()), { name: 'Error' });
       await assert.rejects(pool.render(job({}), never()), { name: 'Error' });

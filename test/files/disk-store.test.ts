@@ -142,9 +142,8 @@ describe('the disk store', () => {
     const program = path.join(base, 'fill.mjs');
     await writeFile(program, fillDisk(folder));
 
-    const command = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" --import "$3" "$4"';
-    const loader = import.meta.resolve('tsx');
-    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', folder, process.execPath, loader, program], {
+    const command = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" "$3"';
+    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', folder, process.execPath, program], {
       encoding: 'utf8',
     });
 

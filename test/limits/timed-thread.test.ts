@@ -1,8 +1,7 @@
 /** Jobs that do not come to an end: their caller is told, the next job is done, and nothing is started after the close. */
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { describe, it } from 'node:test';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { packageModule } from '../../src/config/package-root.ts';
 import { ThreadEndedError, createTimedThread } from '../../src/limits/timed-thread.ts';
 import type { TimedThread } from '../../src/limits/timed-thread.ts';
 import type { LoopingJob } from './looping-thread.ts';
@@ -10,7 +9,7 @@ import type { LoopingJob } from './looping-thread.ts';
 const LONG_MS = 60_000;
 
 function loopingThread(): TimedThread<LoopingJob, string> {
-  const module = path.join(PACKAGE_ROOT, 'test/limits/looping-thread.ts');
+  const module = packageModule('test/limits/looping-thread.ts');
   return createTimedThread({ module, startJob: 'answer', heapMb: 64 });
 }
 

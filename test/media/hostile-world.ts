@@ -10,7 +10,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { packageFile, packageModule } from '../../src/config/package-root.ts';
 import { MediaChild } from '../../src/media/media-child.ts';
 import type { MediaChildOptions } from '../../src/media/media-child.ts';
 import { GIVE_UP_MS } from '../support/until.ts';
@@ -54,11 +54,11 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   const given = path.join(folder, 'given file');
   await writeFile(given, 'given');
   // A module of its own, so that the children of this world are told from others by their command lines.
-  const program = path.join(PACKAGE_ROOT, 'test/media/hostile-child.ts');
+  const program = packageModule('test/media/hostile-child.ts');
   const entry = path.join(folder, 'hostile.mjs');
   await writeFile(entry, `import ${JSON.stringify(program)};`);
   const child = {
-    module: path.relative(PACKAGE_ROOT, entry),
+    module: path.relative(packageFile('dist'), entry),
     isUntrusted: true,
     maxMemoryMb: 250,
     readable: [program, given],

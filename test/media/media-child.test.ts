@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { PACKAGE_ROOT, packageFile, packageModule } from '../../src/config/package-root.ts';
 import { createEnginePool } from '../../src/engines/engine-pool.ts';
 import { decodePicture, decodeSound } from '../../src/media/decode.ts';
 import { openVideo, writeSound } from '../../src/media/encode.ts';
@@ -59,7 +59,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it('ends when the thread that started it is terminated', async () => {
-    const threadModule = path.join(PACKAGE_ROOT, 'test/media/encoding-thread.ts');
+    const threadModule = packageModule('test/media/encoding-thread.ts');
     const pool = createEnginePool({ threads: 1, logger: silentLogger(), threadModule });
     const controller = new AbortController();
     const encoding = new Promise<void>((resolve) => {
@@ -77,12 +77,12 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
 
   it('ends when the process that started it is killed', async () => {
     const program = `
-      const { decodePicture } = await import(${JSON.stringify(path.join(PACKAGE_ROOT, 'src/media/decode.ts'))});
-      const { waitForChildren } = await import(${JSON.stringify(path.join(PACKAGE_ROOT, 'test/media/media-processes.ts'))});
+      const { decodePicture } = await import(${JSON.stringify(packageModule('src/media/decode.ts'))});
+      const { waitForChildren } = await import(${JSON.stringify(packageModule('test/media/media-processes.ts'))});
       decodePicture(${JSON.stringify(endless)}, { maxEdge: 10 }).catch(() => {});
       const [pid] = await waitForChildren(1);
       process.stdout.write(String(pid), () => process.kill(process.pid, 'SIGKILL'));`;
-    const parent = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    const parent = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
       cwd: PACKAGE_ROOT,
       encoding: 'utf8',
     });
@@ -204,7 +204,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   it("takes a crash of a decoder for the file's fault", async () => {
     const module = path.join(folder, 'crash.mjs');
     await writeFile(module, "process.kill(process.pid, 'SIGSEGV');");
-    const child = await MediaChild.start({ ...DECODE, module: path.relative(PACKAGE_ROOT, module) }, {});
+    const child = await MediaChild.start({ ...DECODE, module: path.relative(packageFile('dist'), module) }, {});
 
     await assert.rejects(child.receive(), { name: 'UndecodableMediaError', message: 'breaks its decoder' });
     await child.end();

@@ -8,7 +8,7 @@ import { chmod, chown, copyFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { after, before, describe, it } from 'node:test';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { PACKAGE_ROOT, packageModule } from '../../src/config/package-root.ts';
 import { ISOLATIONS, isolationsOf, probeMediaSandbox } from '../../src/media/sandbox.ts';
 import type { MediaSandbox } from '../../src/media/sandbox.ts';
 import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
@@ -127,10 +127,13 @@ describe('a Node that may be run and not read, as in our image', { skip: process
   });
 });
 
+/** A module's path as a program writes it. */
+const module = (file: string): string => JSON.stringify(packageModule(file));
+
 /** Prints what a process finds out and does where namespaces are forbidden. */
 const FORBIDDEN = `
-  const { findMediaSandbox, isolationsOf } = await import('./src/media/sandbox.ts');
-  const { prepareMediaSandbox } = await import('./src/processes/media-sandbox.ts');
+  const { findMediaSandbox, isolationsOf } = await import(${module('src/media/sandbox.ts')});
+  const { prepareMediaSandbox } = await import(${module('src/processes/media-sandbox.ts')});
   const sandbox = await findMediaSandbox();
   const [log, gauge] = [[], {}];
   const logger = { warn: (fields, message) => log.push(message) };
@@ -142,8 +145,8 @@ const FORBIDDEN = `
 /** Prints what a hostile child of another user than root does. */
 const ordinary = ({ child, given }: HostileWorld): string => `
   const { readFileSync } = await import('node:fs');
-  const { MediaChild } = await import('./src/media/media-child.ts');
-  const { findMediaSandbox } = await import('./src/media/sandbox.ts');
+  const { MediaChild } = await import(${module('src/media/media-child.ts')});
+  const { findMediaSandbox } = await import(${module('src/media/sandbox.ts')});
   const [own] = process.argv.slice(1);
   const { confinement } = await findMediaSandbox();
   const attacks = [[${JSON.stringify(given)}], [own]].map((paths) => ({ attack: 'read', paths }));
@@ -157,8 +160,8 @@ const ordinary = ({ child, given }: HostileWorld): string => `
 
 /** Prints whether a hostile child that only has limits reads the environment of its parent, and where its memory is. */
 const inspected = ({ child }: HostileWorld): string => `
-  const { MediaChild } = await import('./src/media/media-child.ts');
-  const { probeMediaSandbox } = await import('./src/media/sandbox.ts');
+  const { MediaChild } = await import(${module('src/media/media-child.ts')});
+  const { probeMediaSandbox } = await import(${module('src/media/sandbox.ts')});
   const sandbox = await probeMediaSandbox(['limits']);
   const paths = ['environ', 'maps'].map((name) => '/proc/' + process.pid + '/' + name);
   const child = await MediaChild.start(
@@ -170,7 +173,7 @@ const inspected = ({ child }: HostileWorld): string => `
   console.log(JSON.stringify(outcomes[0]));`;
 
 function programCommand(program: string): readonly string[] {
-  return [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program];
+  return [process.execPath, '--input-type=module', '-e', program];
 }
 
 function missingOf(sandbox: MediaSandbox): readonly string[] {

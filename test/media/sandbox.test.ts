@@ -11,7 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { PACKAGE_ROOT, packageModule } from '../../src/config/package-root.ts';
 import { probeMediaSandbox } from '../../src/media/sandbox.ts';
 import { UndecodableMediaError } from '../../src/media/undecodable-media-error.ts';
 import { until } from '../support/until.ts';
@@ -37,7 +37,9 @@ function secretPaths({ secret }: HostileWorld): readonly string[] {
 }
 
 function pathsToWrite({ secret, given }: HostileWorld): readonly string[] {
-  const ofPackage = ['new', 'src/new', 'node_modules/new', 'src/main.ts', 'package.json'];
+  // A checkout below /tmp is in the directory where a child may write, in a /tmp of its own.
+  const beside = PACKAGE_ROOT.startsWith('/tmp/') ? [] : ['new'];
+  const ofPackage = [...beside, 'dist/src/new', 'node_modules/new', 'dist/src/main.js', 'package.json'];
   const ofMachine = ['/new', '/usr/lib/new', '/dev/new', '/proc/1/oom_score_adj', secret, given];
   return [...ofMachine, ...ofPackage.map((name) => path.join(PACKAGE_ROOT, name))];
 }
@@ -159,11 +161,11 @@ for (const sandbox of whole) {
 
     it('ends with the process that started it, though it never looks', async () => {
       const program = `
-        const { MediaChild } = await import(${JSON.stringify(path.join(PACKAGE_ROOT, 'src/media/media-child.ts'))});
+        const { MediaChild } = await import(${JSON.stringify(packageModule('src/media/media-child.ts'))});
         const sandbox = ${JSON.stringify(sandbox)};
         await MediaChild.start({ ...${JSON.stringify(world.child)}, sandbox }, { attacks: [{ attack: 'cpu' }] });
         setInterval(() => {}, 1000);`;
-      const parent = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
         cwd: PACKAGE_ROOT,
         stdio: 'ignore',
       });

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { PACKAGE_ROOT, packageModule } from '../../src/config/package-root.ts';
 import type { ReceivedCallback } from './callback-receiver.ts';
 
 /** A running receiver. */
@@ -26,8 +26,8 @@ export interface CallbackReceiver {
 export async function startCallbackReceiver(): Promise<CallbackReceiver> {
   const folder = await mkdtemp(path.join(tmpdir(), 'darkroom-callbacks-'));
   const logFile = path.join(folder, 'received.jsonl');
-  const program = path.join(PACKAGE_ROOT, 'test/support/callback-receiver.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', program, '--log', logFile, '--port', '0'], {
+  const program = packageModule('test/support/callback-receiver.ts');
+  const child = spawn(process.execPath, [program, '--log', logFile, '--port', '0'], {
     cwd: PACKAGE_ROOT,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });

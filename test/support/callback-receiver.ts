@@ -2,7 +2,7 @@
  * A receiver of callbacks, as a process of its own with its own log: what it wrote down is what reached it, whatever our
  * tables say. Every request is on disk before it is answered.
  *
- * Run: `node --import tsx test/support/callback-receiver.ts --log <file> --port <port or 0>`; prints `{"port":…}` as its
+ * Run: `node dist/test/support/callback-receiver.js --log <file> --port <port or 0>`; prints `{"port":…}` as its
  * first line. Behaviour by path, whatever follows it:
  *
  * /ok 204 · /fail/<n>/… 500 for the first n requests of that full path, then 204 · /status/<code> · /gone 410 ·

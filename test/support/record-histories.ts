@@ -4,7 +4,7 @@
  * Run after a change of the workflows that is meant to change their histories, and only once no task that began before
  * the change can still be running anywhere; every other change must replay the histories that are there:
  *
- *   npm run build && node --import tsx test/support/record-histories.ts [<name>…]
+ *   npm run ts -- test/support/record-histories.ts [<name>…]
  *
  * With names it records only those: the histories of a workflow that is new.
  */

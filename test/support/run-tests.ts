@@ -1,8 +1,8 @@
 /**
- * Runs test files on services started for this run: `npm test` ends here. The services are stopped whatever happens,
- * and a run in which no test ran has failed.
+ * Runs compiled test files on services started for this run: `npm test` ends here. The services are stopped whatever
+ * happens, and a run in which no test ran has failed.
  *
- * Usage: run-tests.ts [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…
+ * Usage: npm test -- [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { packageFile } from '../../src/config/package-root.ts';
+import { PACKAGE_ROOT, packageFile, packageModule } from '../../src/config/package-root.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
@@ -52,7 +52,7 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
   });
   const patterns = options['test-name-pattern'];
   const results = run({
-    files: longestFirst(files).map((file) => path.resolve(file)),
+    files: longestFirst(files).map((file) => packageModule(path.relative(PACKAGE_ROOT, path.resolve(file)))),
     concurrency: Number(options['test-concurrency']),
     timeout: Number(options['test-timeout']),
     signal: stopRequested.signal,

@@ -15,7 +15,7 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
-import { packageFile } from '../../src/config/package-root.ts';
+import { packageModule } from '../../src/config/package-root.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
 import type { AccountDatabase } from '../../src/limits/account-database.ts';
@@ -75,8 +75,8 @@ interface Frozen {
 
 /** Stops a process before it sends this statement. */
 async function freeze(t: TestContext, statement: string, ...args: readonly string[]): Promise<Frozen> {
-  const script = packageFile('test/tasks/freezing-process.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', script, room.url, statement, ...args], {
+  const script = packageModule('test/tasks/freezing-process.ts');
+  const child = spawn(process.execPath, [script, room.url, statement, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

@@ -12,13 +12,7 @@ async function linesOf(code: string, level = 'info'): Promise<readonly Record<st
     const { createLogger } = await import(${JSON.stringify(packageModule('src/telemetry/log.ts'))});
     const logger = createLogger(${settings});
     ${code}`;
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    '--import',
-    'tsx',
-    '--input-type=module',
-    '--eval',
-    script,
-  ]);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
-import { packageFile } from '../../src/config/package-root.ts';
+import { packageModule } from '../../src/config/package-root.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
 
 const INFO = 30;
@@ -12,8 +12,7 @@ const BEAT = /Activity heartbeat failed/;
 /** Everything that a worker process wrote in which the activity ran locally. */
 async function linesOf(activity: 'wrapped' | 'rogue'): Promise<string[]> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-    ...process.execArgv,
-    packageFile('test/temporal/fixtures/beating-worker.ts'),
+    packageModule('test/temporal/fixtures/beating-worker.ts'),
     temporalAddress(),
     activity,
   ]);

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { packageModule } from '../../src/config/package-root.ts';
 import type { Called } from '../clients/mcp-connection.ts';
 import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from '../clients/mcp-pictures.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -147,7 +147,7 @@ async function run(python: string, program: string, key: string): Promise<Told> 
     headers: { Authorization: `Bearer ${key}` },
     process: {
       command: process.execPath,
-      args: ['--import', 'tsx', path.join(import.meta.dirname, '../clients/mcp-stdio-process.ts')],
+      args: [packageModule('test/clients/mcp-stdio-process.ts')],
       env: { PATH: process.env['PATH'] ?? '', DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: key },
     },
   };

@@ -15,7 +15,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { topUp } from '../../src/billing/ledger.ts';
-import { packageFile } from '../../src/config/package-root.ts';
+import { packageModule } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
@@ -109,7 +109,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     await source.close();
     const target = await createTestDatabase();
 
-    const command = ['--import', 'tsx', packageFile('src/main.ts'), 'admin', '--json', 'database', 'copy'];
+    const command = [packageModule('src/main.ts'), 'admin', '--json', 'database', 'copy'];
     const { stdout } = await promisify(execFile)(process.execPath, [...command, '--from', from, '--to', target.url]);
 
     assert.equal((JSON.parse(stdout) as { ledgerHolds: boolean }).ledgerHolds, true);

@@ -1,5 +1,5 @@
 /**
- * Run: `node --import tsx tools/images/run.ts check [--release]` or `… fill --registry <address>`. A release fills, and
+ * Run: `npm run ts -- tools/images/run.ts check [--release]` or `… fill --registry <address>`. A release fills, and
  * checks with `--release`: docs/0031.
  */
 import { readFile, writeFile } from 'node:fs/promises';

@@ -4,7 +4,7 @@
  * installation of the release, started with a data folder of its own and with
  * `EGRESS_ALLOW=http://127.0.0.1:<callback port> EGRESS_PORTS=443,<callback port> CALLBACK_OFFSETS_SECONDS=0,1,2`.
  *
- * Usage: node --import tsx tools/release-fixture/run.ts --release 0.1.0 --checkout <folder> --data-dir <folder> --callback-port 28999
+ * Usage: npm run ts -- tools/release-fixture/run.ts --release 0.1.0 --checkout <folder> --data-dir <folder> --callback-port 28999
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

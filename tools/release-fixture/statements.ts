@@ -4,7 +4,7 @@
  * `test/fixtures/releases/<version>/statements.json`: `{name, text, values}`, with `{taskId}`, `{accountId}`, `{keyId}`
  * and `{key}` (an idempotency key) where the test puts its own.
  *
- * Usage: node --import tsx tools/release-fixture/statements.ts --release 0.1.0 --checkout <folder>
+ * Usage: npm run ts -- tools/release-fixture/statements.ts --release 0.1.0 --checkout <folder>
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

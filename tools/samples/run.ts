@@ -3,7 +3,7 @@
  * that runs, shrunk to what a card of a page needs. Writes the files below `web/public` and their list below `web/src`,
  * which `npm run format` brings into form.
  *
- * Usage: node --import tsx tools/samples/run.ts --url http://127.0.0.1:8787/v1 --key dk_live_… [--only part-of-a-name]
+ * Usage: npm run ts -- tools/samples/run.ts --url http://127.0.0.1:8787/v1 --key dk_live_… [--only part-of-a-name]
  */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
  * An attacker, a process of its own: every attack of its list in its lanes, until it is told to stop.
  *
- * Usage: `node --import tsx test/attack/campaign/attacker.ts --attacker <name> --address 127.0.0.2 --api <url>,<url>
+ * Usage: `node dist/test/attack/campaign/attacker.js --attacker <name> --address 127.0.0.2 --api <url>,<url>
  * --log <file> --seed <n> [--key <key>]`; `{"type":"begin"}` and `{"type":"stop"}` over its channel.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

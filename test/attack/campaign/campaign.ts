@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_LIMITS } from '../../../src/accounts/accounts.ts';
-import { packageFile } from '../../../src/config/package-root.ts';
+import { packageModule } from '../../../src/config/package-root.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
 import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
@@ -78,7 +78,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     const script = (name: string, args: readonly string[]): Part => {
       const [file] = name.split(' ');
       const log = `${world.folder}/${name}.log`;
-      const part = scriptPart(name, packageFile(`test/attack/campaign/${file}.ts`), args, log);
+      const part = scriptPart(name, packageModule(`test/attack/campaign/${file}.ts`), args, log);
       scripts.push(part);
       return part;
     };

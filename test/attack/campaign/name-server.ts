@@ -3,7 +3,7 @@
  * alternate between a public address and the loopback, those below `mixed.test` have both at once, all others do not exist.
  * What was asked is in its log.
  *
- * Usage: `node --import tsx test/attack/campaign/name-server.ts --port <n> --log <file>`
+ * Usage: `node dist/test/attack/campaign/name-server.js --port <n> --log <file>`
  */
 import { createSocket } from 'node:dgram';
 import { parseArgs } from 'node:util';

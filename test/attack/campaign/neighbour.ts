@@ -2,7 +2,7 @@
  * The account beside the attackers, a process of its own: a client that creates, waits, downloads, lists, uploads and
  * asks for text at a steady pace, and writes down every request for the judges. How long each took is in the same lines.
  *
- * Usage: `node --import tsx test/attack/campaign/neighbour.ts --account <name> --key <key> --api <url>,<url>
+ * Usage: `node dist/test/attack/campaign/neighbour.js --account <name> --key <key> --api <url>,<url>
  * --receiver <url> --log <file> --text <model>`; `{"type":"stop"}` over its channel ends it once everything begun is
  * known.
  */

@@ -2,7 +2,7 @@
  * The campaign's provider, a process of its own: the test provider's `tasks` (idempotent submits) and `replicate` (none)
  * interfaces over jobs that outlive it, `openai` images, which answer with the result, its files, and a text upstream. Everything is in its own ledger.
  *
- * Usage: `node --import tsx test/chaos/provider/main.ts --ledger <file> --port <n> --public <url>`; a message
+ * Usage: `node dist/test/chaos/provider/main.js --ledger <file> --port <n> --public <url>`; a message
  * `{"mode":"errors"}` over its channel makes all of it misbehave until `{"mode":"normal"}`.
  */
 import { createHash } from 'node:crypto';

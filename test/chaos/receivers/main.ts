@@ -4,7 +4,7 @@
  * `/redirect` to the forbidden address, `/retry-after/…` 503 once with Retry-After. A message `{"mode":"hang"}` makes all of
  * them behave so until `{"mode":"normal"}`. A second port is the address that nothing may ever connect to.
  *
- * Usage: `node --import tsx test/chaos/receivers/main.ts --log <file> --port <n> --forbidden <n>`
+ * Usage: `node dist/test/chaos/receivers/main.js --log <file> --port <n> --forbidden <n>`
  */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';

@@ -137,7 +137,7 @@ export function scriptPart(name: string, file: string, args: readonly string[], 
     name,
     launch: () => ({
       command: process.execPath,
-      args: ['--import', 'tsx', file, ...args],
+      args: [file, ...args],
       environment: surroundings(),
       hasChannel: true,
     }),

@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AccountLimits } from '../../../src/accounts/accounts.ts';
-import { packageFile } from '../../../src/config/package-root.ts';
+import { packageFile, packageModule } from '../../../src/config/package-root.ts';
 import { killGroup } from '../../../src/embedded/launch.ts';
 import { clusterUrl, createCluster } from '../../../src/embedded/postgres.ts';
 import type { Cluster } from '../../../src/embedded/postgres.ts';
@@ -139,7 +139,7 @@ export async function openWorld(
   add(postgresPart(cluster, at('postgres.log')));
   add(temporalPart(await temporalPart.cli(report), port.temporal, at('temporal.sqlite'), at('temporal.log')));
   const providerArgs = ['--ledger', files.provider, '--port', String(port.provider), '--public', urlOf(providerLink)];
-  add(scriptPart('provider', packageFile('test/chaos/provider/main.ts'), providerArgs, at('provider.log')));
+  add(scriptPart('provider', packageModule('test/chaos/provider/main.ts'), providerArgs, at('provider.log')));
   const receiverArgs = [
     '--log',
     files.receivers,
@@ -148,7 +148,7 @@ export async function openWorld(
     '--forbidden',
     String(forbiddenPort),
   ];
-  add(scriptPart('receivers', packageFile('test/chaos/receivers/main.ts'), receiverArgs, at('receivers.log')));
+  add(scriptPart('receivers', packageModule('test/chaos/receivers/main.ts'), receiverArgs, at('receivers.log')));
   report('starting PostgreSQL, Temporal, the store, the provider and the receivers');
   await Promise.all([...parts.values()].map((part) => part.start()));
 

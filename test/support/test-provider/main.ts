@@ -3,7 +3,7 @@
  * under `/openai/v1`, `/replicate/v1`, `/tasks/v1` and so on, and serves its results under `/files`. Behaviour is chosen
  * by words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
  *
- * Usage: `node --import tsx test/support/test-provider/main.ts --log <file> [--port 0] [--until-stdin-ends]`
+ * Usage: `node dist/test/support/test-provider/main.js --log <file> [--port 0] [--until-stdin-ends]`
  * Prints `{"port":<n>}` when it listens. Any key is accepted but none and `revoked-key`, each
  * in the interface's own form; a container (`cog`) asks for none.
  */

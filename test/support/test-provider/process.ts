@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { packageFile } from '../../../src/config/package-root.ts';
+import { packageFile, packageModule } from '../../../src/config/package-root.ts';
 import type { LogLine } from './log.ts';
 
 export interface TestProvider {
@@ -22,8 +22,8 @@ export interface TestProvider {
 export async function startTestProvider(): Promise<TestProvider> {
   const folder = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
   const logFile = path.join(folder, 'log.jsonl');
-  const main = packageFile('test/support/test-provider/main.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', main, '--log', logFile, '--until-stdin-ends'], {
+  const main = packageModule('test/support/test-provider/main.ts');
+  const child = spawn(process.execPath, [main, '--log', logFile, '--until-stdin-ends'], {
     cwd: packageFile('.'),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
