@@ -158,6 +158,17 @@ describe('an instance of a schema', () => {
     );
   });
 
+  it('stays within what may be said where arrays of objects that refer to themselves multiply', async () => {
+    const nested = (items: JsonSchema): JsonSchema => ({ type: 'array', items, minItems: 3, maxItems: 3 });
+    const nodes = { type: 'array', items: { $ref: '#/$defs/node' }, minItems: 0, maxItems: 2 };
+    const schema = { ...objectOf({ name: nested(nested(nested(nodes))) }), $defs: DEFINITIONS };
+
+    const { answer } = await ask('Invent a person.', { format: strict(schema) });
+
+    assert.equal(answer.finish, 'stop');
+    assert.ok(ajv.compile(schema)(JSON.parse(answer.text)));
+  });
+
   it('has the values that stand in the prompt', async () => {
     const properties = {
       name: { type: 'string' },

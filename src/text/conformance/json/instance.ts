@@ -38,6 +38,10 @@ const MAX_DEPTH = 48;
 const SMALL_FROM_DEPTH = 12;
 const USUAL_ITEMS = 2;
 const CHARACTERS_PER_TOKEN = 128;
+/** Where a value has as many characters for each token that it may have, what follows is as small as it can be. */
+const SMALL_FROM_CHARACTERS_PER_TOKEN = 1;
+/** Quotes and separators around a value. */
+const PER_VALUE = 4;
 const NO_BRANCH: JsonSchema = {};
 
 /**
@@ -63,6 +67,8 @@ class Maker {
   /** How many values, and how many characters of texts, are still made. */
   #left: number;
   #room: number;
+  /** Characters of what is made, about. */
+  #length = 0;
 
   constructor(reader: SchemaReader, options: InstanceOptions) {
     this.#reader = reader;
@@ -77,7 +83,11 @@ class Maker {
     this.#left -= 1;
     if (this.#left < 0 || this.#room < 0 || at.depth > MAX_DEPTH || schema === false) return null;
     const value = this.#valueOf(schema, at);
-    if (typeof value === 'string') this.#room -= value.length;
+    this.#length += PER_VALUE;
+    if (typeof value === 'string') {
+      this.#room -= value.length;
+      this.#length += value.length;
+    }
     return value;
   }
 
@@ -95,7 +105,8 @@ class Maker {
 
   #inside(schema: unknown, place: Place): Place {
     const reference = isObject(schema) ? schema['$ref'] : undefined;
-    const isSmall = place.isSmall || place.depth >= SMALL_FROM_DEPTH;
+    const isLong = this.#length > this.#options.maxTokens * SMALL_FROM_CHARACTERS_PER_TOKEN;
+    const isSmall = place.isSmall || place.depth >= SMALL_FROM_DEPTH || isLong;
     if (typeof reference !== 'string') return { ...place, isSmall };
     return {
       ...place,
@@ -158,6 +169,7 @@ class Maker {
     const entries: [string, unknown][] = [];
     for (const name of names) {
       this.#room -= name.length;
+      this.#length += name.length;
       const inner: Place = { ...place, name, depth: place.depth + 1 };
       if (place.depth === 0 && settled !== undefined && Object.hasOwn(settled, name))
         entries.push([name, settled[name]]);
