@@ -33,7 +33,7 @@ export async function openTextParts(
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
     logger.error({ err }, 'the tokenizer or the text threads cannot be started');
   });
-  const money = await openTextMoney({ database, logger });
+  const money = await openTextMoney({ database, logger, metrics: metrics.text });
   const router = createTextRouter({
     embedded: createEmbeddedTextSource(threads),
     secrets: createSecretSource(config.upstreamSecrets),

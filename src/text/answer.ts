@@ -179,14 +179,6 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         const isReported = usage?.isEstimated === false;
         const upstream = tally.answeredBy;
         if (isReported && upstream !== undefined) input.reported(plausibleUsage(usage).inputTokens, upstream);
-        if (isReported && due > heldMicroUsd) {
-          const amounts = { dueMicroUsd: String(due), heldMicroUsd: String(heldMicroUsd) };
-          logger.warn(
-            { call: id, model: model.name, upstream, ...amounts },
-            'reported usage exceeds the hold; set inputTokens in the model file',
-          );
-          metrics.exceeded(model.name, due - heldMicroUsd);
-        }
         ledger.settle({
           id,
           accountId: caller.accountId,

@@ -104,15 +104,32 @@ const moveStatement: Statement = {
             CROSS JOIN LATERAL (VALUES (to_char(s.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')), ('total')) AS e (period)
             GROUP BY u.cap_id, e.period
            ON CONFLICT (cap_id, period) DO UPDATE SET spent_micro_usd = p.spent_micro_usd - excluded.spent_micro_usd)
-         SELECT fits, is_leased AS "isLeased" FROM decision`,
+         SELECT fits, is_leased AS "isLeased",
+                (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'model', t.model, 'upstream', a.upstream,
+                                                              'dueMicroUsd', t.due::text,
+                                                              'heldMicroUsd', t.held::text)), '[]')
+                   FROM settled t JOIN unnest($2::text[], $18::text[]) AS a (id, upstream) ON a.id = t.id
+                  WHERE t.due IS NOT NULL) AS exceeded
+           FROM decision`,
 };
 
-/** What became of the new holds. */
+/** A hold that was below what its call's upstream reported. The amounts are integers. */
+export interface ExceededHold {
+  readonly id: string;
+  readonly model: string;
+  readonly upstream: string | null;
+  readonly dueMicroUsd: string;
+  readonly heldMicroUsd: string;
+}
+
+/** What became of the new holds, and of the old ones. */
 export interface Moved {
   /** All of them were held; otherwise none was. */
   readonly fits: boolean;
   /** Whether the process had its lease: without one nothing is held. */
   readonly isLeased: boolean;
+  /** Of the calls that were settled now: those whose difference was booked as an operator cost. */
+  readonly exceeded: readonly ExceededHold[];
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NoLeaseError, holdOneByOne } from './hold-one-by-one.ts';
 import { moveTextMoney } from './move.ts';
+import type { ExceededHold } from './move.ts';
 import { createOwnCalls } from './own-calls.ts';
 import { plausibleUsage } from './price.ts';
 import { estimatedSettlement } from './text-call.ts';
@@ -61,6 +62,8 @@ export interface TextLedgerDependencies {
   /** Takes the lease again where it has run out. */
   readonly renewLease: () => Promise<void>;
   readonly logger: Logger;
+  /** Called once for each hold that was exceeded, when the difference is in the books. */
+  readonly onExceeded?: (hold: ExceededHold) => void;
   /** In milliseconds, for tests. */
   readonly now?: () => number;
 }
@@ -74,7 +77,8 @@ type Item = Hold | TextSettlement;
 
 const isHold = (item: Item): item is Hold => 'call' in item;
 
-export function createTextLedger({ database, processId, renewLease, logger, now }: TextLedgerDependencies): TextLedger {
+export function createTextLedger(dependencies: TextLedgerDependencies): TextLedger {
+  const { database, processId, renewLease, logger, onExceeded, now } = dependencies;
   let isClosing = false;
   const own = createOwnCalls(database, processId, now);
 
@@ -90,6 +94,7 @@ export function createTextLedger({ database, processId, renewLease, logger, now 
       const calls = together.map(({ call }) => call);
       const moved = await moveTextMoney(database, accountId, processId, [...settlements.values()], calls);
       settlements.clear();
+      for (const hold of moved.exceeded) onExceeded?.(hold);
       if (moved.fits) for (const hold of together) answer(holds, hold);
       if (!moved.isLeased && holds.size > 0) await renewLease();
     }

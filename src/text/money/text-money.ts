@@ -4,6 +4,7 @@
  */
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import type { TextMetrics } from '../../telemetry/metrics-text.ts';
 import { takeProcessLease } from './process-lease.ts';
 import { startTextSweep } from './sweep.ts';
 import { createTextLedger } from './text-ledger.ts';
@@ -19,14 +20,22 @@ export interface TextMoney {
 export async function openTextMoney(dependencies: {
   readonly database: Database;
   readonly logger: Logger;
+  readonly metrics: Pick<TextMetrics, 'exceeded'>;
 }): Promise<TextMoney> {
-  const { database, logger } = dependencies;
+  const { database, logger, metrics } = dependencies;
   const lease = await takeProcessLease({ database, logger });
   const ledger = createTextLedger({
     database,
     processId: lease.processId,
     renewLease: () => lease.renew(),
     logger,
+    onExceeded({ id, model, upstream, dueMicroUsd, heldMicroUsd }) {
+      metrics.exceeded(model, BigInt(dueMicroUsd) - BigInt(heldMicroUsd));
+      logger.warn(
+        { call: id, model, upstream, dueMicroUsd, heldMicroUsd },
+        'reported usage exceeds the hold; set inputTokens in the model file',
+      );
+    },
   });
   const sweep = startTextSweep({
     database,

@@ -136,6 +136,12 @@ describe('a text call', () => {
     );
     const exceeded = await readExceededHolds(room.database, caller.accountId, { from: day, to: day });
     assert.deepEqual(exceeded, { calls: 1, microUsd: 81n });
+    const { id } = reported;
+    const announced = { id, model, upstream: 'text:acme', dueMicroUsd: '1081', heldMicroUsd: '1000' };
+    assert.deepEqual(
+      process.exceeded.filter((hold) => hold.model === model),
+      [announced],
+    );
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 

@@ -11,6 +11,7 @@ import { takeProcessLease } from '../../../src/text/money/process-lease.ts';
 import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
 import type { NewTextCall, TextSettlement } from '../../../src/text/money/text-call.ts';
 import { createTextLedger } from '../../../src/text/money/text-ledger.ts';
+import type { ExceededHold } from '../../../src/text/money/move.ts';
 import type { TextLedger } from '../../../src/text/money/text-ledger.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 
@@ -47,6 +48,8 @@ export function wireTo(database: Database): Wire {
 export interface TextProcess {
   readonly processId: string;
   readonly ledger: TextLedger;
+  /** Holds of its calls that were exceeded, as they were booked. */
+  readonly exceeded: readonly ExceededHold[];
   readonly wire: Wire;
   renew(): Promise<void>;
   /** Its lease has run out: it is dead, or was paused for longer. */
@@ -65,11 +68,13 @@ export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
   const lease = await takeProcessLease({ database: wire.database, logger: silentLogger() });
   const { processId } = lease;
   let nowMs = 0;
+  const exceeded: ExceededHold[] = [];
   const ledger = createTextLedger({
     database: wire.database,
     processId,
     renewLease: () => lease.renew(),
     logger: silentLogger(),
+    onExceeded: (hold) => exceeded.push(hold),
     now: () => nowMs,
   });
   const lapse = async (): Promise<void> => {
@@ -78,6 +83,7 @@ export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
   return {
     processId,
     ledger,
+    exceeded,
     wire,
     renew: () => lease.renew(),
     lapse,
