@@ -29,6 +29,8 @@ export type Message =
       readonly toolCalls: readonly ToolCall[];
       /** What it thought before it answered, where the conversation brings that back. */
       readonly reasoning?: string;
+      /** What it thought in a form that only its upstream can read, which upstreams of the responses interface get back. */
+      readonly sealedReasoning?: string;
       readonly name?: string;
     }
   | { readonly role: 'tool'; readonly toolCallId: string; readonly content: readonly ContentPart[] };

@@ -25,6 +25,8 @@ const PER_TOOL = 8;
 /** An image at high detail of up to four tiles; what an upstream really takes is in its usage. */
 const PER_IMAGE = 765;
 const PER_SMALL_IMAGE = 85;
+/** Of reasoning that is sealed: letters of base64 that hide a token, which has some four and a half letters itself. */
+const SEALED_LETTERS_PER_TOKEN = 6;
 
 let loaded: CountTokens | undefined;
 
@@ -100,7 +102,10 @@ function* partsOf(
     yield PER_TOOL;
     yield JSON.stringify(tool);
   }
-  if (format.type === 'json_schema') yield JSON.stringify(format.schema);
+  if (format.type === 'json_schema') {
+    yield JSON.stringify(format.schema);
+    yield `${format.name}${format.description ?? ''}`;
+  }
 }
 
 function* partsOfMessage(message: Message): Generator<string | number> {
@@ -115,6 +120,9 @@ function* partsOfMessage(message: Message): Generator<string | number> {
   }
   if (message.role !== 'assistant') return;
   if (message.reasoning !== undefined) yield message.reasoning;
+  if (message.sealedReasoning !== undefined) {
+    yield Math.ceil(message.sealedReasoning.length / SEALED_LETTERS_PER_TOKEN);
+  }
   for (const call of message.toolCalls) {
     yield PER_TOOL;
     yield `${call.name}${call.arguments}`;

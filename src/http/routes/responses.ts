@@ -10,7 +10,6 @@ import { newTextCallId } from '../../domain/ids.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { RESPONSES_PARAMETERS } from '../../text/features.ts';
 import { referencedIds } from '../../text/responses/decode-input.ts';
-import type { EarlierItems } from '../../text/responses/decode-input.ts';
 import { withInlinedImages } from '../../text/inline-images.ts';
 import type { InlinedImages } from '../../text/inline-images.ts';
 import { imagesOfInput, withInlinedItems } from '../../text/responses/input-images.ts';
@@ -34,6 +33,7 @@ import {
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
+import type { CountedRequest } from '../../text/tokens.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../context.ts';
 import { tellDeprecation } from '../deprecation.ts';
@@ -148,7 +148,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
         const model = http.catalogue.resolveText(body.model);
         tellDeprecation(ctx, model);
-        const { decoded, conversation, inlined } = await decode(http, request, body, model);
+        const { decoded, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
         const isStreamed = body.stream === true;
         const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
@@ -158,11 +158,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           parameters: RESPONSES_PARAMETERS,
           model,
           request: { ...decoded.request, messages: withInlinedImages(decoded.request.messages, inlined) },
-          body: selfContainedBody(
-            body,
-            { ...decoded, input: withInlinedItems(decoded.input, inlined) },
-            withInlinedItems(conversation, inlined),
-          ),
+          body: selfContainedBody(body, decoded, withInlinedItems(decoded.items, inlined)),
           echo: decoded.rendering.echo,
           isStreamed,
           isStored: decoded.isStored,
@@ -253,7 +249,6 @@ async function decode(
   model: TextModelDefinition,
 ): Promise<{
   readonly decoded: DecodedResponsesRequest;
-  readonly conversation: EarlierItems['conversation'];
   readonly inlined: InlinedImages;
 }> {
   const { accountId } = request.caller;
@@ -263,16 +258,14 @@ async function decode(
     now: http.now(),
   });
   const decoded = decodeResponsesRequest(body, model, earlier);
-  const { conversation } = earlier;
   // Those of before as well: what the operator denies may have changed since.
-  const stored = imagesOfInput(conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
+  const stored = imagesOfInput(earlier.conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
   const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...stored]);
-  if (decoded.truncation !== 'auto') return { decoded, conversation, inlined };
+  if (decoded.truncation !== 'auto') return { decoded, inlined };
   const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
-  const fitting = await fitConversation(decoded.request, room, (requests) =>
-    http.textAnswers.countInput(accountId, requests),
-  );
-  return { decoded: { ...decoded, request: fitting }, conversation, inlined };
+  const count = (requests: readonly CountedRequest[]): Promise<readonly number[]> =>
+    http.textAnswers.countInput(accountId, requests);
+  return { decoded: await fitConversation(decoded, room, count), inlined };
 }
 
 /**

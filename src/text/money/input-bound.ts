@@ -19,13 +19,15 @@ const PER_MESSAGE = 32;
 const PER_TOOL = 192;
 /** How to call functions, said once; published ones are up to 350 tokens. */
 const TOOLS_PREAMBLE = 1_024;
-/** An image of 4k in patches of 28 pixels. Servers that count more set `perImage`. */
-const PER_IMAGE = 16_384;
+/** The largest image of the model that counts them highest: 2,833 tokens, and 5,667 for each of eight tiles. */
+const PER_IMAGE = 49_152;
 /** Separators between the parts of one message. */
 const PER_PART = 4;
 
 /** Some milliseconds of work: then others get a turn. */
 const TURN_CHARACTERS = 64 * 1024;
+/** What is missed where a long text is cut into pieces: the growth of one number or one run of escapes. */
+const PER_CUT = 40;
 
 /** What is bounded of a request. */
 export type BoundedRequest = Pick<TextRequest, 'messages' | 'tools' | 'format'>;
@@ -46,8 +48,9 @@ export async function boundInputTokens(
   if (model.upstreams.every(({ protocol }) => protocol === 'embedded')) return countedTokens;
   const { tokenizer, tokensPerByte = 1 } = model.inputTokens ?? {};
   const margin = marginOf(request, model);
-  if (tokenizer !== undefined) return countedTokens + margin + (await bytesOfAll(extraTexts(body, model)));
-  const bytes = (await bytesOfAll(textsOf(request))) + (await bytesOfAll(extraTexts(body, model)));
+  const extra = await bytesOfAll(extraTexts(body, model));
+  if (tokenizer !== undefined) return countedTokens + margin + extra + (await bytesOfAll(uncountedTexts(request)));
+  const bytes = (await bytesOfAll(textsOf(request))) + extra;
   return Math.ceil(bytes * tokensPerByte) + margin;
 }
 
@@ -78,18 +81,21 @@ export async function boundAddedTokens(messages: readonly Message[], model: Boun
   return Math.ceil(bytes * tokensPerByte) + marginOfMessages(messages, model);
 }
 
-/** A text as a template writes it: as it is, or as JSON with everything escaped that any library escapes. */
+/** The most bytes that a text comes to, in one of the forms in which templates write texts. */
+type Measure = (text: string) => number;
+
 interface WrittenText {
   readonly text: string;
-  readonly isJson?: true;
+  /** Default: as it is. */
+  readonly measure?: Measure;
 }
 
 function* textsOf({ messages, tools, format }: BoundedRequest): Generator<WrittenText> {
   yield* textsOfMessages(messages);
   // Some templates indent definitions by four.
-  for (const tool of tools) yield { text: JSON.stringify(tool, null, 4), isJson: true };
+  for (const tool of tools) yield { text: JSON.stringify(tool, null, 4), measure: escapedBytes };
   if (format.type === 'json_schema') {
-    yield { text: JSON.stringify(format.schema, null, 4), isJson: true };
+    yield { text: JSON.stringify(format.schema, null, 4), measure: escapedBytes };
     yield { text: `${format.name}${format.description ?? ''}` };
   }
 }
@@ -104,7 +110,7 @@ function* textsOfMessage(message: Message): Generator<WrittenText> {
     if (part.type === 'image') continue;
     const text = part.type === 'text' ? part.text : part.refusal;
     // Results of functions are written as a JSON string by some templates.
-    yield isTool ? { text, isJson: true } : { text };
+    yield isTool ? { text, measure: escapedBytes } : { text };
   }
   if (isTool) {
     yield { text: message.toolCallId };
@@ -113,7 +119,24 @@ function* textsOfMessage(message: Message): Generator<WrittenText> {
   if (message.name !== undefined) yield { text: message.name };
   if (message.role !== 'assistant') return;
   if (message.reasoning !== undefined) yield { text: message.reasoning };
-  for (const call of message.toolCalls) yield { text: `${call.id}${call.name}${call.arguments}`, isJson: true };
+  if (message.sealedReasoning !== undefined) yield { text: message.sealedReasoning };
+  for (const call of message.toolCalls) {
+    yield { text: `${call.id}${call.name}`, measure: escapedBytes };
+    yield { text: call.arguments, measure: rewrittenBytes };
+  }
+}
+
+/** What a tokenizer that a model file names does not count, because `countInputTokens` cannot. */
+function* uncountedTexts({ messages }: BoundedRequest): Generator<WrittenText> {
+  for (const message of messages) {
+    if (message.role === 'tool') yield { text: message.toolCallId };
+    if (message.role !== 'assistant') continue;
+    if (message.sealedReasoning !== undefined) yield { text: message.sealedReasoning };
+    for (const { id, arguments: text } of message.toolCalls) {
+      yield { text: id };
+      yield { text, measure: growthOf };
+    }
+  }
 }
 
 /** What an operator lets through or always sends may be written into the prompt, such as template arguments. */
@@ -122,20 +145,20 @@ function* extraTexts(
   { extraParameters = [], upstreams }: BoundingModel,
 ): Generator<WrittenText> {
   for (const name of extraParameters) {
-    if (body[name] !== undefined) yield { text: JSON.stringify(body[name]), isJson: true };
+    if (body[name] !== undefined) yield { text: JSON.stringify(body[name]), measure: escapedBytes };
   }
   for (const { parameters } of upstreams) {
-    if (parameters !== undefined) yield { text: JSON.stringify(parameters), isJson: true };
+    if (parameters !== undefined) yield { text: JSON.stringify(parameters), measure: escapedBytes };
   }
 }
 
 async function bytesOfAll(texts: Iterable<WrittenText>): Promise<number> {
   let bytes = 0;
   let sinceTurn = 0;
-  for (const { text, isJson } of texts) {
+  for (const { text, measure = plainBytes } of texts) {
     for (let at = 0; at < text.length; at += TURN_CHARACTERS) {
       const piece = text.slice(at, at + TURN_CHARACTERS);
-      bytes += isJson === true ? escapedBytes(piece) : plainBytes(piece);
+      bytes += measure(piece) + (piece.length < text.length ? PER_CUT : 0);
       sinceTurn += piece.length;
       if (sinceTurn < TURN_CHARACTERS) continue;
       sinceTurn = 0;
@@ -151,12 +174,37 @@ function plainBytes(text: string): number {
   return bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')));
 }
 
-/** As a JSON string of ASCII alone, HTML's characters escaped, with a blank after each separator. */
+/**
+ * As a JSON string, HTML's characters escaped, with a blank after each separator; beyond ASCII escaped, or as it is and
+ * normalized by the tokenizer.
+ */
 function escapedBytes(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += 1) bytes += ESCAPED_BYTES[text.charCodeAt(at)] ?? ESCAPE_BYTES;
+  for (const [run] of text.matchAll(BEYOND_ASCII)) bytes += Math.max(0, plainBytes(run) - run.length * ESCAPE_BYTES);
   return bytes;
 }
+
+/** As JSON that a server has parsed and a template writes again. */
+function rewrittenBytes(text: string): number {
+  return escapedBytes(text) + growthOf(text);
+}
+
+/** How many bytes longer JSON can become where it is parsed and written again: `1e15` is `1000000000000000.0` in Python. */
+function growthOf(text: string): number {
+  let bytes = 0;
+  for (const _ of text.matchAll(EXPONENT)) bytes += NUMBER_BYTES;
+  for (const [run] of text.matchAll(ESCAPES)) {
+    bytes += Math.max(0, escapedBytes(JSON.parse(`"${run}"`) as string) - run.length);
+  }
+  return bytes;
+}
+
+const EXPONENT = /\d[eE][+-]?\d/g;
+/** The longest that any library writes without an exponent, `100000000000000000000`, with `.0`. */
+const NUMBER_BYTES = 23;
+const ESCAPES = /(?:\\u[0-9a-fA-F]{4})+/g;
+const BEYOND_ASCII = /[^\0-\x7f]+/g;
 
 /** `\u0e01`; a pair of surrogates is two of them. */
 const ESCAPE_BYTES = 6;

@@ -4,8 +4,30 @@
  * stand right behind the message that called.
  */
 import type { ContentPart, Message, ToolCall } from '../request.ts';
-import { reasoningText } from './items.ts';
+import { foreignReasoning, reasoningText } from './items.ts';
 import type { InputPart, OutputMessageItem, UnnamedInputItem } from './items.ts';
+
+/**
+ * Leaves out what belongs to no message: reasoning that is followed by neither a message nor a function call of the same
+ * turn, and assistant messages in which nothing can be read. Upstreams reject the former, and nobody counts either.
+ */
+export function withoutLoneReasoning<Item extends UnnamedInputItem>(items: readonly Item[]): readonly Item[] {
+  let isFollowed = false;
+  return items
+    .toReversed()
+    .filter((item) => {
+      if (item.type === 'reasoning') return isFollowed;
+      const isOfAssistant = item.type === 'function_call' || (item.type === 'message' && item.role === 'assistant');
+      if (item.type === 'message' && item.role === 'assistant' && !item.content.some(isReadable)) return false;
+      isFollowed = isOfAssistant;
+      return true;
+    })
+    .toReversed();
+}
+
+function isReadable({ type }: OutputMessageItem['content'][number]): boolean {
+  return type === 'output_text' || type === 'refusal';
+}
 
 /** What a model is given of items that are checked. @param instructions what stands before everything else. */
 export function messagesOf(instructions: string | undefined, items: readonly UnnamedInputItem[]): readonly Message[] {
@@ -19,7 +41,7 @@ export function messagesOf(instructions: string | undefined, items: readonly Unn
     turn = new AssistantTurn();
   };
   for (const item of items) {
-    if (item.type === 'reasoning') turn.think(reasoningText(item));
+    if (item.type === 'reasoning') turn.think(reasoningText(item), foreignReasoning(item));
     else if (item.type === 'function_call') turn.call({ id: item.call_id, name: item.name, arguments: item.arguments });
     else if (item.type === 'function_call_output') {
       endTurn();
@@ -46,6 +68,7 @@ function inputPart(part: InputPart): ContentPart {
 
 interface Draft {
   reasoning: string[];
+  sealedReasoning: string;
   content: ContentPart[];
   toolCalls: ToolCall[];
 }
@@ -57,8 +80,10 @@ interface Draft {
 class AssistantTurn {
   readonly #drafts: Draft[] = [];
 
-  think(text: string | undefined): void {
-    if (text !== undefined) this.#draft((open) => open.content.length === 0).reasoning.push(text);
+  think(text: string | undefined, sealed: string): void {
+    const draft = this.#draft((open) => open.content.length === 0);
+    if (text !== undefined) draft.reasoning.push(text);
+    draft.sealedReasoning += sealed;
   }
 
   say(content: OutputMessageItem['content']): void {
@@ -78,11 +103,12 @@ class AssistantTurn {
   messages(): readonly Message[] {
     return this.#drafts
       .filter(({ content, toolCalls }) => content.length > 0 || toolCalls.length > 0)
-      .map(({ reasoning, content, toolCalls }) => ({
+      .map(({ reasoning, sealedReasoning, content, toolCalls }) => ({
         role: 'assistant',
         content,
         toolCalls,
         ...(reasoning.length > 0 ? { reasoning: reasoning.join('\n\n') } : {}),
+        ...(sealedReasoning === '' ? {} : { sealedReasoning }),
       }));
   }
 
@@ -90,7 +116,7 @@ class AssistantTurn {
   #draft(takesMore: (open: Draft) => boolean): Draft {
     const open = this.#drafts.at(-1);
     if (open !== undefined && (open.toolCalls.length > 0 || takesMore(open))) return open;
-    const draft: Draft = { reasoning: [], content: [], toolCalls: [] };
+    const draft: Draft = { reasoning: [], sealedReasoning: '', content: [], toolCalls: [] };
     this.#drafts.push(draft);
     return draft;
   }

@@ -9,7 +9,7 @@ import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
 import type { FunctionTool, OutputFormat, TextRequest } from '../request.ts';
 import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import { messagesOf } from './conversation.ts';
+import { messagesOf, withoutLoneReasoning } from './conversation.ts';
 import { decodeInput } from './decode-input.ts';
 import type { EarlierItems } from './decode-input.ts';
 import { INCLUDABLE, LOGPROBS, SEALED_REASONING } from './included.ts';
@@ -40,6 +40,10 @@ export interface DecodedResponsesRequest {
   readonly rendering: Rendering;
   /** The request's own input, without the conversation before it: what is stored with the response. */
   readonly input: readonly UnnamedInputItem[];
+  /** What stands before everything else. */
+  readonly instructions: string | undefined;
+  /** The whole conversation, from which the messages of `request` are. */
+  readonly items: readonly UnnamedInputItem[];
   readonly isStored: boolean;
   /** `auto`: what the model cannot take is left out from the beginning (fit-conversation.ts). */
   readonly truncation: 'auto' | 'disabled';
@@ -105,9 +109,10 @@ export function decodeResponsesRequest(
   const topLogprobs = given<number>(body['top_logprobs']);
   const showsLogprobs = includes.has(LOGPROBS) || (topLogprobs ?? 0) > 0;
   const instructions = given<string>(body['instructions']);
+  const items = withoutLoneReasoning([...earlier.conversation, ...input]);
   const request: TextRequest = {
     model: body.model,
-    messages: messagesOf(instructions, [...earlier.conversation, ...input]),
+    messages: messagesOf(instructions, items),
     maxOutputTokens: given(body['max_output_tokens']),
     stop: [],
     choices: 1,
@@ -134,6 +139,8 @@ export function decodeResponsesRequest(
       sealsReasoning: includes.has(SEALED_REASONING),
     },
     input,
+    instructions,
+    items,
     isStored,
     truncation: echo.truncation,
   };

@@ -1,11 +1,13 @@
 /**
  * `truncation: "auto"` (contract §9): where a model cannot take the whole conversation, its oldest turns are left out.
  * What the system says stays, and so does the last turn. A turn begins with what a user says, so that no call is
- * parted from its output.
+ * parted from its output. Items are left out, and not messages, so that every upstream is sent the same conversation.
  */
-import type { Message, TextRequest } from '../request.ts';
 import { countEach } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
+import { messagesOf } from './conversation.ts';
+import type { DecodedResponsesRequest } from './decode-request.ts';
+import type { UnnamedInputItem } from './items.ts';
 
 /**
  * @param room how many tokens the model takes, its answer left out.
@@ -13,36 +15,46 @@ import type { CountedRequest } from '../tokens.ts';
  * @returns the request, as it is or without its oldest turns. It may still be too long: the last turn alone may be.
  */
 export async function fitConversation(
-  request: TextRequest,
+  decoded: DecodedResponsesRequest,
   room: number,
   count: (requests: readonly CountedRequest[]) => Promise<readonly number[]> = countEach,
-): Promise<TextRequest> {
-  const { turns, kept } = partsOf(request.messages);
-  if (turns.length < 2) return request;
+): Promise<DecodedResponsesRequest> {
+  const { request, instructions, items } = decoded;
+  const { turns, kept } = partsOf(items);
+  if (turns.length < 2) return decoded;
   const [whole = 0, ...parts] = await count([
     request,
-    { ...request, messages: kept },
-    ...turns.map((messages): CountedRequest => ({ messages, tools: [], format: { type: 'text' } })),
+    { ...request, messages: messagesOf(instructions, kept) },
+    ...turns.map((turn): CountedRequest => ({
+      messages: messagesOf(undefined, turn),
+      tools: [],
+      format: { type: 'text' },
+    })),
   ]);
-  if (whole <= room) return request;
+  if (whole <= room) return decoded;
   let left = room - (parts[0] ?? 0);
   const taken = new Set(kept);
   for (const [index, turn] of [...turns.entries()].toReversed()) {
     const isNewest = taken.size === kept.length;
     left -= parts[1 + index] ?? 0;
     if (left < 0 && !isNewest) break;
-    for (const message of turn) taken.add(message);
+    for (const item of turn) taken.add(item);
   }
-  return { ...request, messages: request.messages.filter((message) => taken.has(message)) };
+  const fitting = items.filter((item) => taken.has(item));
+  return { ...decoded, items: fitting, request: { ...request, messages: messagesOf(instructions, fitting) } };
 }
 
-function partsOf(messages: readonly Message[]): { readonly turns: Message[][]; readonly kept: readonly Message[] } {
-  const turns: Message[][] = [];
-  const kept: Message[] = [];
-  for (const message of messages) {
-    if (message.role === 'system' || message.role === 'developer') kept.push(message);
-    else if (message.role === 'user' || turns.length === 0) turns.push([message]);
-    else turns.at(-1)?.push(message);
+function partsOf(items: readonly UnnamedInputItem[]): {
+  readonly turns: UnnamedInputItem[][];
+  readonly kept: readonly UnnamedInputItem[];
+} {
+  const turns: UnnamedInputItem[][] = [];
+  const kept: UnnamedInputItem[] = [];
+  for (const item of items) {
+    const role = item.type === 'message' ? item.role : undefined;
+    if (role === 'system' || role === 'developer') kept.push(item);
+    else if (role === 'user' || turns.length === 0) turns.push([item]);
+    else turns.at(-1)?.push(item);
   }
   return { turns, kept };
 }

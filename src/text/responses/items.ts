@@ -141,6 +141,16 @@ export function reasoningText(item: ReasoningItem): string | undefined {
   return summary.length > 0 ? joined(summary) : undefined;
 }
 
+/**
+ * What an upstream alone can read of reasoning that it has sealed itself, with what is sent beside it and not in
+ * `reasoningText`; '' where there is none.
+ */
+export function foreignReasoning(item: ReasoningItem): string {
+  const { content = [], summary, encrypted_content: sealed } = item;
+  if (sealed === undefined || isSealedHere(item)) return '';
+  return content.length > 0 ? `${sealed}${joined(summary)}` : sealed;
+}
+
 function joined(parts: readonly { readonly text: string }[]): string {
   return parts.map(({ text }) => text).join('\n\n');
 }

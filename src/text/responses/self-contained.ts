@@ -4,12 +4,13 @@
  */
 import type { DecodedResponsesRequest, ResponsesBody } from './decode-request.ts';
 import { isSealedHere, reasoningText } from './items.ts';
-import type { ConversationItem, UnnamedInputItem } from './items.ts';
+import type { UnnamedInputItem } from './items.ts';
 
+/** @param items the whole conversation, in which what `request` was bounded by is all that there is. */
 export function selfContainedBody(
   body: ResponsesBody,
-  { input, request, rendering }: Pick<DecodedResponsesRequest, 'input' | 'request' | 'rendering'>,
-  conversation: readonly ConversationItem[],
+  { request, rendering }: Pick<DecodedResponsesRequest, 'request' | 'rendering'>,
+  items: readonly UnnamedInputItem[],
 ): Readonly<Record<string, unknown>> {
   const { previous_response_id: _, ...rest } = body;
   const { summary } = rendering.echo.reasoning;
@@ -17,18 +18,15 @@ export function selfContainedBody(
   const reasoning = { ...(effort === undefined ? {} : { effort }), ...(summary === null ? {} : { summary }) };
   return {
     ...rest,
-    input: typeof body.input === 'string' && conversation.length === 0 ? body.input : written(conversation, input),
+    input: typeof body.input === 'string' && items.length === 1 ? body.input : written(items),
     store: false,
     // `enabled` is ours.
     ...(body['reasoning'] == null ? {} : { reasoning }),
   };
 }
 
-function written(
-  conversation: readonly ConversationItem[],
-  input: readonly UnnamedInputItem[],
-): readonly Readonly<Record<string, unknown>>[] {
-  return [...conversation, ...input].map(({ id, ...item }) => {
+function written(items: readonly UnnamedInputItem[]): readonly Readonly<Record<string, unknown>>[] {
+  return items.map(({ id, ...item }) => {
     if (item.type !== 'reasoning') return item;
     // What an upstream has sealed itself is known by its id; what was sealed here is nothing to it.
     if (item.encrypted_content !== undefined && !isSealedHere(item)) return id === undefined ? item : { ...item, id };

@@ -12,7 +12,7 @@ import type { BoundedRequest } from '../../../src/text/money/input-bound.ts';
 import { countInputTokens } from '../../../src/text/tokens.ts';
 import { textDefinition } from '../../catalogue/definitions.ts';
 import { openaiUpstream } from '../upstream/upstream-bench.ts';
-import { ALPHABETS, loadTokenizers, message, tool, written } from './prompts.ts';
+import { ALPHABETS, allWritten, format, loadTokenizers, message, tool } from './prompts.ts';
 import type { Count } from './prompts.ts';
 
 const MODEL = textDefinition({ upstreams: [openaiUpstream('http://127.0.0.1:1/v1', {})] });
@@ -37,15 +37,16 @@ describe('the bound of a request’s input', { timeout: 240_000 }, () => {
     const request = fc.record({
       messages: fc.array(message, { minLength: 1, maxLength: 6 }),
       tools: fc.array(tool, { maxLength: 3 }),
-      format: fc.constant({ type: 'text' as const }),
+      format,
     });
     await fc.assert(
       fc.asyncProperty(request, async (asked) => {
         const bound = await boundOf(asked);
-        const prompt = written(asked);
-        for (const [name, count] of counts) {
-          const reported = count(prompt);
-          assert.ok(reported <= bound, `${name}: ${reported} reported, ${bound} held`);
+        for (const prompt of allWritten(asked)) {
+          for (const [name, count] of counts) {
+            const reported = count(prompt);
+            assert.ok(reported <= bound, `${name}: ${reported} reported, ${bound} held`);
+          }
         }
       }),
       { numRuns: 60 },

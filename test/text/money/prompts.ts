@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { GptEncoding } from 'gpt-tokenizer/GptEncoding';
 import type { BoundedRequest } from '../../../src/text/money/input-bound.ts';
-import type { FunctionTool, Message } from '../../../src/text/request.ts';
+import type { FunctionTool, Message, OutputFormat, ToolCall } from '../../../src/text/request.ts';
 
 export type Count = (text: string) => number;
 
@@ -18,10 +18,22 @@ export const ALPHABETS = {
 } as const;
 
 export const text = (maxLength = 400) =>
+  fc.oneof(
+    { weight: 9, arbitrary: randomText(maxLength) },
+    // Of 3 bytes in UTF-8, and of 33 where it is normalized.
+    fc.nat(maxLength).map((length) => '\ufdfa'.repeat(length)),
+  );
+
+const randomText = (maxLength: number) =>
   fc
     .constantFrom(...Object.values(ALPHABETS))
     .chain((alphabet) => fc.array(fc.constantFrom(...alphabet), { maxLength }))
     .map((characters) => characters.join(''));
+
+/** What grows where it is parsed and written again: numbers with an exponent, and letters that a client escaped. */
+const callArguments = fc
+  .tuple(fc.constantFrom('1e15', '-1E15', '0.5', '"\\ufdfa"', '"\\u0e01\\u0e02"', '[]'), fc.nat(1_000))
+  .map(([member, count]) => `[${Array.from({ length: count }, () => member).join(',')}]`);
 
 export const message: fc.Arbitrary<Message> = fc.oneof(
   fc.record({
@@ -36,11 +48,15 @@ export const message: fc.Arbitrary<Message> = fc.oneof(
       fc.record({
         id: fc.string({ maxLength: 30 }),
         name: fc.constant('find'),
-        arguments: text(80).map((q) => JSON.stringify({ q })),
+        arguments: fc.oneof(
+          text(80).map((q) => JSON.stringify({ q })),
+          callArguments,
+        ),
       }),
       { maxLength: 3 },
     ),
     reasoning: text(),
+    sealedReasoning: text(200).map((thought) => Buffer.from(thought).toString('base64')),
   }),
   fc.record({
     role: fc.constant('tool' as const),
@@ -55,25 +71,66 @@ export const tool: fc.Arbitrary<FunctionTool> = fc.record({
   parameters: text(20).map((description) => ({ type: 'object', properties: { q: { type: 'string', description } } })),
 });
 
+export const format: fc.Arbitrary<OutputFormat> = fc.oneof(
+  fc.constant({ type: 'text' as const }),
+  fc.constant({ type: 'json_object' as const }),
+  fc.record({
+    type: fc.constant('json_schema' as const),
+    name: fc.constant('answer'),
+    description: text(),
+    schema: text(20).map((description) => ({ type: 'object', description })),
+    strict: fc.boolean(),
+  }),
+);
+
+type Dump = (value: unknown, indent?: number) => string;
+
 /** JSON of ASCII alone, as Python's `json.dumps` writes it by default, and HTML's characters escaped as Jinja does. */
-function dumped(value: unknown, indent = 0): string {
+const dumped: Dump = (value, indent = 0) => {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value, null, indent).replaceAll(/[<>&'\u007f-\uffff]/g, escaped);
+};
+
+/** The same with every letter as it is (`ensure_ascii=False`), and Python's blanks and numbers. */
+const dumpedAsIs: Dump = (value, indent) =>
+  JSON.stringify(value, null, indent)
+    .replaceAll('1000000000000000', '1000000000000000.0')
+    .replaceAll(/(?<=[}\]\de"l]),/g, ', ');
+
+/** Servers that parse the arguments of calls before a template writes them. */
+const parsed = ({ id, name, arguments: text }: ToolCall): unknown => ({
+  id,
+  name,
+  arguments: JSON.parse(text) as unknown,
+});
+
+/** Chats as wordy templates write them: system prompt, indented definitions, calls and results as JSON. */
+export function allWritten(request: BoundedRequest): readonly string[] {
+  return [
+    written(request, dumped, (call) => call),
+    written(request, dumped, parsed),
+    written(request, dumpedAsIs, parsed),
+  ];
 }
 
-/** A chat as a wordy template writes it: system prompt, indented definitions, calls and results as JSON. */
-export function written({ messages, tools }: BoundedRequest): string {
+function written(
+  { messages, tools, format: asked }: BoundedRequest,
+  dump: Dump,
+  given: (call: ToolCall) => unknown,
+): string {
   const parts = [`<|im_start|>system\nYou are a helpful assistant. Today is 23 November 2026.<|im_end|>\n`];
-  for (const defined of tools) parts.push(`# Tools\n${dumped({ type: 'function', function: defined }, 4)}\n`);
+  if (asked.type === 'json_schema')
+    parts.push(`# Answer: ${asked.name}\n${asked.description ?? ''}\n${dump(asked.schema, 4)}\n`);
+  for (const defined of tools) parts.push(`# Tools\n${dump({ type: 'function', function: defined }, 4)}\n`);
   for (const one of messages) {
     const said = one.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
     const { role } = one;
     parts.push(`<|im_start|>${role}\n`);
-    if (role === 'tool') parts.push(one.toolCallId, dumped(said));
+    if (role === 'tool') parts.push(one.toolCallId, dump(said));
     else parts.push(one.name ?? '', said);
     if (role === 'assistant') {
-      parts.push(`<think>${one.reasoning ?? ''}</think>`);
-      for (const call of one.toolCalls) parts.push(`<tool_call>${dumped(call)}</tool_call>`);
+      parts.push(`<think>${one.reasoning ?? ''}${one.sealedReasoning ?? ''}</think>`);
+      for (const call of one.toolCalls) parts.push(`<tool_call>${dump(given(call))}</tool_call>`);
     }
     parts.push('<|im_end|>\n');
   }

@@ -13,7 +13,7 @@ import { countInputTokens } from '../../../src/text/tokens.ts';
 import { textUpstreamName } from '../../../src/text/upstream/target.ts';
 import { textDefinition } from '../../catalogue/definitions.ts';
 import { openaiUpstream } from '../upstream/upstream-bench.ts';
-import { ALPHABETS, loadTokenizers, message, tool, written } from './prompts.ts';
+import { ALPHABETS, allWritten, loadTokenizers, message, tool } from './prompts.ts';
 import type { Count } from './prompts.ts';
 
 const UPSTREAM = openaiUpstream('http://127.0.0.1:1/v1', {});
@@ -67,15 +67,16 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     const conversation = fc.record({
       messages: fc.array(message, { minLength: 2, maxLength: 6 }),
       tools: fc.array(tool, { maxLength: 2 }),
+      template: fc.nat(2),
     });
     await fc.assert(
-      fc.asyncProperty(conversation, async ({ messages, tools }) => {
+      fc.asyncProperty(conversation, async ({ messages, tools, template }) => {
         for (const [name, count] of counts) {
           const inputs = createReportedInputs();
           for (let turns = 1; turns <= messages.length; turns++) {
             const asked = { messages: messages.slice(0, turns), tools, format: { type: 'text' as const } };
             const bound = await boundOf(inputs, asked);
-            const reported = count(written(asked));
+            const reported = count(allWritten(asked)[template] ?? '');
             assert.ok(reported <= bound.tokens, `${name}: ${reported} reported, ${bound.tokens} held`);
             bound.reported(reported, NAME);
           }

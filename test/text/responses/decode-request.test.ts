@@ -203,10 +203,22 @@ describe('the conversation of a request', () => {
     assert.deepEqual(messages, [ANSWERED('Yes', { reasoning: 'It rhymes.' })]);
   });
 
-  it('leaves out thoughts that somebody else has sealed', () => {
+  it('keeps what somebody else has sealed apart, with what stands beside it and is sent with it', () => {
+    const texts = (type: string, text: string) => [{ type, text }];
     const foreign = { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: 'gAAAAABo' };
+    const told = { ...foreign, summary: texts('summary_text', 'In short'), content: texts('reasoning_text', 'Hm') };
 
-    assert.deepEqual(messagesOf([foreign, { role: 'assistant', content: 'Yes' }]), [ANSWERED('Yes')]);
+    const messages = messagesOf([
+      foreign,
+      { role: 'assistant', content: 'Yes' },
+      told,
+      { role: 'assistant', content: 'No' },
+    ]);
+
+    assert.deepEqual(messages, [
+      ANSWERED('Yes', { sealedReasoning: 'gAAAAABo' }),
+      ANSWERED('No', { reasoning: 'Hm', sealedReasoning: 'gAAAAABoIn short' }),
+    ]);
   });
 
   it('takes a whole answer back as it was given', () => {
@@ -592,8 +604,10 @@ describe('the id of an item', () => {
 });
 
 describe('the body that an upstream of this endpoint is sent', () => {
-  const bodyFor = (body: Body, conversation: readonly ConversationItem[] = []): Body =>
-    selfContainedBody(checkResponsesBody(body), decode(body, { ...NOTHING_EARLIER, conversation }), conversation);
+  const bodyFor = (body: Body, conversation: readonly ConversationItem[] = []): Body => {
+    const decoded = decode(body, { ...NOTHING_EARLIER, conversation });
+    return selfContainedBody(checkResponsesBody(body), decoded, decoded.items);
+  };
 
   it('is the same, stored nowhere', () => {
     assert.deepEqual(bodyFor({ ...BODY, temperature: 0, tools: [FUNCTION('f')] }), {
@@ -611,7 +625,15 @@ describe('the body that an upstream of this endpoint is sent', () => {
         .output as unknown as readonly ConversationItem[]),
       ...nameInputItems(
         'resp_2',
-        decode({ ...BODY, input: [{ type: 'reasoning', id: 'rs_up', encrypted_content: 'gAAA' }] }).input,
+        decode({
+          ...BODY,
+          input: [
+            { type: 'reasoning', id: 'rs_up', encrypted_content: 'gAAA' },
+            { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
+            { type: 'function_call_output', call_id: 'call_1', output: '1' },
+            { type: 'reasoning', id: 'rs_lone', encrypted_content: 'gAAB' },
+          ],
+        }).input,
       ),
     ];
 
@@ -634,6 +656,8 @@ describe('the body that an upstream of this endpoint is sent', () => {
           content: [{ type: 'output_text', text: 'Hi', annotations: [], logprobs: [] }],
         },
         { type: 'reasoning', id: 'rs_up', status: 'completed', summary: [], content: [], encrypted_content: 'gAAA' },
+        { type: 'function_call', status: 'completed', call_id: 'call_1', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', status: 'completed', call_id: 'call_1', output: '1' },
         { type: 'message', role: 'user', status: 'completed', content: [{ type: 'input_text', text: 'More' }] },
       ],
     });

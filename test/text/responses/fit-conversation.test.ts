@@ -1,7 +1,9 @@
 /** `truncation: "auto"`: what is left out where a model cannot take a whole conversation (contract §9). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Message, TextRequest } from '../../../src/text/request.ts';
+import type { Message } from '../../../src/text/request.ts';
+import type { DecodedResponsesRequest } from '../../../src/text/responses/decode-request.ts';
+import { messagesOf } from '../../../src/text/responses/conversation.ts';
 import { fitConversation } from '../../../src/text/responses/fit-conversation.ts';
 import { countInputTokens } from '../../../src/text/tokens.ts';
 import { decode } from './answers.ts';
@@ -18,13 +20,13 @@ function turn(name: string): readonly object[] {
   ];
 }
 
-function requestOf(turns: readonly string[]): TextRequest {
+function requestOf(turns: readonly string[]): DecodedResponsesRequest {
   const input = [{ role: 'developer', content: 'Be kind.' }, ...turns.flatMap(turn)];
-  return decode({ model: 'm', instructions: 'Be brief.', input }).request;
+  return decode({ model: 'm', instructions: 'Be brief.', input });
 }
 
 /** The first word of what users say. */
-function askedIn({ messages }: TextRequest): readonly string[] {
+function askedIn({ request: { messages } }: DecodedResponsesRequest): readonly string[] {
   const firstWord = ({ content: [part] }: Message): string =>
     part?.type === 'text' ? (part.text.split(' ')[0] ?? '') : '';
   return messages.filter(({ role }) => role === 'user').map(firstWord);
@@ -34,23 +36,25 @@ describe('a conversation that has to fit', () => {
   it('stays as it is where it does', async () => {
     const request = requestOf(['one', 'two']);
 
-    assert.equal(await fitConversation(request, await countInputTokens(request)), request);
+    assert.equal(await fitConversation(request, await countInputTokens(request.request)), request);
   });
 
   const TURN = ['user', 'assistant', 'tool', 'assistant'];
 
   it('loses its oldest turns, whole, and nothing that the system says', async () => {
     const request = requestOf(['one', 'two', 'three', 'four']);
-    const room = await countInputTokens(requestOf(['one', 'two']));
+    const room = await countInputTokens(requestOf(['one', 'two']).request);
 
     const fitted = await fitConversation(request, room + 20);
 
     assert.deepEqual(askedIn(fitted), ['three', 'four']);
-    assert.ok((await countInputTokens(fitted)) <= room + 20);
+    assert.ok((await countInputTokens(fitted.request)) <= room + 20);
     assert.deepEqual(
-      fitted.messages.map(({ role }) => role),
+      fitted.request.messages.map(({ role }) => role),
       ['system', 'developer', ...TURN, ...TURN],
     );
+    // What upstreams with this interface are sent is the same.
+    assert.deepEqual(messagesOf('Be brief.', fitted.items), fitted.request.messages);
   });
 
   it('keeps its last turn, even one that is too long', async () => {

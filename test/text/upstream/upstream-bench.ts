@@ -73,7 +73,7 @@ export async function responsesCall(model: TextModelDefinition, changes: Json = 
     surface: 'responses',
     model,
     request: decoded.request,
-    body: selfContainedBody(body, decoded, []),
+    body: selfContainedBody(body, decoded, decoded.items),
     isStreamed: body.stream === true,
     tally: new Tally(INPUT_TOKENS),
     createdAt: 1_700_000_000,
