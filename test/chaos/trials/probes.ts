@@ -91,9 +91,12 @@ export function toldOf({ took, done }: ProbedPeriod): string {
 /** Fewer than these are chance. */
 const LEAST_DONE = 5;
 
-/** Whether something can be told from it: on a machine on which hardly anything ended before, nobody can be seen to wait. */
-export function isTelling({ done }: ProbedPeriod): boolean {
-  return PROBED_ACTIONS.every((action) => done[action] >= LEAST_DONE);
+/** What takes a larger part of the time before ends within it by chance, or does not. */
+const LARGEST_PART = 1 / 3;
+
+/** Whether a trial can be judged by it: on a machine that was too slow before, waiting cannot be seen. */
+export function isTelling({ ms, took, done }: ProbedPeriod): boolean {
+  return PROBED_ACTIONS.every((action) => done[action] >= LEAST_DONE && median(took[action]) <= ms * LARGEST_PART);
 }
 
 /** 0 where there is none. */
