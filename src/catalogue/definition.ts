@@ -107,7 +107,7 @@ export const PricingSchema = Type.Object(
         type: 'string',
         enum: [...LATE_CANCELS],
         description:
-          'What a task costs that is cancelled while it is `handling`, although its provider had finished: what the provider says it bills (`billed`, the default), the price of what it made (`full`), or nothing (`free`). Never more than was held.',
+          'What a task costs that is cancelled while it is `handling`, although its provider had finished: what the provider says it bills (`billed`, the default), the price of as many files as it made, each as it was asked for (`full`), or nothing (`free`). Never more than was held.',
       }),
     ),
   },
