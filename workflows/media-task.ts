@@ -52,6 +52,11 @@ const asking = proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP
 const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
 /** Since part 8: a database that has lost commits (docs/0037). A worker of before may have gone on as it always had. */
 const KNOWS_OF_LOST_COMMITS = 'knows-of-lost-commits';
+/**
+ * Since part 8: a failure that comes after the cancellation does not hide it, and a submit that was cut off may have left a
+ * job.
+ */
+const CANCELLATION_COMES_FIRST = 'cancellation-comes-first';
 
 /**
  * Runs a task to its end.
@@ -68,8 +73,10 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   let settlement: SettleInput;
   let cancellation: unknown;
   let hasJob = false;
+  let mayHaveJob = false;
   try {
     showStatus('handling');
+    mayHaveJob = input.isUpstream === true && !CancellationScope.current().consideredCancelled;
     let submitted = await submitInTurn(input, submitGeneration);
     if (submitted.kind === 'job') {
       hasJob = true;
@@ -92,13 +99,14 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     });
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
-    if (isCancellation(error)) cancellation = error;
-    settlement = failed(input, reasonOf(error));
+    cancellation = await cancellationOf(error);
+    settlement = failed(input, cancellation === undefined ? reasonOf(error) : 'cancelled');
   }
 
   return CancellationScope.nonCancellable(async () => {
     let isTold = false;
-    if (settlement.status === 'fail' && settlement.reason === 'cancelled' && hasJob && patched(ASKS_FOR_BILL)) {
+    const isCancelled = settlement.status === 'fail' && settlement.reason === 'cancelled';
+    if (isCancelled && (hasJob ? patched(ASKS_FOR_BILL) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
       const answer = await askToStop(input);
       isTold = answer !== undefined;
       settlement = { ...settlement, ...costOf(answer) };
@@ -111,6 +119,19 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     const reason = outcome.reason ?? 'provider_error';
     throw ApplicationFailure.nonRetryable(`the task failed: ${reason}`, reason);
   });
+}
+
+/**
+ * The cancellation that a failure is due to. Temporal does not retry what fails in passing once its cancellation was
+ * requested: a worker that ends, or a database that is away, would decide over the task otherwise.
+ *
+ * @returns undefined: the task was not cancelled, or failed for good before it could be.
+ */
+async function cancellationOf(error: unknown): Promise<unknown> {
+  if (isCancellation(error)) return error;
+  const scope = CancellationScope.current();
+  if (!scope.consideredCancelled || isPermanent(error) || !patched(CANCELLATION_COMES_FIRST)) return undefined;
+  return scope.cancelRequested.catch((cancelled: unknown) => cancelled);
 }
 
 function failed({ taskId, accountId }: MediaTaskInput, reason: FailureReason): Failed {

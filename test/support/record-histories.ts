@@ -27,7 +27,8 @@ interface Recording {
   readonly model: string;
   readonly prompt: string;
   readonly callbackPath?: string;
-  readonly isCancelled?: boolean;
+  /** What its provider has seen when it is cancelled. */
+  readonly cancelledAt?: 'submit' | 'poll';
   /** Whether another task is at its upstream, which takes one at a time. */
   readonly isQueued?: boolean;
   /** Which of its workflows is kept. */
@@ -40,7 +41,7 @@ const RECORDINGS: readonly Recording[] = [
   { name: 'provider-failure', model: 'test/replicate', prompt: 'a lighthouse [fail]', keeps: 'task' },
   { name: 'provider-retry', model: 'test/replicate', prompt: 'a lighthouse [refuse-first 1]', keeps: 'task' },
   { name: 'outcome-unknown', model: 'test/openai', prompt: 'a lighthouse [drop]', keeps: 'task' },
-  { name: 'cancel', model: 'test/replicate', prompt: 'a lighthouse [slow 60000]', isCancelled: true, keeps: 'task' },
+  { name: 'cancel', model: 'test/replicate', prompt: 'a lighthouse [slow 60000]', cancelledAt: 'poll', keeps: 'task' },
   {
     name: 'callback-delivered',
     model: 'test/openai',
@@ -59,7 +60,14 @@ const RECORDINGS: readonly Recording[] = [
     name: 'cancel-with-job',
     model: 'test/tasks',
     prompt: 'a lighthouse [slow 60000] [bills 0.004]',
-    isCancelled: true,
+    cancelledAt: 'poll',
+    keeps: 'task',
+  },
+  {
+    name: 'cancel-while-submitting',
+    model: 'test/openai',
+    prompt: 'a lighthouse [slow 20000]',
+    cancelledAt: 'submit',
     keeps: 'task',
   },
   { name: 'waits-in-queue', model: 'test/single', prompt: 'a lighthouse', isQueued: true, keeps: 'task' },
@@ -125,8 +133,8 @@ async function record(outside: DarkroomWithUpstreams, recording: Recording): Pro
       ? {}
       : { callback: { url: `${outside.receiver.url}${recording.callbackPath}` } }),
   });
-  if (recording.isCancelled === true) {
-    await outside.untilProvider(recording.prompt, 'poll');
+  if (recording.cancelledAt !== undefined) {
+    await outside.untilProvider(recording.prompt, recording.cancelledAt);
     await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
   }
   await account.client.until(

@@ -98,6 +98,85 @@ describe('a mediaTask that is cancelled', () => {
     assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
   });
 
+  for (const [what, failure] of [
+    ['its worker stops', ApplicationFailure.retryable('the worker stops', 'WorkerShutdown')],
+    ['the database is away', ApplicationFailure.retryable('away', 'DatabaseUnavailableError')],
+  ] as const) {
+    it(`settles as cancelled, with its bill, although ${what} before the activity hears of it`, async () => {
+      const started = new Milestone();
+      const mayFail = new Milestone();
+      const task = await lab.startTask({
+        submitGeneration: () => Promise.resolve({ kind: 'job' }),
+        awaitGeneration: async () => {
+          started.reach();
+          await mayFail.reached;
+          throw failure;
+        },
+        cancelGeneration: () => Promise.resolve({ billedUsd: '0.004' }),
+      });
+      await started.reached;
+      await task.handle.cancel();
+      await task.untilEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+      mayFail.reach();
+
+      assert.ok((await task.failure()) instanceof CancelledFailure);
+      assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
+      const [settlement] = task.settlements;
+      assert.ok(settlement?.status === 'fail');
+      assert.deepEqual([settlement.reason, settlement.billedUsd], ['cancelled', '0.004']);
+    });
+  }
+
+  it('keeps the reason of a submit that failed for good before it heard of it', async () => {
+    const started = new Milestone();
+    const mayFail = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: async () => {
+        started.reach();
+        await mayFail.reached;
+        throw ApplicationFailure.nonRetryable('permanent: outcome_unknown', 'outcome_unknown');
+      },
+    });
+    await started.reached;
+    await task.handle.cancel();
+    await task.untilEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+    mayFail.reach();
+
+    await task.failure();
+    assert.deepEqual(
+      task.settlements.map((settlement) => settlement.status === 'fail' && settlement.reason),
+      ['outcome_unknown'],
+    );
+  });
+
+  it('asks for the bill of a job that a submit had begun before it was cut off', async () => {
+    const isUpstream = true;
+    const failed = new Milestone();
+    const task = await lab.startTask(
+      {
+        // The job is in the record; the next attempt is waited for when the cancellation comes.
+        submitGeneration: () => {
+          failed.reach();
+          throw ApplicationFailure.create({
+            message: 'away',
+            type: 'DatabaseUnavailableError',
+            nextRetryDelay: '1 hour',
+          });
+        },
+        cancelGeneration: () => Promise.resolve({ billedUsd: '0.004' }),
+      },
+      { isUpstream },
+    );
+    await failed.reached;
+    await task.handle.cancel();
+
+    assert.ok((await task.failure()) instanceof CancelledFailure);
+    assert.deepEqual(task.callNames, ['submitGeneration', 'cancelGeneration', 'settleTask']);
+    const [settlement] = task.settlements;
+    assert.ok(settlement?.status === 'fail');
+    assert.equal(settlement.billedUsd, '0.004');
+  });
+
   for (const [what, result] of [
     ['finished', { kind: 'produced' }],
     ['took a job', { kind: 'job' }],

@@ -83,7 +83,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
     await task.handle.cancel();
 
     assert.ok((await task.failure()) instanceof CancelledFailure);
-    assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask', 'cancelGeneration']);
+    assert.deepEqual(task.callNames, ['submitGeneration', 'cancelGeneration', 'settleTask']);
   });
 
   it('does not say that it can wait where no upstream has a cap', async () => {
