@@ -120,7 +120,10 @@ function busy(error: unknown): never {
   throw error instanceof ShareExhaustedError ? passing('provider_unavailable', error.retryAfterSeconds * 1000) : error;
 }
 
-/** The same for every attempt of a task: a provider that knows our task id compares what it is sent under it. */
+/**
+ * The same for every attempt of a task, while the key that it was begun with is accepted: a provider that knows our task
+ * id compares what it is sent under it.
+ */
 function withUrls(
   context: ActivityContext,
   task: WorkingTask,
@@ -135,6 +138,7 @@ function withUrls(
       outputId: signedInputId(object.id),
       fileName: `${object.id}.${extensionFor(object.mimeType)}`,
       ...(task.deadlineSeconds === null ? {} : { expireAt: task.deadlineSeconds }),
+      keyId: task.urlKeyId,
     });
     texts.set(place, url);
   }

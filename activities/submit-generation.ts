@@ -29,7 +29,8 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
   };
 
   async function submit(input: SubmitInput, hasPlace: boolean): Promise<SubmitResult> {
-    const begun = await beginHandling(context.database, input.taskId, input.handlingSeconds);
+    const { taskId, handlingSeconds } = input;
+    const begun = await beginHandling(context.database, taskId, handlingSeconds, context.urlSigner.keyId);
     const { task } = begun;
     if (isTerminal(task.status)) return { kind: 'over' };
     const earlier = await findEarlierWork(input, begun);

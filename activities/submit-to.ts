@@ -204,7 +204,7 @@ async function noteTaken({ context, task }: SubmitAttempt, route: TaskRoute): Pr
 function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
   if (provider.callsBack !== true) return undefined;
   const { baseUrl } = request.upstream;
-  return context.upstreams.hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id);
+  return context.upstreams.hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id, task.urlKeyId);
 }
 
 /** Writes down what was brought. */

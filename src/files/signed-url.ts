@@ -5,28 +5,25 @@
  * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256, base64url>`. The file name is for people and
  * not signed: what is served comes from the output's record alone.
  */
-import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { deriveUrlKeys } from './url-keys.ts';
+import type { UrlKeyOptions } from './url-keys.ts';
 
 export { extensionFor } from './media-types.ts';
 
 const TOKEN_VERSION = 'v1';
 // Binds the derived key to this use: the same secret may sign other things.
 const PURPOSE = 'darkroom/download-url/v1';
-const MIN_KEY_LENGTH = 32;
 /** 5 min: repeated reads give the same URL for some minutes, so that ETag and browser caches work (contract §3). */
 export const ROUNDING_SECONDS = 300;
 const MAC_LENGTH = 22;
 const TOKEN = /^v1\.([A-Za-z0-9_-]{1,64})\.([0-9a-z]{1,8})\.([A-Za-z0-9_-]{22})$/;
 const OUTPUT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-export interface UrlSignerOptions {
+export interface UrlSignerOptions extends UrlKeyOptions {
   /** Without a trailing slash and without `/v1`. */
   readonly publicUrl: string;
-  /** At least 32 characters. */
-  readonly signingKey: string;
-  /** Keys whose URLs are accepted, and none is made with them: the key to come, or the one before. */
-  readonly signingKeyFallbacks?: readonly string[];
   /** How long a URL lives at least; up to 5 min more by rounding. */
   readonly lifetimeSeconds: number;
   /** Milliseconds since 1970, as `Date.now`. */
@@ -42,17 +39,21 @@ export interface SignedUrl {
 export interface UrlSigner {
   /** What every URL of ours begins with: no trailing slash, no `/v1`. */
   readonly publicUrl: string;
+  /** What the key of new URLs is called. */
+  readonly keyId: string;
   /**
    * Signs a download address. A few microseconds: it runs for each output of each task that is read.
    *
    * @param output its id, and `<taskId>-<n>.<ext>` as the file name; `notAfter` cuts the URL's life, `expireAt` gives it
-   *   another end than now plus the lifetime, both in Unix seconds.
+   *   another end than now plus the lifetime, both in Unix seconds; `keyId` names another key than that of new URLs, which
+   *   is used where it is still accepted.
    */
   sign(output: {
     readonly outputId: string;
     readonly fileName: string;
     readonly notAfter?: number;
     readonly expireAt?: number;
+    readonly keyId?: string | null;
   }): SignedUrl;
   /**
    * Tells which output a token opens.
@@ -89,35 +90,30 @@ export class ExpiredUrlError extends Error {
 export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   const now = options.now ?? Date.now;
   const base = `${options.publicUrl}/media/`;
-  const key = deriveKey(options.signingKey);
-  const accepted = [key, ...(options.signingKeyFallbacks ?? []).map(deriveKey)];
+  const keys = deriveUrlKeys(options, PURPOSE);
   return {
     publicUrl: options.publicUrl,
-    sign({ outputId, fileName, notAfter = Infinity, expireAt: end }) {
+    keyId: keys.currentId,
+    sign({ outputId, fileName, notAfter = Infinity, expireAt: end, keyId }) {
       if (!OUTPUT_ID.test(outputId)) throw new TypeError('not an output id');
       const earliest = now() / 1000 + options.lifetimeSeconds;
       const usual = Math.ceil(earliest / ROUNDING_SECONDS) * ROUNDING_SECONDS;
       const expireAt = Math.min(end ?? usual, notAfter);
       const claim = `${TOKEN_VERSION}.${outputId}.${expireAt.toString(36)}`;
-      return { url: `${base}${claim}.${macOf(claim, key)}/${encodeURIComponent(fileName)}`, expireAt };
+      return { url: `${base}${claim}.${macOf(claim, keys.find(keyId))}/${encodeURIComponent(fileName)}`, expireAt };
     },
     verify(token) {
       const [, outputId, expiry, mac] = TOKEN.exec(token) ?? [];
       if (outputId === undefined || expiry === undefined || mac === undefined) throw new InvalidUrlError();
       const claim = token.slice(0, -MAC_LENGTH - 1);
       const given = Buffer.from(mac);
-      if (!accepted.some((each) => timingSafeEqual(given, Buffer.from(macOf(claim, each)))))
+      if (!keys.accepted.some((each) => timingSafeEqual(given, Buffer.from(macOf(claim, each)))))
         throw new InvalidUrlError();
       const expireAt = Number.parseInt(expiry, 36);
       if (now() / 1000 >= expireAt) throw new ExpiredUrlError(outputId, expireAt);
       return { outputId, expireAt };
     },
   };
-}
-
-function deriveKey(signingKey: string): KeyObject {
-  if (signingKey.length < MIN_KEY_LENGTH) throw new RangeError('the signing key needs at least 32 characters');
-  return createSecretKey(Buffer.from(hkdfSync('sha256', signingKey, '', PURPOSE, 32)));
 }
 
 /** Compared as text: base64url of a fixed length has one spelling only where it is compared and never decoded. */

@@ -31,6 +31,8 @@ export interface WorkingTask {
   readonly archivingDeadlineAt: number | null;
   /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
   readonly deadlineSeconds: number | null;
+  /** Which key signs the URLs that its providers are given (files/url-keys.ts): the same in every attempt. */
+  readonly urlKeyId: string | null;
   /** Tells requests under one Idempotency-Key apart: the beginning of the fingerprint, in hex. */
   readonly requestHash: string;
 }
@@ -45,7 +47,7 @@ const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", statu
   definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
   held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
   left(encode(fingerprint, 'hex'), 16) AS "requestHash",
-  floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds",
+  floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds", url_key_id AS "urlKeyId",
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
   extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
 
@@ -58,7 +60,7 @@ const beginHandlingStatement: Statement = {
   name: 'begin_handling',
   text: `WITH begun AS (
            UPDATE tasks
-              SET status = 'handling', started_at = now(), updated_at = now(),
+              SET status = 'handling', started_at = now(), updated_at = now(), url_key_id = $3,
                   deadline_at = now() + make_interval(secs => least($2::float8, timeout_seconds))
             WHERE id = $1 AND status = 'queued'
         RETURNING *),
@@ -81,13 +83,16 @@ export async function readWorkingTask(database: Queryable, taskId: TaskId): Prom
  * with what was recorded of its generation.
  *
  * @param limitSeconds the model's own limit; the caller's `timeoutSeconds` can only shorten it.
+ * @param urlKeyId the key that signs what its providers are given; absent where nobody will be given anything more.
  */
 export async function beginHandling(
   database: Database,
   taskId: TaskId,
   limitSeconds: number,
+  urlKeyId?: string,
 ): Promise<{ readonly task: WorkingTask; readonly generation: Generation | undefined }> {
-  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginHandlingStatement, [taskId, limitSeconds]));
+  const values = [taskId, limitSeconds, urlKeyId ?? null];
+  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginHandlingStatement, values));
   // A task that was queued until now cannot have a generation.
   if (row !== undefined) return { task: withDeadlines(row), generation: undefined };
   const task = await readWorkingTask(database, taskId);

@@ -3,11 +3,13 @@
  * The token is the task's id and an HMAC over it and the upstream's name, so that a forged one is told without asking
  * anyone. What a provider signs itself is not looked at: a hook is a hint, and needs no more trust than this.
  */
-import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { deriveUrlKeys } from '../files/url-keys.ts';
+import type { UrlKeyOptions } from '../files/url-keys.ts';
 
 // Binds the derived key to this use: the same secret signs other things.
 const PURPOSE = 'darkroom/provider-hook/v1';
@@ -20,45 +22,41 @@ export interface HookUrls {
    * Where an upstream can call back about a task.
    *
    * @param upstream its name and its base address.
+   * @param keyId names the key to sign with, where it is still accepted; default: that of new URLs.
    * @returns undefined where it cannot be expected to reach us.
    */
   urlFor(
     upstream: { readonly name: string; readonly baseUrl?: string | undefined },
     taskId: TaskId,
+    keyId?: string | null,
   ): string | undefined;
   /** The task that a token belongs to; undefined: it was not made by us for that upstream. */
   taskOf(upstreamName: string, token: string): TaskId | undefined;
 }
 
-export interface HookUrlOptions {
+export interface HookUrlOptions extends UrlKeyOptions {
   /** Without a trailing slash. */
   readonly publicUrl: string;
-  /** At least 32 characters. */
-  readonly signingKey: string;
-  /** Keys whose URLs are accepted, and none is made with them. */
-  readonly signingKeyFallbacks?: readonly string[];
 }
 
-export function createHookUrls({ publicUrl, signingKey, signingKeyFallbacks = [] }: HookUrlOptions): HookUrls {
-  const key = deriveKey(signingKey);
-  const accepted = [key, ...signingKeyFallbacks.map(deriveKey)];
+/** @throws {RangeError} a signing key is too short. */
+export function createHookUrls({ publicUrl, ...options }: HookUrlOptions): HookUrls {
+  const keys = deriveUrlKeys(options, PURPOSE);
   return {
-    urlFor({ name, baseUrl }, taskId) {
+    urlFor({ name, baseUrl }, taskId, keyId) {
       if (baseUrl === undefined || !canReach(new URL(baseUrl), new URL(publicUrl))) return undefined;
-      return `${publicUrl}/hooks/${encodeURIComponent(name)}/${taskId}.${macOf(key, name, taskId)}`;
+      return `${publicUrl}/hooks/${encodeURIComponent(name)}/${taskId}.${macOf(keys.find(keyId), name, taskId)}`;
     },
     taskOf(upstreamName, token) {
       const [, taskId = '', mac = ''] = TOKEN.exec(token) ?? [];
       if (!isTaskId(taskId)) return undefined;
       const given = Buffer.from(mac);
-      const isOurs = accepted.some((each) => timingSafeEqual(given, Buffer.from(macOf(each, upstreamName, taskId))));
+      const isOurs = keys.accepted.some((each) =>
+        timingSafeEqual(given, Buffer.from(macOf(each, upstreamName, taskId))),
+      );
       return isOurs ? taskId : undefined;
     },
   };
-}
-
-function deriveKey(signingKey: string): KeyObject {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', signingKey, '', PURPOSE, 32)));
 }
 
 function macOf(key: KeyObject, upstreamName: string, taskId: string): string {

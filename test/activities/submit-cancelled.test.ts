@@ -24,6 +24,7 @@ for (const isUpstream of [true, false]) {
     const asked: string[] = [];
     const context = {
       database: room.database,
+      urlSigner: room.creatorDependencies.urlSigner,
       providers: {
         get(protocol: string) {
           asked.push(protocol);

@@ -98,6 +98,24 @@ describe('a download URL', () => {
     assert.notEqual(tokenOf(rotated.sign(OUTPUT).url), token);
   });
 
+  it('is signed with the key that it is to have, while that one is accepted, and else with the current one', () => {
+    const before = signerAt(NOON);
+    const { keyId } = before;
+    const rotated = { signingKey: 'x'.repeat(40), signingKeyFallbacks: [KEY] };
+    const after = signerAt(NOON, rotated);
+    const atLast = signerAt(NOON, { signingKey: rotated.signingKey });
+
+    assert.equal(after.sign({ ...OUTPUT, keyId }).url, before.sign(OUTPUT).url);
+    assert.equal(atLast.sign({ ...OUTPUT, keyId }).url, after.sign(OUTPUT).url);
+    for (const unnamed of [null, undefined, after.keyId]) {
+      assert.deepEqual(
+        after.sign({ ...OUTPUT, ...(unnamed === undefined ? {} : { keyId: unnamed }) }),
+        after.sign(OUTPUT),
+      );
+    }
+    assert.notEqual(after.keyId, keyId);
+  });
+
   it('is not made with a short key, or for something that is no output id', () => {
     assert.throws(() => signerAt(NOON, { signingKey: 'x'.repeat(31) }), RangeError);
     for (const outputId of ['', 'a.b', 'a/b', 'x'.repeat(65)]) {

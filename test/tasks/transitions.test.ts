@@ -179,6 +179,22 @@ describe('a task that is over', () => {
   }
 });
 
+describe('the key that signs what a task’s providers are given', () => {
+  it('is that of the attempt which begins it, also where two begin it at once', async () => {
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await claimOutbox(room.database, 1_000);
+
+    const [one, other] = await Promise.all([
+      beginHandling(room.database, taskId, 60, 'old'),
+      beginHandling(room.database, taskId, 60, 'new'),
+    ]);
+    const later = await beginHandling(room.database, taskId, 60, 'newest');
+
+    assert.match(one.task.urlKeyId ?? '', /^(old|new)$/);
+    assert.deepEqual([other.task.urlKeyId, later.task.urlKeyId], [one.task.urlKeyId, one.task.urlKeyId]);
+  });
+});
+
 describe('the time that a caller gives a task', () => {
   it('is counted from the start of handling, not from its creation', async () => {
     const { taskId } = await room.creator.create(caller, body({ timeoutSeconds: 30 }), undefined);

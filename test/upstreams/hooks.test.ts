@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { urlKeyId } from '../../src/files/url-keys.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createHookFeed } from '../../src/upstreams/hook-feed.ts';
 import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
@@ -63,6 +64,18 @@ describe('the address for a provider’s hooks', () => {
     assert.equal(rotated.taskOf('acme', tokenOf(before)), taskId);
     assert.equal(before.taskOf('acme', tokenOf(rotated)), undefined);
     assert.equal(rotated.taskOf('acme', tokenOf(rotated)), taskId);
+  });
+
+  it('is signed with the key that it is to have, while that one is accepted, and else with the current one', () => {
+    const publicUrl = 'https://api.example.com';
+    const taskId = newTaskId();
+    const signingKey = 'x'.repeat(32);
+    const after = createHookUrls({ publicUrl, signingKey, signingKeyFallbacks: [KEY] });
+    const atLast = createHookUrls({ publicUrl, signingKey });
+
+    assert.equal(after.urlFor(upstream, taskId, urlKeyId(KEY)), urls.urlFor(upstream, taskId));
+    assert.equal(atLast.urlFor(upstream, taskId, urlKeyId(KEY)), after.urlFor(upstream, taskId));
+    assert.equal(after.urlFor(upstream, taskId, null), after.urlFor(upstream, taskId));
   });
 
   it('is given only to an upstream that can be expected to reach it', () => {
