@@ -8,17 +8,20 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { removeInstance, writeInstance } from '../../src/embedded/instance.ts';
 import { readOrMakeSecrets } from '../../src/embedded/secrets.ts';
-import { createTestDatabase } from '../support/test-database.ts';
-import type { TestDatabase } from '../support/test-database.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { urlKeyId } from '../../src/files/url-keys.ts';
+import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
 import { runAdminCommand } from './admin-command.ts';
 
 const OLD = 'the old encryption key of 32 characters or more';
 const NEW = 'the new encryption key of 32 characters or more';
 const ROTATING = { ENCRYPTION_KEY: NEW, ENCRYPTION_KEY_FALLBACKS: OLD };
 
-let room: TestDatabase;
+let room: TaskRoom;
 before(async () => {
-  room = await createTestDatabase();
+  room = await openTaskRoom();
 });
 after(() => room.close());
 
@@ -33,6 +36,15 @@ async function store(key: string): Promise<string> {
     await createWebhookKeys(key).replace(transaction, accountId, 'a secret of sixteen letters', Date.now());
     return accountId;
   });
+}
+
+/** A task that is handled for so long. @param signingKey of the worker that began it. */
+async function begin(seconds: number, signingKey?: string): Promise<{ taskId: TaskId; deadline: string }> {
+  const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+  const keyId = signingKey === undefined ? undefined : urlKeyId(signingKey);
+  await beginHandling(room.database, taskId, seconds, keyId);
+  const [row] = await room.rows<{ deadline: Date }>('SELECT deadline_at AS deadline FROM tasks WHERE id = $1', taskId);
+  return { taskId, deadline: row?.deadline.toISOString() ?? '' };
 }
 
 describe('admin secrets', () => {
@@ -74,12 +86,32 @@ describe('admin secrets', () => {
     assert.deepEqual((JSON.parse(stdout) as { undecryptableAccounts: unknown }).undecryptableAccounts, [accountId]);
   });
 
-  it('says how long the old URL signing key is needed', async () => {
+  it('says how long the old URL signing key is needed for downloads', async () => {
     const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: OLD };
 
     const { printed } = await admin({ ...environment, URL_LIFETIME_SECONDS: '600' }, 'status');
 
-    assert.match(String(printed['urlSigningKeyFallbacks']), /^can be removed 900 s after/);
+    assert.match(String(printed['urlSigningKeyFallbacks']), /^can be removed, if .* at least 900 s before/);
+  });
+
+  it('says until when open tasks need the old URL signing key: those that were begun with it, and no others', async () => {
+    const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: `${'x'.repeat(32)},${OLD}` };
+    const advice = async () => String((await admin(environment, 'status')).printed['urlSigningKeyFallbacks']);
+    await begin(90_000, NEW);
+    await begin(-1, OLD);
+    const unneeded = await advice();
+    const ofOldKey = await begin(3_600, OLD);
+    const unknown = await begin(7_200);
+
+    const both = await advice();
+    await beginArchiving(room.database, unknown.taskId, 60);
+    const one = await advice();
+    await beginArchiving(room.database, ofOldKey.taskId, 60);
+
+    assert.match(unneeded, /^can be removed, if/);
+    assert.ok(both.startsWith(`needed until ${unknown.deadline} by 2 open tasks`), both);
+    assert.ok(one.startsWith(`needed until ${ofOldKey.deadline} by 1 open task:`), one);
+    assert.match(await advice(), /^can be removed, if/);
   });
 });
 
@@ -112,6 +144,25 @@ describe('admin secrets of npm start', () => {
     });
     return secrets;
   }
+
+  it('keeps the old keys while a task is open that was begun with them', async () => {
+    const long = new Date(Date.now() - 24 * 3_600_000);
+    const { urlSigningKey } = await start(long);
+    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    await run('rotate');
+    await start(long);
+    const { taskId, deadline } = await begin(3_600, urlSigningKey);
+
+    const refused = await run('forget');
+    await beginArchiving(room.database, taskId, 60);
+    const allowed = await run('forget');
+
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /1 open task .* for up to 3[56]\d\d s more/);
+    assert.ok(refused.stderr.includes(deadline), refused.stderr);
+    assert.equal(allowed.code, 0, allowed.stderr);
+    await removeInstance(folder);
+  });
 
   it('rotates its file, and forgets the old keys when nothing needs them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);

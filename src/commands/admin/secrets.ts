@@ -12,6 +12,9 @@ import type { Instance } from '../../embedded/instance.ts';
 import { forgetFallbacks, readSecrets, rotateSecrets } from '../../embedded/secrets.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ROUNDING_SECONDS } from '../../files/signed-url.ts';
+import { urlKeyId } from '../../files/url-keys.ts';
+import { readUrlKeyUse } from '../../tasks/url-key-use.ts';
+import type { UrlKeyUse } from '../../tasks/url-key-use.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
@@ -28,7 +31,7 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
       'status',
       'count stored secrets by the key that decrypts them, and say which fallbacks can be removed',
       (y) => y,
-      onInstallation(async (_options, installation) => report(await count(installation), installation)),
+      onInstallation(async (_options, installation) => report(installation)),
     )
     .command(
       'reencrypt',
@@ -49,7 +52,7 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
           reencrypted += changed;
           if (changed === 0) break;
         }
-        return { reencrypted, ...report(await count(installation), installation) };
+        return { reencrypted, ...(await report(installation)) };
       }),
     )
     .command(
@@ -85,7 +88,9 @@ function count({ database, environment }: OpenInstallation): Promise<SecretCount
   return countSecrets(database, createSecretCipher(...loadEncryptionKeys(environment)), BATCH_SIZE);
 }
 
-function report(counts: SecretCounts, { environment }: OpenInstallation): Record<string, unknown> {
+async function report(installation: OpenInstallation): Promise<Record<string, unknown>> {
+  const { environment } = installation;
+  const counts = await count(installation);
   const { undecryptableAccounts, ...numbers } = counts;
   if (counts.undecryptable > 0) process.exitCode = 1;
   const { signingKeyFallbacks } = loadUrlRotation(environment);
@@ -96,7 +101,7 @@ function report(counts: SecretCounts, { environment }: OpenInstallation): Record
     urlSigningKeyFallbacks:
       signingKeyFallbacks.length === 0
         ? 'none'
-        : `can be removed ${urlSecondsOf(environment)} s after the last api and worker was restarted with the new URL_SIGNING_KEY`,
+        : adviseOnUrls(await urlKeyUseOf(installation), urlSecondsOf(environment)),
   };
 }
 
@@ -109,7 +114,23 @@ function adviseOnEncryption({ fallback, undecryptable }: SecretCounts, keys: num
   return 'can be removed, if every api and worker was restarted with the new ENCRYPTION_KEY before this command ran';
 }
 
-/** How long a URL lives at most. */
+/** What providers were given with the fallbacks. */
+function urlKeyUseOf({ database, environment }: OpenInstallation): Promise<UrlKeyUse> {
+  return readUrlKeyUse(database, loadUrlRotation(environment).signingKeyFallbacks.map(urlKeyId));
+}
+
+function adviseOnUrls({ tasks, until }: UrlKeyUse, urlSeconds: number): string {
+  if (until === null) {
+    return `can be removed, if every api and worker was restarted with the new URL_SIGNING_KEY at least ${urlSeconds} s before this command ran`;
+  }
+  return `needed until ${until.toISOString()} by ${openTasks(tasks)}: run secrets status again then`;
+}
+
+function openTasks(tasks: number): string {
+  return `${tasks} open ${tasks === 1 ? 'task' : 'tasks'}`;
+}
+
+/** How long a URL for a download lives at most. */
 function urlSecondsOf(environment: NodeJS.ProcessEnv): number {
   return loadUrlRotation(environment).lifetimeSeconds + ROUNDING_SECONDS;
 }
@@ -126,15 +147,26 @@ async function requireUnused(folder: string): Promise<void> {
   if (!runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
   const database = openDatabase({ url: instance.databaseUrl, poolSize: 2 }, silentLogger());
   try {
-    const counts = await count({ database, environment: instance.environment });
+    const installation = { database, environment: instance.environment };
+    const counts = await count(installation);
     if (counts.fallback > 0) {
       throw new AdminError(`${counts.fallback} stored secrets need the old key: run secrets reencrypt first`);
     }
+    requireUrlsOver(instance, await urlKeyUseOf(installation));
   } finally {
     await database.close();
   }
+}
+
+/** Says what lasts longest. */
+function requireUrlsOver(instance: Instance, { tasks, until, secondsLeft }: UrlKeyUse): void {
   const startedAt = Date.parse(instance.startedAt ?? '');
   const waitMs = startedAt + urlSecondsOf(instance.environment) * 1000 - Date.now();
+  if (until !== null && secondsLeft * 1000 > waitMs) {
+    throw new AdminError(
+      `${openTasks(tasks)} may need URLs that the old key signed for up to ${Math.ceil(secondsLeft)} s more, until ${until.toISOString()}: wait so long`,
+    );
+  }
   if (!(waitMs <= 0)) {
     throw new AdminError(
       `download URLs that the old key signed are valid for up to ${Math.ceil(waitMs / 1000)} s more: wait so long`,
