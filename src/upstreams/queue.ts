@@ -1,8 +1,8 @@
 /**
  * The queue for the slots of an upstream whose jobs are capped, one for all workers. It is fair by account: the account
  * that has fewest jobs there comes next, equals take turns, and inside an account whoever is handled longest comes first.
- * A slot that is given back is passed on in the same transaction, so that none is ever free while somebody waits who may
- * have it, and nobody has to ask.
+ * Whoever is next is passed by nobody, also where his model caps the upstream lower than the others' do. A slot that is
+ * given back is passed on in the same transaction, so that none is free while the next may have it, and nobody has to ask.
  *
  * Every function here runs in a transaction that has locked the upstream (`lockUpstream`): what it reads is then what
  * there is. A task's row ends with the task, so that whoever dies keeps nobody waiting.
@@ -71,21 +71,21 @@ export async function leaveQueue(transaction: Queryable, upstream: string, taskI
 const admit: Statement = {
   name: 'admit_to_upstream',
   text: `WITH next AS (
-           SELECT head.task_id, a.account_id
+           SELECT head.task_id, head.cap > s.slots_taken AS has_room
              FROM upstream_states s
              JOIN upstream_turns a ON a.upstream = s.upstream
              LEFT JOIN (SELECT account_id, count(*) AS jobs FROM upstream_slots WHERE upstream = $1 GROUP BY account_id) h
                     ON h.account_id = a.account_id
             CROSS JOIN LATERAL (
-                  SELECT w.task_id FROM upstream_waits w
-                   WHERE w.upstream = $1 AND w.account_id = a.account_id AND w.cap > s.slots_taken
+                  SELECT w.task_id, w.cap FROM upstream_waits w
+                   WHERE w.upstream = $1 AND w.account_id = a.account_id
                      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.task_id
                                         AND (t.completed_at IS NOT NULL OR t.deadline_at <= now()))
                    ORDER BY w.since, w.task_id LIMIT 1) head
             WHERE s.upstream = $1
             ORDER BY coalesce(h.jobs, 0), a.turn LIMIT 1),
          gone AS (
-           DELETE FROM upstream_waits w USING next n WHERE w.upstream = $1 AND w.task_id = n.task_id
+           DELETE FROM upstream_waits w USING next n WHERE w.upstream = $1 AND w.task_id = n.task_id AND n.has_room
         RETURNING w.task_id, w.account_id),
          slot AS (
            INSERT INTO upstream_slots (upstream, task_id, account_id) SELECT $1, task_id, account_id FROM gone

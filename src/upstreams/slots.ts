@@ -17,7 +17,9 @@ const take: Statement = {
   name: 'take_upstream_slot',
   text: `WITH held AS (SELECT 1 FROM upstream_slots WHERE upstream = $1 AND task_id = $2),
          counted AS (
-           INSERT INTO upstream_states AS s (upstream, slots_taken) SELECT $1, 1 WHERE NOT EXISTS (SELECT 1 FROM held)
+           INSERT INTO upstream_states AS s (upstream, slots_taken)
+           SELECT $1, 1 WHERE NOT EXISTS (SELECT 1 FROM held)
+                          AND NOT EXISTS (SELECT 1 FROM upstream_waits w WHERE w.upstream = $1)
            ON CONFLICT (upstream) DO UPDATE SET slots_taken = s.slots_taken + 1 WHERE s.slots_taken < $3
            RETURNING s.upstream),
          slot AS (
@@ -26,10 +28,10 @@ const take: Statement = {
 };
 
 /**
- * Takes a free slot for a task; a task that has one keeps it. None is free while somebody waits who may have it (queue.ts).
+ * Takes a free slot for a task, if nobody waits (queue.ts); a task that has one keeps it.
  *
  * @param cap how many there are: at least 1.
- * @returns false: all are taken.
+ * @returns false: all are taken, or others come first.
  */
 export async function takeSlot(
   database: Queryable,

@@ -4,15 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Database } from '../../src/database/database.ts';
-import { newId, newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
-import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Admission } from '../../src/upstreams/queue.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import { taskOf, workersAt } from './workers-at.ts';
+import type { WorkersAt } from './workers-at.ts';
 
 describe('the queue of an upstream', () => {
   let room: TaskRoom;
@@ -21,37 +20,11 @@ describe('the queue of an upstream', () => {
   });
   after(() => room.close());
 
-  /** What waits, works and was woken at one upstream. */
-  function at(cap: number | undefined, database: Database = room.database) {
-    const there: GatedUpstream = { name: newId('req'), concurrency: cap };
-    const woken: Admission[] = [];
-    const worker = (): UpstreamGate =>
-      createUpstreamGate({
-        database,
-        logger: silentLogger(),
-        wake(_, admission) {
-          woken.push(admission);
-          return Promise.resolve();
-        },
-      });
-    const gates = [worker(), worker(), worker()];
-    let asked = 0;
-    const gate = (): UpstreamGate => gates[asked++ % gates.length] ?? assert.fail();
-    return {
-      there,
-      woken,
-      gate,
-      enter: async (task: Admission, capOfModel = cap) =>
-        (await gate().enter({ ...there, concurrency: capOfModel }, task)).kind,
-      leave: ({ taskId }: { readonly taskId: TaskId }) => gate().leave(there, taskId),
-    };
-  }
-
-  const taskOf = (accountId: string): Admission => ({ taskId: newTaskId(), accountId });
+  const at = (cap: number | undefined) => workersAt(room.database, cap);
   const accountsOf = (admissions: readonly Admission[]): string[] => admissions.map(({ accountId }) => accountId);
 
   /** Ends the job that is under way, again and again, until nobody waits. @returns who was let in, in order. */
-  async function workOff({ woken, leave }: ReturnType<typeof at>, first: Admission): Promise<readonly Admission[]> {
+  async function workOff({ woken, leave }: WorkersAt, first: Admission): Promise<readonly Admission[]> {
     await leave(first);
     for (let ended = 0; ended < woken.length; ended++) await leave(woken[ended] ?? assert.fail());
     return woken;
@@ -215,20 +188,6 @@ describe('the queue of an upstream', () => {
 
     assert.deepEqual(upstream.woken, [next]);
     assert.equal(await upstream.enter(next), 'open');
-  });
-
-  it('lets a task in that may, past one whose model allows fewer jobs', async () => {
-    const upstream = at(3);
-    const jobs = [taskOf('acct_a'), taskOf('acct_a'), taskOf('acct_a')];
-    for (const job of jobs) assert.equal(await upstream.enter(job), 'open');
-    const [careful, usual] = [taskOf('acct_b'), taskOf('acct_c')];
-    assert.equal(await upstream.enter(careful, 1), 'full');
-    assert.equal(await upstream.enter(usual), 'full');
-
-    for (const job of jobs) await upstream.leave(job);
-    assert.deepEqual(upstream.woken, [usual]);
-    await upstream.leave(usual);
-    assert.deepEqual(upstream.woken, [usual, careful]);
   });
 
   it('forgets a task that leaves it, and wakes nobody for that', async () => {

@@ -1,0 +1,49 @@
+/** Three workers at one upstream: gates that share a database and nothing else. */
+import assert from 'node:assert/strict';
+import type { Database } from '../../src/database/database.ts';
+import { newId, newTaskId } from '../../src/domain/ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createUpstreamGate } from '../../src/upstreams/gate.ts';
+import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
+import type { Admission } from '../../src/upstreams/queue.ts';
+
+export interface WorkersAt {
+  readonly there: GatedUpstream;
+  /** Who was let in after a wait, in order. */
+  readonly woken: readonly Admission[];
+  /** Another worker's each time. */
+  gate(): UpstreamGate;
+  /** @param capOfModel as the task's model has it; default: the upstream's. */
+  enter(task: Admission, capOfModel?: number): Promise<Entry['kind']>;
+  leave(task: Pick<Admission, 'taskId'>): Promise<void>;
+}
+
+/** @param cap as the models have it that go there; undefined: none. */
+export function workersAt(database: Database, cap: number | undefined): WorkersAt {
+  const there: GatedUpstream = { name: newId('req'), concurrency: cap };
+  const woken: Admission[] = [];
+  const worker = (): UpstreamGate =>
+    createUpstreamGate({
+      database,
+      logger: silentLogger(),
+      wake(_, admission) {
+        woken.push(admission);
+        return Promise.resolve();
+      },
+    });
+  const gates = [worker(), worker(), worker()];
+  let asked = 0;
+  const gate = (): UpstreamGate => gates[asked++ % gates.length] ?? assert.fail();
+  return {
+    there,
+    woken,
+    gate,
+    enter: async (task, capOfModel = cap) => (await gate().enter({ ...there, concurrency: capOfModel }, task)).kind,
+    leave: ({ taskId }) => gate().leave(there, taskId),
+  };
+}
+
+/** A new task of an account. */
+export function taskOf(accountId: string): Admission {
+  return { taskId: newTaskId(), accountId };
+}
