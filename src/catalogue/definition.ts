@@ -24,8 +24,8 @@ export type UpstreamApi = (typeof UPSTREAM_APIS)[number];
 
 /**
  * Who works for a route. `id` is what callers read in a task's timeline and what limits are counted by; without one that
- * is the protocol and the host. `concurrency` caps the jobs under way there at once, over all workers: it stands in each
- * model that goes to the same upstream. `api` is for protocol `openai`, `http` for protocol `http`.
+ * is the protocol and the host. `concurrency` caps the jobs under way there at once, over all workers and models: it
+ * stands in each model that goes to the same upstream, and the smallest holds. `api` is for protocol `openai`, `http` for protocol `http`.
  */
 const UpstreamSchema = Type.Object(
   {

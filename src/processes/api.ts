@@ -18,6 +18,7 @@ import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
+import { startTellingCaps } from '../upstreams/told-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
@@ -54,6 +55,8 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     now: foundation.now,
     onRefused: (files) => foundation.metrics.passes.itemsFailed('model_file', files),
   });
+
+  const caps = await startTellingCaps({ database, catalogue, logger });
 
   let isDraining = false;
   const stopping = new AbortController();
@@ -147,7 +150,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       clearTimeout(lastWords);
       await http.bodyThreads.close();
       await text.close();
-      await catalogue.close();
+      await Promise.all([catalogue.close(), caps.close()]);
       await http.keyUse.flush();
       await launcher?.close();
       await (await connected)?.connection.close();

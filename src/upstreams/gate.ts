@@ -9,7 +9,15 @@
 import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { admitWaiting, joinQueue, leaveQueue, listQueuesOf, lockUpstream, pruneQueue } from './queue.ts';
+import {
+  MAX_ADMISSIONS,
+  admitWaiting,
+  joinQueue,
+  leaveQueue,
+  listQueuesOf,
+  lockUpstream,
+  pruneQueue,
+} from './queue.ts';
 import type { Admission } from './queue.ts';
 import { giveBackSlot, sweepSlots, takeSlot } from './slots.ts';
 import {
@@ -26,7 +34,10 @@ import type { UpstreamState } from './states.ts';
 export interface GatedUpstream {
   /** The same for every binding that goes to the same place (activities/task-route.ts). */
   readonly name: string;
-  /** How many of its jobs may be under way at once; undefined: any number. */
+  /**
+   * How many of its jobs may be under way at once, as the task's definition says, where no api has told which cap is in
+   * force (told-caps.ts); undefined: any number.
+   */
   readonly concurrency?: number | undefined;
 }
 
@@ -149,27 +160,34 @@ export function createUpstreamGate({
     if (freed > 0) logger.info({ upstream: name, freed }, 'slots of tasks that are over were freed');
   };
 
-  const takeOrWait = async ({ name, concurrency }: GatedUpstream, task: Admission): Promise<Entry> => {
-    if (concurrency === undefined || (await takeSlot(database, name, task, concurrency))) return { kind: 'open' };
+  const takeOrWait = async (name: string, cap: number | undefined, task: Admission): Promise<Entry> => {
+    if (cap === undefined || (await takeSlot(database, name, task, cap))) return { kind: 'open' };
     let waitedMs = 0;
     const join = async (transaction: Queryable): Promise<void> => {
       if (now() - (sweptAt.get(name) ?? -Infinity) >= SWEEP_INTERVAL_MS) await sweep(transaction, name);
-      waitedMs = await joinQueue(transaction, name, task, concurrency);
+      waitedMs = await joinQueue(transaction, name, task, cap);
     };
     const admissions = await change(name, join, task.taskId);
     const isIn = admissions.some(({ taskId }) => taskId === task.taskId);
     return isIn ? { kind: 'open' } : { kind: 'full', waitedMs };
   };
 
-  const leave = async ({ name, concurrency }: GatedUpstream, taskId: TaskId): Promise<void> => {
-    if (concurrency === undefined) return;
-    await quietly({ name }, () =>
-      change(name, async (transaction) => {
+  const leave = async (upstream: GatedUpstream, taskId: TaskId): Promise<void> => {
+    const { name, concurrency } = upstream;
+    await quietly(upstream, async () => {
+      if (concurrency === undefined && !mayHaveSlots(await stateOf(name))) return;
+      await change(name, async (transaction) => {
         await leaveQueue(transaction, name, taskId);
         await giveBackSlot(transaction, name, taskId);
-      }),
-    );
+      });
+    });
   };
+
+  const tidy = (name: string): Promise<readonly Admission[]> =>
+    change(name, async (transaction) => {
+      await sweep(transaction, name);
+      await pruneQueue(transaction, name);
+    });
 
   return {
     leave,
@@ -178,7 +196,7 @@ export function createUpstreamGate({
       const state = await stateOf(upstream.name);
       const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
       if (waitMs > 0) return { kind: 'closed', waitMs };
-      const entry = await takeOrWait(upstream, task);
+      const entry = await takeOrWait(upstream.name, capOf(upstream, state), task);
       if (entry.kind !== 'open' || !state.isBroken) return entry;
       known.delete(upstream.name);
       if (await claimUpstreamProbe(database, upstream.name)) return { kind: 'open' };
@@ -214,12 +232,9 @@ export function createUpstreamGate({
         return [];
       });
       for (const name of names) {
-        await quietly({ name }, () =>
-          change(name, async (transaction) => {
-            await sweep(transaction, name);
-            await pruneQueue(transaction, name);
-          }),
-        );
+        await quietly({ name }, async () => {
+          while ((await tidy(name)).length === MAX_ADMISSIONS);
+        });
       }
     },
 
@@ -231,4 +246,14 @@ export function createUpstreamGate({
       }
     },
   };
+}
+
+/** What was the cap when the state was read; what it is when a slot is taken is judged there (slots.ts). */
+function capOf({ concurrency }: GatedUpstream, { isCapTold, cap }: UpstreamState): number | undefined {
+  return isCapTold ? (cap ?? undefined) : concurrency;
+}
+
+/** Whether tasks may have a slot there whose own models know of no cap. */
+function mayHaveSlots({ cap, hasJobs }: UpstreamState): boolean {
+  return cap !== null || hasJobs;
 }

@@ -10,6 +10,9 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
+/** What one transaction lets in: meanwhile others wait for the upstream. */
+export const MAX_ADMISSIONS = 100;
+
 /** A task that was let in. */
 export interface Admission {
   readonly taskId: TaskId;
@@ -44,7 +47,7 @@ const join: Statement = {
 /**
  * Adds a task to the queue; one that is in it stays where it is.
  *
- * @param cap how many slots there are for its model: at least 1.
+ * @param cap how many slots there are for its model, at least 1, where no api has told which cap is in force.
  * @returns for how many milliseconds it has been handled: most of it waiting, where it waits for long.
  */
 export async function joinQueue(
@@ -67,11 +70,14 @@ export async function leaveQueue(transaction: Queryable, upstream: string, taskI
   await transaction.query(leave, [upstream, taskId]);
 }
 
-/** Tasks that are over, or past their deadline, are passed by; the next tidying removes them. */
+/**
+ * Tasks that are over, or past their deadline, are passed by; the next tidying removes them. Where an api has told that
+ * there is no cap, `cap` is null, and so is what is compared with it.
+ */
 const admit: Statement = {
   name: 'admit_to_upstream',
   text: `WITH next AS (
-           SELECT head.task_id, head.cap > s.slots_taken AS has_room
+           SELECT head.task_id, s.cap_since IS NOT NULL OR head.cap > s.slots_taken AS has_room
              FROM upstream_states s
              JOIN upstream_turns a ON a.upstream = s.upstream
              LEFT JOIN (SELECT account_id, count(*) AS jobs FROM upstream_slots WHERE upstream = $1 GROUP BY account_id) h
@@ -82,7 +88,7 @@ const admit: Statement = {
                      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.task_id
                                         AND (t.completed_at IS NOT NULL OR t.deadline_at <= now()))
                    ORDER BY w.since, w.task_id LIMIT 1) head
-            WHERE s.upstream = $1
+            WHERE s.upstream = $1 AND (s.slots_taken >= s.cap) IS NOT TRUE
             ORDER BY coalesce(h.jobs, 0), a.turn LIMIT 1),
          gone AS (
            DELETE FROM upstream_waits w USING next n WHERE w.upstream = $1 AND w.task_id = n.task_id AND n.has_room
@@ -98,14 +104,15 @@ const admit: Statement = {
          SELECT task_id AS "taskId", account_id AS "accountId" FROM gone`,
 };
 
-/** Gives the free slots to those whose turn it is. @returns who has one now. */
+/** Gives the free slots to those whose turn it is, up to `MAX_ADMISSIONS`. @returns who has one now. */
 export async function admitWaiting(transaction: Queryable, upstream: string): Promise<readonly Admission[]> {
   const admissions: Admission[] = [];
-  for (;;) {
+  while (admissions.length < MAX_ADMISSIONS) {
     const [admission] = await transaction.query<Admission>(admit, [upstream]);
-    if (admission === undefined) return admissions;
+    if (admission === undefined) break;
     admissions.push(admission);
   }
+  return admissions;
 }
 
 const prune: Statement = {

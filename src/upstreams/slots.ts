@@ -20,7 +20,8 @@ const take: Statement = {
            INSERT INTO upstream_states AS s (upstream, slots_taken)
            SELECT $1, 1 WHERE NOT EXISTS (SELECT 1 FROM held)
                           AND NOT EXISTS (SELECT 1 FROM upstream_waits w WHERE w.upstream = $1)
-           ON CONFLICT (upstream) DO UPDATE SET slots_taken = s.slots_taken + 1 WHERE s.slots_taken < $3
+           ON CONFLICT (upstream) DO UPDATE SET slots_taken = s.slots_taken + 1
+              WHERE (s.slots_taken >= CASE WHEN s.cap_since IS NULL THEN $3 ELSE s.cap END) IS NOT TRUE
            RETURNING s.upstream),
          slot AS (
            INSERT INTO upstream_slots (upstream, task_id, account_id) SELECT upstream, $2, $4 FROM counted RETURNING task_id)
@@ -30,7 +31,7 @@ const take: Statement = {
 /**
  * Takes a free slot for a task, if nobody waits (queue.ts); a task that has one keeps it.
  *
- * @param cap how many there are: at least 1.
+ * @param cap how many there are, at least 1, where no api has told which cap is in force (told-caps.ts).
  * @returns false: all are taken, or others come first.
  */
 export async function takeSlot(

@@ -26,16 +26,31 @@ export interface UpstreamState {
   readonly isBroken: boolean;
   /** Failures in a row. */
   readonly failures: number;
+  /** Whether an api has told which cap is in force (told-caps.ts). */
+  readonly isCapTold: boolean;
+  /** That cap; null: none, or none was told. */
+  readonly cap: number | null;
+  /** Some of its slots are taken. */
+  readonly hasJobs: boolean;
 }
 
 /** What is true of an upstream that nobody has complained of. */
-export const SOUND: UpstreamState = { pausedMs: 0, openMs: 0, isBroken: false, failures: 0 };
+export const SOUND: UpstreamState = {
+  pausedMs: 0,
+  openMs: 0,
+  isBroken: false,
+  failures: 0,
+  isCapTold: false,
+  cap: null,
+  hasJobs: false,
+};
 
 const select: Statement = {
   name: 'select_upstream_state',
   text: `SELECT greatest(0, coalesce(extract(epoch FROM paused_until - now()), 0) * 1000)::float8 AS "pausedMs",
                 greatest(0, coalesce(extract(epoch FROM open_until - now()), 0) * 1000)::float8 AS "openMs",
-                open_until IS NOT NULL AS "isBroken", failures
+                open_until IS NOT NULL AS "isBroken", failures,
+                cap_since IS NOT NULL AS "isCapTold", cap, slots_taken > 0 AS "hasJobs"
            FROM upstream_states WHERE upstream = $1`,
 };
 

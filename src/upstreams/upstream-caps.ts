@@ -20,7 +20,7 @@ export function upstreamName({ id, protocol, baseUrl }: Pick<Upstream, 'id' | 'p
 /** By protocol. Cog: "By default, the server runs one prediction at a time." */
 const USUAL_CONCURRENCY: ReadonlyMap<string, number> = new Map([['cog', 1]]);
 
-/** How many jobs may be under way there at once, over all workers; undefined: any number. */
+/** How many jobs may be under way there at once, over all workers, as one model has it; undefined: any number. */
 export function concurrencyOf({
   protocol,
   concurrency,
@@ -29,8 +29,9 @@ export function concurrencyOf({
 }
 
 /**
- * The caps of all upstreams of tasks that these models name, by the names of the upstreams. An upstream that no model
- * caps has an empty list. Models may cap the same one differently: each asks for a slot under its own cap.
+ * The caps of all upstreams of tasks that these models name, by the names of the upstreams, the smallest first. An
+ * upstream that no model caps has an empty list. Models may cap the same one differently: the smallest holds for all
+ * (told-caps.ts).
  */
 export function capsOf(models: readonly ModelDefinition[]): ReadonlyMap<string, readonly number[]> {
   const caps = new Map<string, Set<number>>();

@@ -45,7 +45,7 @@ export const UpstreamsSchema = Type.Object(
           slotsTaken: Type.Integer({ minimum: 0, description: 'Jobs under way there, where they are capped.' }),
           caps: Type.Array(Type.Integer({ minimum: 1 }), {
             description:
-              'How many jobs may be under way there at once, over all workers: usually one number, more where the models that go there say different ones. Empty: no cap.',
+              'How many jobs may be under way there at once, over all workers: usually one number, more where the models that go there say different ones, of which the smallest holds. Empty: no cap.',
           }),
         },
         { additionalProperties: false },

@@ -15,6 +15,7 @@ const MODELS = {
   turns: [{ protocol: 'tasks', id: 'turns', concurrency: 1 }],
   waits: [{ protocol: 'tasks', id: 'waits', concurrency: 1 }],
   leaves: [{ protocol: 'tasks', id: 'leaves', concurrency: 1 }],
+  raised: [{ protocol: 'tasks', id: 'raised', concurrency: 1 }],
 } as const;
 
 describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
@@ -127,6 +128,37 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     assert.equal((await account.client.untilTerminal(last)).status, 'success');
     const order = await submitted(marker);
     assert.equal(order.length, 2, order.join());
+    await outside.assertSettled(account);
+  });
+
+  it('go in when the cap is raised in the model file, before those that were created after that', async () => {
+    const marker = `marker-${randomUUID()}`;
+    const account = await outside.darkroom.createAccount();
+    const first = await start(account, 'raised', `${marker} first [slow 600000]`);
+    await outside.untilProvider(marker, 'submit');
+    const waiting: string[] = [];
+    for (const name of ['second', 'third']) {
+      waiting.push(await start(account, 'raised', `${marker} ${name} [slow 600000]`));
+      await untilWaiting('raised', waiting.length);
+    }
+
+    await outside.changeUpstream('raised', { concurrency: 3 });
+    await until('the new cap is in force', async () => {
+      const [row] = await outside.darkroom.testDatabase.database.query<{ cap: number }>({
+        name: 'test_cap_in_force',
+        text: `SELECT cap FROM upstream_states WHERE upstream = 'raised'`,
+      });
+      return row?.cap === 3;
+    });
+    const newcomer = await start(account, 'raised', `${marker} newcomer`);
+
+    await until('three jobs are under way', async () => (await submitted(marker)).length === 3);
+    await untilWaiting('raised', 1);
+    for (const taskId of [...waiting, first]) await end(account, taskId);
+    assert.equal((await account.client.untilTerminal(newcomer)).status, 'success');
+    const order = (await submitted(marker)).map((prompt) => prompt.split(' ')[1]);
+    assert.deepEqual([order[0], order[3]], ['first', 'newcomer'], order.join());
+    assert.deepEqual(new Set(order.slice(1, 3)), new Set(['second', 'third']));
     await outside.assertSettled(account);
   });
 });

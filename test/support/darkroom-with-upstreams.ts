@@ -3,7 +3,9 @@
  * a receiver of callbacks, each a process of its own with its own log.
  */
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { startCallbackReceiver } from './callback-receiver-process.ts';
 import type { CallbackReceiver } from './callback-receiver-process.ts';
@@ -41,6 +43,16 @@ export class DarkroomWithUpstreams {
     const created = await account.client.create(body);
     assert.equal(created.status, 200, JSON.stringify(created.body));
     return created.body.data.taskId;
+  }
+
+  /** Changes the file of a model that has one upstream, as its operator would: every api takes it up by itself. */
+  async changeUpstream(model: string, changes: Readonly<Record<string, unknown>>): Promise<void> {
+    const file = path.join(this.#modelsDir, `${model}.json`);
+    const definition = JSON.parse(await readFile(file, 'utf8')) as ModelDefinition;
+    const [upstream] = definition.routes['default']?.upstreams ?? [];
+    const routes = { default: { upstreams: [{ ...upstream, ...changes }] } };
+    await writeFile(`${file}.new`, JSON.stringify({ ...definition, routes }));
+    await rename(`${file}.new`, file);
   }
 
   /** What reached the provider of tasks whose prompt contains this. */

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Admission } from '../../src/upstreams/queue.ts';
+import { tellCaps } from '../../src/upstreams/told-caps.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { taskOf, workersAt } from './workers-at.ts';
@@ -52,7 +53,22 @@ async function endsUntilIn(
   return undefined;
 }
 
-describe('tasks whose models cap one upstream differently', () => {
+/** An api tells what its models say; later calls tell of newer models. */
+async function tell({ there }: WorkersAt, ...caps: number[]): Promise<void> {
+  await tellCaps(room.database, new Map([[there.name, caps]]), since++);
+}
+let since = Date.now();
+
+async function jobsAt({ there }: WorkersAt): Promise<unknown> {
+  const [row] = await room.rows(
+    `SELECT slots_taken AS counted, (SELECT count(*)::integer FROM upstream_slots WHERE upstream = $1) AS rows
+       FROM upstream_states WHERE upstream = $1`,
+    there.name,
+  );
+  return row;
+}
+
+describe('tasks whose models cap one upstream differently, while no api has told which cap is in force', () => {
   it('are not passed by those that come after the cap was raised', async () => {
     const upstream = workersAt(room.database, 1);
     const underWay = await enterAll(upstream, 'acct_old', 1);
@@ -82,5 +98,128 @@ describe('tasks whose models cap one upstream differently', () => {
     const ends = await endsUntilIn(upstream, careful, underWay, { accountId: 'acct_usual', cap: 3, ends: 50 });
 
     assert.ok(ends !== undefined, 'the other model’s tasks pass them without end');
+  });
+});
+
+describe('the cap that an api tells', () => {
+  it('lets those in that wait under a lower one, before all newcomers', async () => {
+    const upstream = workersAt(room.database, 1);
+    await tell(upstream, 1);
+    await enterAll(upstream, 'acct_old', 1);
+    const waiting = await enterAll(upstream, 'acct_old', 5);
+
+    await tell(upstream, 4);
+    const newcomer = taskOf('acct_old');
+    assert.equal(await upstream.enter(newcomer, 4), 'full');
+    assert.deepEqual(upstream.woken, waiting.slice(0, 3));
+
+    for (const { taskId } of waiting.slice(0, 3)) await upstream.leave({ taskId });
+    assert.deepEqual(upstream.woken, [...waiting, newcomer]);
+    assert.deepEqual(await jobsAt(upstream), { counted: 4, rows: 4 });
+  });
+
+  it('lets those in that wait within a minute, though nobody comes or goes', async () => {
+    const upstream = workersAt(room.database, 1);
+    await enterAll(upstream, 'acct_old', 1);
+    const waiting = await enterAll(upstream, 'acct_old', 3);
+
+    await tell(upstream, 3);
+    await upstream.gate().tidyQueues();
+
+    assert.deepEqual(upstream.woken, waiting.slice(0, 2));
+  });
+
+  it('keeps those out that wait under a higher one, until there are as few jobs', async () => {
+    const upstream = workersAt(room.database, 4);
+    await tell(upstream, 4);
+    const jobs = await enterAll(upstream, 'acct_old', 4);
+    const waiting = await enterAll(upstream, 'acct_old', 3);
+
+    await tell(upstream, 2);
+    for (const job of jobs.slice(0, 2)) await upstream.leave(job);
+    assert.equal(await upstream.enter(taskOf('acct_new'), 2), 'full');
+    await upstream.gate().tidyQueues();
+    assert.deepEqual(upstream.woken, []);
+
+    await upstream.leave(jobs[2] ?? assert.fail());
+    assert.equal(upstream.woken.length, 1);
+    for (const { taskId } of waiting) await upstream.leave({ taskId });
+    assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
+  });
+
+  it('is the smallest where models differ, and holds for all of them', async () => {
+    const upstream = workersAt(room.database, 5);
+    await tell(upstream, 2, 5);
+
+    assert.equal(await upstream.enter(taskOf('acct_a')), 'open');
+    assert.equal(await upstream.enter(taskOf('acct_b'), 2), 'open');
+    const third = taskOf('acct_a');
+    assert.equal(await upstream.enter(third), 'full');
+    assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
+  });
+
+  it('holds for models too that have none', async () => {
+    const upstream = workersAt(room.database, undefined);
+    await tell(upstream, 1);
+    const [first, second] = [taskOf('acct_a'), taskOf('acct_a')];
+
+    assert.equal(await upstream.enter(first), 'open');
+    assert.equal(await upstream.enter(second), 'full');
+    await upstream.leave(first);
+
+    assert.deepEqual(upstream.woken, [second]);
+    assert.equal(await upstream.enter(second), 'open');
+    await upstream.leave(second);
+    assert.deepEqual(await jobsAt(upstream), { counted: 0, rows: 0 });
+  });
+
+  it('lets all in that wait when there is none any more, however many, and those that come', async () => {
+    const before = workersAt(room.database, 1);
+    await tell(before, 1);
+    const [job] = await enterAll(before, 'acct_old', 1);
+    const waiting = await enterAll(before, 'acct_old', 250);
+
+    await tell(before);
+    await before.gate().tidyQueues();
+    assert.deepEqual(before.woken, waiting);
+
+    const upstream = { ...workersAt(room.database, undefined), there: before.there };
+    for (const gate of [upstream.gate(), upstream.gate()]) {
+      assert.equal((await gate.enter({ name: before.there.name }, taskOf('acct_new'))).kind, 'open');
+    }
+    assert.deepEqual(await jobsAt(before), { counted: 251, rows: 251 });
+    for (const task of [job ?? assert.fail(), ...waiting]) await before.leave(task);
+    assert.deepEqual(await jobsAt(before), { counted: 0, rows: 0 });
+  });
+
+  it('is exceeded at no time, and leaves nobody waiting, however it changes while tasks come and go', async () => {
+    const upstream = workersAt(room.database, 3);
+    const caps = [3, 1, 4, 2];
+    await tell(upstream, 3);
+    const tasks = Array.from({ length: 120 }, (_, place) => taskOf(`acct_${place % 7}`));
+    const jobs: Admission[] = [];
+    let seen = 0;
+    for (const [place, task] of tasks.entries()) {
+      const cap = caps[Math.floor(place / 10) % caps.length] ?? assert.fail();
+      if (place % 10 === 0) await tell(upstream, cap);
+      const before = jobs.length;
+      const isIn = (await upstream.enter(task, caps[place % caps.length])) === 'open';
+      if (isIn) jobs.push(task);
+      jobs.push(...upstream.woken.slice(seen));
+      seen = upstream.woken.length;
+      assert.ok(jobs.length <= Math.max(cap, before), `${jobs.length} jobs, of which ${cap} are allowed`);
+      if (place % 3 > 0 && jobs.length > 0) await upstream.leave(jobs.shift() ?? assert.fail());
+      jobs.push(...upstream.woken.slice(seen));
+      seen = upstream.woken.length;
+    }
+    while (jobs.length > 0) {
+      await upstream.leave(jobs.shift() ?? assert.fail());
+      jobs.push(...upstream.woken.slice(seen));
+      seen = upstream.woken.length;
+    }
+
+    const waiting = await room.rows('SELECT 1 FROM upstream_waits WHERE upstream = $1', upstream.there.name);
+    assert.equal(waiting.length, 0);
+    assert.deepEqual(await jobsAt(upstream), { counted: 0, rows: 0 });
   });
 });

@@ -18,8 +18,6 @@ const repairKinds: Readonly<Record<RepairKind, string>> = {
   callback: 'Overdue callback, asked for again',
 };
 
-const choice = new Intl.ListFormat('en', { type: 'disjunction' });
-
 export const texts = {
   service: {
     title: 'Service',
@@ -76,11 +74,9 @@ export const texts = {
       slots: 'Jobs under way',
       until: 'Until',
     },
-    /** Only jobs under a cap are counted. */
-    jobs: (taken: number, caps: readonly number[]) =>
-      caps.length === 0
-        ? 'no cap'
-        : `${taken.toLocaleString('en')} of ${choice.format(caps.map((cap) => cap.toLocaleString('en')))}`,
+    /** Only jobs under a cap are counted; of several the smallest holds. */
+    jobs: (taken: number, [smallest]: readonly number[]) =>
+      smallest === undefined ? 'no cap' : `${taken.toLocaleString('en')} of ${smallest.toLocaleString('en')}`,
     retries: 'one task tries next',
     toldOnce: (failing: number, paused: number) =>
       failing + paused === 0 ? 'All of them answer.' : `${failing} failing, ${paused} paused.`,

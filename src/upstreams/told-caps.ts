@@ -1,0 +1,91 @@
+/**
+ * The caps of upstreams that are in force, for all workers (slots.ts, queue.ts). The apis tell them, who have the model
+ * files: a task has the definition of the day on which it was accepted, and if each task went by that, a cap that is
+ * raised would do nothing for those that wait, and one that is lowered would be exceeded by them. They are told again
+ * every few seconds, so that a changed file needs nobody's help, and a cap that was put wrong is put right.
+ *
+ * An upstream has one cap: where models that go there say different numbers, the smallest, also for models that say none.
+ * Where apis have different model files, as while they are replaced one by one, the one that took its own up last is
+ * believed, for as long as it runs.
+ */
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { isMediaModel } from '../catalogue/text-definition.ts';
+import type { Queryable, Statement } from '../database/database.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { capsOf } from './upstream-caps.ts';
+
+const TELL_EVERY_MS = 10_000;
+/** An api that has said nothing for so long is gone: six times may fail. */
+const BELIEVED_SECONDS = 60;
+
+/** One without a cap is written down only where something is known of it: nobody looks for more. */
+const tell: Statement = {
+  name: 'tell_upstream_caps',
+  text: `INSERT INTO upstream_states AS s (upstream, cap, cap_since, cap_told_at)
+         SELECT t.upstream, t.cap, to_timestamp($3::float8 / 1000), now()
+           FROM unnest($1::text[], $2::integer[]) AS t (upstream, cap)
+          WHERE t.cap IS NOT NULL OR EXISTS (SELECT 1 FROM upstream_states k WHERE k.upstream = t.upstream)
+          ORDER BY t.upstream
+         ON CONFLICT (upstream) DO UPDATE
+            SET cap = excluded.cap, cap_since = excluded.cap_since, cap_told_at = excluded.cap_told_at
+          WHERE s.cap_since IS NULL OR s.cap_since <= excluded.cap_since
+             OR s.cap_told_at < now() - make_interval(secs => ${BELIEVED_SECONDS})`,
+};
+
+/**
+ * Puts the caps in force, where none is told of newer models.
+ *
+ * @param caps by upstream, the smallest first, as models have them; none: any number of jobs.
+ * @param since when those models were taken up: milliseconds since 1970.
+ */
+export async function tellCaps(
+  database: Queryable,
+  caps: ReadonlyMap<string, readonly number[]>,
+  since: number,
+): Promise<void> {
+  if (caps.size === 0) return;
+  await database.query(tell, [[...caps.keys()], [...caps.values()].map(([smallest]) => smallest ?? null), since]);
+}
+
+/** Tells the caps of a catalogue, now and as long as the process runs. What could not be told is told the next time. */
+export async function startTellingCaps(dependencies: {
+  readonly database: Queryable;
+  readonly catalogue: Pick<Catalogue, 'models' | 'state'>;
+  readonly logger: Logger;
+  readonly everyMs?: number;
+}): Promise<{ close(): Promise<void> }> {
+  const { database, catalogue, logger, everyMs = TELL_EVERY_MS } = dependencies;
+  let lookedAt: number | undefined;
+
+  const tellOnce = async (): Promise<void> => {
+    const { since } = catalogue.state();
+    const caps = capsOf(catalogue.models.filter(isMediaModel));
+    if (since !== lookedAt) warnOfDifferences(caps, logger);
+    lookedAt = since;
+    try {
+      await tellCaps(database, caps, since);
+    } catch (err) {
+      logger.warn({ err }, 'the caps of upstreams could not be told; it is tried again');
+    }
+  };
+  await tellOnce();
+  let telling = Promise.resolve();
+  const timer = setInterval(() => {
+    telling = tellOnce();
+  }, everyMs).unref();
+
+  return {
+    async close() {
+      clearInterval(timer);
+      await telling;
+    },
+  };
+}
+
+function warnOfDifferences(caps: ReadonlyMap<string, readonly number[]>, logger: Logger): void {
+  for (const [upstream, numbers] of caps) {
+    if (numbers.length > 1) {
+      logger.warn({ upstream, caps: numbers }, 'models cap an upstream differently: the smallest number holds for all');
+    }
+  }
+}

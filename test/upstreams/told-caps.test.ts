@@ -1,0 +1,134 @@
+/** Which caps apis tell, and which of several apis is believed. What a told cap does is in caps-in-force.test.ts. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { pino } from 'pino';
+import { createCatalogue } from '../../src/catalogue/catalogue.ts';
+import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { pauseUpstream } from '../../src/upstreams/states.ts';
+import { startTellingCaps, tellCaps } from '../../src/upstreams/told-caps.ts';
+import { definition, textDefinition } from '../catalogue/definitions.ts';
+import { unreachableDatabase } from '../http/serve.ts';
+import { until } from '../support/until.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(() => room.close());
+
+const EARLIER = Date.now();
+const LATER = EARLIER + 1;
+
+/** A model that goes to one upstream. */
+function modelAt(id: string, concurrency?: number): ModelDefinition {
+  const cap = concurrency === undefined ? {} : { concurrency };
+  return definition({
+    name: `acme/${newId('req')}`,
+    routes: { default: { upstreams: [{ id, protocol: 'tasks', model: 'a', ...cap }] } },
+  });
+}
+
+/** @returns undefined: nothing is known of the upstream. */
+async function capInForce(upstream: string): Promise<number | null | undefined> {
+  const [row] = await room.rows<{ cap: number | null }>(
+    'SELECT cap FROM upstream_states WHERE upstream = $1',
+    upstream,
+  );
+  return row?.cap;
+}
+
+const tell = (upstream: string, caps: readonly number[], since: number): Promise<void> =>
+  tellCaps(room.database, new Map([[upstream, caps]]), since);
+
+describe('an api', () => {
+  it('tells the smallest cap that its models have for an upstream, and says where they differ', async () => {
+    const [alike, different] = [newId('req'), newId('req')];
+    const lines: { upstream?: string; caps?: readonly number[] }[] = [];
+    const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line) as object) });
+    const catalogue = createCatalogue([
+      modelAt(alike, 3),
+      modelAt(alike, 3),
+      modelAt(different, 7),
+      modelAt(different),
+      modelAt(different, 2),
+      textDefinition(),
+    ]);
+
+    const telling = await startTellingCaps({ database: room.database, catalogue, logger });
+    await telling.close();
+
+    assert.deepEqual([await capInForce(alike), await capInForce(different)], [3, 2]);
+    assert.deepEqual(
+      lines.map(({ upstream, caps }) => [upstream, caps]),
+      [[different, [2, 7]]],
+    );
+  });
+
+  it('tells what its models say once they have changed, without being asked', async () => {
+    const upstream = newId('req');
+    let current = createCatalogue([modelAt(upstream, 1)], () => EARLIER);
+    const catalogue = {
+      get models() {
+        return current.models;
+      },
+      state: () => current.state(),
+    };
+    const telling = await startTellingCaps({
+      database: room.database,
+      catalogue,
+      logger: silentLogger(),
+      everyMs: 20,
+    });
+    assert.equal(await capInForce(upstream), 1);
+
+    current = createCatalogue([modelAt(upstream, 4)], () => LATER);
+    await until('the new cap is in force', async () => (await capInForce(upstream)) === 4);
+    current = createCatalogue([modelAt(upstream)], () => LATER);
+    await until('there is no cap any more', async () => (await capInForce(upstream)) === null);
+    await telling.close();
+  });
+
+  it('leaves the cap of an upstream to which none of its models goes, for the tasks that are still there', async () => {
+    const upstream = newId('req');
+    await tell(upstream, [2], EARLIER);
+
+    await tell(newId('req'), [5], LATER);
+
+    assert.equal(await capInForce(upstream), 2);
+  });
+
+  it('writes nothing down of an upstream without a cap that nobody complained of', async () => {
+    const [quiet, paused] = [newId('req'), newId('req')];
+    await pauseUpstream(room.database, paused, 1_000);
+
+    await tell(quiet, [], EARLIER);
+    await tell(paused, [], EARLIER);
+
+    assert.deepEqual([await capInForce(quiet), await capInForce(paused)], [undefined, null]);
+  });
+
+  it('is believed over those that took their models up before it, for as long as it tells', async () => {
+    const upstream = newId('req');
+    await tell(upstream, [1], EARLIER);
+    await tell(upstream, [4], LATER);
+    await tell(upstream, [1], EARLIER);
+    assert.equal(await capInForce(upstream), 4);
+
+    await room.rows(
+      `UPDATE upstream_states SET cap_told_at = cap_told_at - interval '61 seconds' WHERE upstream = $1`,
+      upstream,
+    );
+    await tell(upstream, [1], EARLIER);
+    assert.equal(await capInForce(upstream), 1);
+  });
+
+  it('starts also while the database is away', async () => {
+    const catalogue = createCatalogue([modelAt(newId('req'), 1)]);
+    const telling = await startTellingCaps({ database: unreachableDatabase(), catalogue, logger: silentLogger() });
+    await telling.close();
+  });
+});
