@@ -4,7 +4,10 @@
  */
 import type { TemporalConfig } from '../config/config.ts';
 
-/** One command, whole and ready to be pasted, but for what stands in angle brackets. */
+/**
+ * One command, whole and ready to be pasted, but for what stands in angle brackets. Credentials are in it by the names of
+ * the variables that hold them, and a shell that lacks one of these says so.
+ */
 export interface ManualStep {
   /** What it makes: `the namespace darkroom`. */
   readonly what: string;
@@ -25,41 +28,54 @@ export class ManualStepsError extends Error {
   }
 }
 
-type Server = Pick<TemporalConfig, 'address' | 'namespace' | 'tls'>;
+const isCloud = ({ address }: TemporalConfig): boolean =>
+  /\.(?:tmprl\.cloud|api\.temporal\.io)(?::\d+)?$/i.test(address);
 
-const isCloud = ({ address }: Server): boolean => /\.(?:tmprl\.cloud|api\.temporal\.io)(?::\d+)?$/i.test(address);
-
-export function namespaceStep(server: Server, retentionDays: number): ManualStep {
+export function namespaceStep(server: TemporalConfig, retentionDays: number): ManualStep {
   const { namespace } = server;
   const [name = namespace] = namespace.split('.');
   return {
     what: `the namespace ${namespace}, or the right to use it`,
     command: isCloud(server)
-      ? `tcld namespace create --namespace ${quoted(name)} --region <region> --retention-days ${retentionDays}`
-      : `temporal operator namespace create --retention ${retentionDays}d ${target(server)}`,
+      ? [`tcld namespace create --namespace ${quoted(name)} --retention-days ${retentionDays}`]
+          .concat(cloudRegion(server), cloudAuthentication(server))
+          .join(' ')
+      : temporal(server, `operator namespace create --retention ${retentionDays}d`),
   };
 }
 
-export function retentionStep(server: Server, retentionDays: number): ManualStep {
+/** A regional endpoint, `<region>.<provider>.api.temporal.io`, says where its namespaces are; `tcld` takes AWS for granted. */
+function cloudRegion({ address }: TemporalConfig): string {
+  const [, region = '<region>', provider = '<provider>'] =
+    /^([\w-]+)\.([\w-]+)\.api\.temporal\.io(?::\d+)?$/i.exec(address) ?? [];
+  return `--cloud-provider ${provider} --region ${region}`;
+}
+
+/** What the namespace is to accept: what we connect with. `tcld` takes mTLS for granted, which needs the clients' CA. */
+function cloudAuthentication({ apiKey, tls }: TemporalConfig): string {
+  const ca = '--ca-certificate-file <ca.pem>';
+  if (apiKey === undefined) return `--auth-method mtls ${ca}`;
+  return tls?.certificate === undefined ? '--auth-method api_key' : `--auth-method api_key_or_mtls ${ca}`;
+}
+
+export function retentionStep(server: TemporalConfig, retentionDays: number): ManualStep {
   return {
     what: `the retention of the namespace ${server.namespace}`,
     command: isCloud(server)
       ? `tcld namespace retention set --namespace ${quoted(server.namespace)} --retention-days ${retentionDays}`
-      : `temporal operator namespace update --retention ${retentionDays}d ${target(server)}`,
+      : temporal(server, `operator namespace update --retention ${retentionDays}d`),
   };
 }
 
 /** @param names of attributes, all of type Keyword. */
-export function searchAttributesStep(server: Server, names: readonly string[]): ManualStep {
+export function searchAttributesStep(server: TemporalConfig, names: readonly string[]): ManualStep {
   return {
     what: `the search attributes ${names.join(', ')}`,
     command: isCloud(server)
       ? ['tcld namespace search-attributes add', `--namespace ${quoted(server.namespace)}`]
           .concat(names.map((name) => `--search-attribute ${quoted(`${name}=Keyword`)}`))
           .join(' ')
-      : ['temporal operator search-attribute create', ...names.map((name) => `--name ${name} --type Keyword`)]
-          .concat(target(server))
-          .join(' '),
+      : temporal(server, 'operator search-attribute create', ...names.map((name) => `--name ${name} --type Keyword`)),
   };
 }
 
@@ -76,30 +92,53 @@ export interface ForbiddenSchedule {
   readonly args: readonly unknown[];
 }
 
-export function scheduleStep(server: Server, schedule: ForbiddenSchedule): ManualStep {
+export function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule): ManualStep {
   return {
     what: `the schedule ${schedule.scheduleId}`,
-    command: [
-      `temporal schedule ${schedule.verb} --schedule-id ${schedule.scheduleId}`,
+    command: temporal(
+      server,
+      `schedule ${schedule.verb} --schedule-id ${schedule.scheduleId}`,
       `--interval ${schedule.interval} --overlap-policy Skip --catchup-window ${schedule.catchupWindow}`,
       `--type ${schedule.workflowType} --task-queue ${schedule.taskQueue} --workflow-id ${schedule.scheduleId}`,
       ...schedule.args.map((arg) => `--input ${quoted(JSON.stringify(arg))}`),
-      target(server),
-    ].join(' '),
+    ),
   };
 }
 
 /** A schedule of an earlier release that our credentials may not delete. */
-export function formerScheduleStep(server: Server, scheduleId: string): ManualStep {
+export function formerScheduleStep(server: TemporalConfig, scheduleId: string): ManualStep {
   return {
     what: `the end of the schedule ${scheduleId}, which was made by an earlier release`,
-    command: `temporal schedule delete --schedule-id ${scheduleId} ${target(server)}`,
+    command: temporal(server, `schedule delete --schedule-id ${scheduleId}`),
   };
 }
 
-/** Which server and namespace; an API key is read from TEMPORAL_API_KEY by the command itself. */
-function target({ address, namespace, tls }: Server): string {
-  return `--namespace ${quoted(namespace)} --address ${quoted(address)}${tls === undefined ? '' : ' --tls'}`;
+/** A command of `temporal`, which reads an API key from its environment, where other processes cannot see it. */
+function temporal(server: TemporalConfig, ...words: readonly string[]): string {
+  const { address, namespace, apiKey } = server;
+  return [
+    ...(apiKey === undefined ? [] : [`TEMPORAL_API_KEY=${variable('TEMPORAL_API_KEY')}`]),
+    'temporal',
+    ...words,
+    `--namespace ${quoted(namespace)} --address ${quoted(address)}`,
+    ...tlsFlags(server),
+  ].join(' ');
+}
+
+/** By their variables: whoever runs it has files of their own. */
+function tlsFlags({ tls }: TemporalConfig): readonly string[] {
+  if (tls === undefined) return [];
+  return [
+    '--tls',
+    ...(tls.ca === undefined ? [] : [`--tls-ca-path ${variable('TEMPORAL_TLS_CA_FILE')}`]),
+    ...(tls.certificate === undefined ? [] : [`--tls-cert-path ${variable('TEMPORAL_TLS_CERT_FILE')}`]),
+    ...(tls.key === undefined ? [] : [`--tls-key-path ${variable('TEMPORAL_TLS_KEY_FILE')}`]),
+  ];
+}
+
+/** What a POSIX shell replaces by the variable, and stops at where that is missing or empty. */
+function variable(name: string): string {
+  return `"\${${name}:?}"`;
 }
 
 /** As one word of a POSIX shell. */

@@ -1,10 +1,12 @@
-/** Temporal as credentials with few rights see it: a gRPC proxy (plain HTTP/2) that answers some methods itself. */
-import { connect, constants, createServer } from 'node:http2';
-import type { ServerHttp2Stream, ServerHttp2Session, IncomingHttpHeaders } from 'node:http2';
+/** Temporal as credentials with few rights see it: a gRPC proxy (HTTP/2) that answers some methods itself. */
+import { connect, constants, createSecureServer, createServer } from 'node:http2';
+import type { IncomingHttpHeaders, SecureServerOptions, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { TestCertificate } from './test-certificate.ts';
 
 const PERMISSION_DENIED = '7';
+const UNAUTHENTICATED = '16';
 /** Of one connection between two peers: HTTP/2 does not pass them on (RFC 9113, 8.2.2). */
 const HOP_HEADERS = new Set<string>([constants.HTTP2_HEADER_CONNECTION, constants.HTTP2_HEADER_KEEP_ALIVE]);
 
@@ -16,13 +18,24 @@ export interface ForbiddingProxy {
   close(): void;
 }
 
-/** @param target host:port of the real server. */
-export async function startForbiddingProxy(target: string): Promise<ForbiddingProxy> {
+/** Whom it lets in, and by what they know it; all PEM. */
+export interface Access {
+  readonly server: TestCertificate;
+  /** What client certificates have to be signed with. */
+  readonly clientCa: string;
+  readonly apiKey: string;
+}
+
+/**
+ * @param target host:port of the real server.
+ * @param access where it is there, the proxy speaks TLS.
+ */
+export async function startForbiddingProxy(target: string, access?: Access): Promise<ForbiddingProxy> {
   let forbidden: readonly string[] = [];
   const upstream = connect(`http://${target}`);
   upstream.on('error', () => undefined);
   const sessions = new Set<ServerHttp2Session>();
-  const server = createServer();
+  const server = access === undefined ? createServer() : createSecureServer(secureOptions(access));
   server.on('session', (session) => {
     sessions.add(session);
     session.on('error', () => undefined);
@@ -31,7 +44,8 @@ export async function startForbiddingProxy(target: string): Promise<ForbiddingPr
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
     const method = headers[':path']?.split('/').at(-1) ?? '';
-    if (forbidden.includes(method)) refuse(stream);
+    if (access !== undefined && headers.authorization !== `Bearer ${access.apiKey}`) refuse(stream, UNAUTHENTICATED);
+    else if (forbidden.includes(method)) refuse(stream, PERMISSION_DENIED);
     else forward(stream, headers);
   });
 
@@ -61,9 +75,13 @@ export async function startForbiddingProxy(target: string): Promise<ForbiddingPr
   };
 }
 
+function secureOptions({ server, clientCa }: Access): SecureServerOptions {
+  return { ...server, ca: clientCa, requestCert: true, rejectUnauthorized: true };
+}
+
 /** An answer without a body, its status among the headers (gRPC's "trailers only"). */
-function refuse(stream: ServerHttp2Stream): void {
-  const head = { 'content-type': 'application/grpc', 'grpc-status': PERMISSION_DENIED, 'grpc-message': 'not allowed' };
+function refuse(stream: ServerHttp2Stream, status: string): void {
+  const head = { 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': 'not allowed' };
   stream.respond({ ':status': 200, ...head }, { endStream: true });
 }
 

@@ -3,29 +3,39 @@
  * somebody who may, is all that is missing. And a start that such a server refuses is counted apart.
  */
 import assert from 'node:assert/strict';
-import { exec } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { runMigrate } from '../../src/commands/migrate.ts';
-import { ManualStepsError, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
+import { namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
 import { refusalOf } from '../../src/temporal/refusals.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
+import { printedSteps, runStep } from '../support/manual-steps.ts';
+import { makeCertificate } from '../support/test-certificate.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
 import { until } from '../support/until.ts';
 
-const run = promisify(exec);
 const NAMESPACE_METHODS = ['DescribeNamespace', 'RegisterNamespace', 'UpdateNamespace', 'CountWorkflowExecutions'];
 const ATTRIBUTE_METHODS = ['ListSearchAttributes', 'AddSearchAttributes'];
+
+/** Those of an installation, or their server would go on to start their passes. */
+async function removeSchedules({ database }: TestDatabase, namespace: string): Promise<void> {
+  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const { schedule } = new Client({ connection, namespace });
+  const ids = scheduleIds(await readInstallationId(database));
+  await Promise.all(ids.map((id) => schedule.getHandle(id).delete()));
+  await connection.close();
+}
 
 const succeeds = (work: Promise<void>): Promise<boolean> =>
   work.then(
@@ -57,33 +67,11 @@ describe('migrate, where it may not prepare Temporal', () => {
       LOG_LEVEL: 'silent',
     });
 
-  /** The commands that it prints, each with what it makes. */
-  async function printed(): Promise<ReadonlyMap<string, string>> {
-    const error = await migrate().then(
-      () => assert.fail('it did not fail'),
-      (reason: unknown) => reason,
-    );
-    assert.ok(error instanceof ManualStepsError, String(error));
-    return new Map(
-      Array.from(error.message.matchAll(/^# (.+)\n(.+)$/gm), ([, what = '', command = '']) => [what, command]),
-    );
-  }
+  const printed = (): Promise<ReadonlyMap<string, string>> => printedSteps(migrate());
 
-  /** Runs them as somebody who may: with the command line of Temporal, at the server itself. */
+  /** Runs them as somebody who may: at the server itself. */
   async function runAll(commands: Iterable<string>): Promise<void> {
-    const cli = process.env['DARKROOM_TEST_TEMPORAL_CLI'];
-    assert.ok(cli !== undefined);
-    const PATH = `${path.dirname(cli)}${path.delimiter}${process.env['PATH'] ?? ''}`;
-    for (const command of commands) {
-      await run(command.replace(proxy.address, temporalAddress()), { env: { ...process.env, PATH } });
-    }
-  }
-
-  async function removeSchedules(): Promise<void> {
-    const connection = await NativeConnection.connect({ address: temporalAddress() });
-    const { schedule } = new Client({ connection, namespace });
-    await Promise.all(ids.map((id) => schedule.getHandle(id).delete()));
-    await connection.close();
+    for (const command of commands) await runStep(command.replace(proxy.address, temporalAddress()));
   }
 
   it('prints a command for the namespace, the attributes and each schedule, and these are all that it takes', async () => {
@@ -100,7 +88,7 @@ describe('migrate, where it may not prepare Temporal', () => {
     // It may read by now, and still change nothing.
     proxy.forbid('UpdateNamespace', ...ATTRIBUTE_METHODS, 'CreateSchedule', 'UpdateSchedule');
     await until('all of it is seen', () => succeeds(migrate()));
-    await removeSchedules();
+    await removeSchedules(database, namespace);
   });
 
   it('prints what is missing of what is there, and no more', async () => {
@@ -110,7 +98,7 @@ describe('migrate, where it may not prepare Temporal', () => {
       [...(await printed()).keys()].map((what) => what.split(' ').slice(0, 3).join(' ')),
       ['the search attributes'],
     );
-    await removeSchedules();
+    await removeSchedules(database, namespace);
 
     proxy.forbid(...ATTRIBUTE_METHODS, 'CreateSchedule');
     const [attributes, ...schedules] = (await printed()).keys();
@@ -133,22 +121,94 @@ describe('migrate, where it may not prepare Temporal', () => {
   });
 });
 
-describe('what is printed for Temporal Cloud', () => {
-  const cloud = { address: 'eu-west-1.aws.api.temporal.io:7233', namespace: 'pictures.a1b2c', tls: {} } as const;
+describe('migrate, at a server with a private CA that asks for a client certificate and an API key', () => {
+  const API_KEY = 'a key of this run';
+  let database: TestDatabase;
+  let proxy: ForbiddingProxy;
+  let folder: string;
+  let credentials: NodeJS.ProcessEnv;
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-credentials-'));
+    const [server, client] = [makeCertificate('Temporal'), makeCertificate('an operator')];
+    credentials = {
+      TEMPORAL_API_KEY: API_KEY,
+      TEMPORAL_TLS_CA_FILE: await written('ca of all servers.pem', server.cert),
+      TEMPORAL_TLS_CERT_FILE: await written('operator.pem', client.cert),
+      TEMPORAL_TLS_KEY_FILE: await written('operator.key', client.key),
+    };
+    database = await createTestDatabase();
+    proxy = await startForbiddingProxy(temporalAddress(), { server, clientCa: client.cert, apiKey: API_KEY });
+  });
+  after(async () => {
+    proxy.close();
+    await database.close();
+    await rm(folder, { recursive: true });
+  });
 
-  it('is of its own command line', () => {
+  async function written(name: string, text: string): Promise<string> {
+    const file = path.join(folder, name);
+    await writeFile(file, text);
+    return file;
+  }
+
+  it('prints commands that reach it with the credentials of the shell they are run in, and tell no secret', async () => {
+    const namespace = `test-${randomBytes(6).toString('hex')}`;
+    const server = { TEMPORAL_ADDRESS: proxy.address, TEMPORAL_NAMESPACE: namespace, ...credentials };
+    proxy.forbid(...NAMESPACE_METHODS);
+
+    const migration = runMigrate({ DATABASE_URL: database.url, LOG_LEVEL: 'silent', ...server });
+    const commands = [...(await printedSteps(migration)).values()];
+    const [ofNamespace = '', ...others] = commands;
+
+    assert.equal(commands.join('\n').includes(API_KEY), false);
+    proxy.forbid();
+    await runStep(ofNamespace, credentials);
+    for (const command of others) await until('the namespace is known', () => succeeds(runStep(command, credentials)));
+    for (const missing of Object.keys(credentials)) {
+      const others = { ...credentials, [missing]: undefined };
+      await assert.rejects(runStep(ofNamespace, others), new RegExp(`${missing}: parameter .*not set`));
+    }
+    await removeSchedules(database, namespace);
+  });
+});
+
+describe('what is printed for Temporal Cloud', () => {
+  const tls = { certificate: Buffer.from('a certificate'), key: Buffer.from('its key') };
+  const byKey = {
+    address: 'eu-west-1.aws.api.temporal.io:7233',
+    namespace: 'pictures.a1b2c',
+    apiKey: 'a key',
+    tls: {},
+  } as const;
+  const byCertificate = { ...byKey, address: 'pictures.a1b2c.tmprl.cloud:7233', apiKey: undefined, tls };
+
+  // The flags are those of temporalio/tcld, app/namespace.go: of itself it means mTLS on AWS, and mTLS needs the CA.
+  it('makes a namespace for the kind of credentials that are configured', () => {
+    const CREATE = 'tcld namespace create --namespace pictures --retention-days 30';
     assert.equal(
-      namespaceStep(cloud, 30).command,
-      'tcld namespace create --namespace pictures --region <region> --retention-days 30',
+      namespaceStep(byKey, 30).command,
+      `${CREATE} --cloud-provider aws --region eu-west-1 --auth-method api_key`,
     );
     assert.equal(
-      searchAttributesStep({ ...cloud, address: 'pictures.a1b2c.tmprl.cloud:7233' }, ['Model', 'Route']).command,
+      namespaceStep(byCertificate, 30).command,
+      `${CREATE} --cloud-provider <provider> --region <region> --auth-method mtls --ca-certificate-file <ca.pem>`,
+    );
+    assert.equal(
+      namespaceStep({ ...byKey, address: 'us-central1.gcp.api.temporal.io:7233', tls }, 30).command,
+      `${CREATE} --cloud-provider gcp --region us-central1 --auth-method api_key_or_mtls --ca-certificate-file <ca.pem>`,
+    );
+  });
+
+  it('adds search attributes to the namespace by its whole id', () => {
+    assert.equal(
+      searchAttributesStep(byCertificate, ['Model', 'Route']).command,
       'tcld namespace search-attributes add --namespace pictures.a1b2c --search-attribute Model=Keyword --search-attribute Route=Keyword',
     );
   });
 
   it('is not for a server whose name only looks like it', () => {
-    const { command } = namespaceStep({ ...cloud, address: 'api.temporal.io.example.com:7233', namespace: "it's" }, 30);
+    const server = { ...byKey, address: 'api.temporal.io.example.com:7233', namespace: "it's", apiKey: undefined };
+    const { command } = namespaceStep(server, 30);
     assert.match(command, /^temporal operator namespace create .*--namespace 'it'\\''s' .* --tls$/);
   });
 });
