@@ -14,14 +14,17 @@ export interface ManualStep {
   readonly command: string;
 }
 
+const FORBIDDEN =
+  'the credentials of this process may not do what follows. Run it with credentials that may, and then `migrate` again';
+
 /** Temporal is not prepared. The message lists what to run. */
 export class ManualStepsError extends Error {
   override readonly name = 'ManualStepsError';
-  constructor(steps: readonly ManualStep[]) {
+  /** @param reason why it is not, and what to do with the steps. */
+  constructor(steps: readonly ManualStep[], reason = FORBIDDEN) {
     super(
       [
-        'Temporal is not prepared: the credentials of this process may not do what follows. Run it with credentials ' +
-          'that may, and then `migrate` again:',
+        `Temporal is not prepared: ${reason}:`,
         ...steps.flatMap(({ what, command }) => ['', `# ${what}`, command]),
       ].join('\n'),
     );
@@ -70,12 +73,41 @@ export function retentionStep(server: TemporalConfig, retentionDays: number): Ma
 /** @param names of attributes, all of type Keyword. */
 export function searchAttributesStep(server: TemporalConfig, names: readonly string[]): ManualStep {
   return {
-    what: `the search attributes ${names.join(', ')}`,
+    what: `the search attributes ${names.join(', ')}; one that already exists has to be of type Keyword`,
     command: isCloud(server)
       ? ['tcld namespace search-attributes add', `--namespace ${quoted(server.namespace)}`]
           .concat(names.map((name) => `--search-attribute ${quoted(`${name}=Keyword`)}`))
           .join(' ')
       : temporal(server, 'operator search-attribute create', ...names.map((name) => `--name ${name} --type Keyword`)),
+  };
+}
+
+/** How to see of which types the search attributes are. */
+export function listTypesStep(server: TemporalConfig): ManualStep {
+  return {
+    what: 'the types of the search attributes',
+    command: isCloud(server)
+      ? `tcld namespace get --namespace ${quoted(server.namespace)}`
+      : temporal(server, 'operator search-attribute list'),
+  };
+}
+
+/** A search attribute that is there, and of another type than ours. */
+interface Conflict {
+  readonly name: string;
+  readonly type: string;
+  readonly wanted: string;
+}
+
+/** How it is put out of the way: on Temporal Cloud it can have another name, on other servers it can only be removed. */
+export function conflictStep(server: TemporalConfig, { name, type, wanted }: Conflict): ManualStep {
+  return {
+    what: `the search attribute ${name}, which is of type ${type} and has to be of type ${wanted}`,
+    command: isCloud(server)
+      ? ['tcld namespace search-attributes rename', `--namespace ${quoted(server.namespace)}`]
+          .concat(`--existing-name ${name}`, '--new-name <name>')
+          .join(' ')
+      : temporal(server, `operator search-attribute remove --name ${name}`),
   };
 }
 

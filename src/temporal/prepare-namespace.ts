@@ -1,6 +1,7 @@
 /**
- * Makes a Temporal server ready for us: the namespace with its retention, and the search attributes. Safe to run at any
- * time and from several processes; what is there already is left alone. The schedules are in schedules.ts.
+ * Makes a Temporal server ready for us: the namespace with its retention, and what is in it. Safe to run at any time and
+ * from several processes; what is there already is left alone. The search attributes are in prepare-search-attributes.ts,
+ * the schedules in schedules.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -9,7 +10,8 @@ import type { TemporalConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { namespaceStep, retentionStep, searchAttributesStep } from './manual-steps.ts';
 import type { ManualStep } from './manual-steps.ts';
-import { grpcCode, isForbidden, refusalOf } from './refusals.ts';
+import { ensureSearchAttributes } from './prepare-search-attributes.ts';
+import { grpcCode, isForbidden } from './refusals.ts';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
 /** Long enough to look into a complaint; the record of tasks is PostgreSQL's, not this. */
@@ -22,9 +24,6 @@ const NAMESPACE_KNOWN_WITHIN_MS = 30_000;
 const ALREADY_EXISTS = 6;
 const NOT_FOUND = 5;
 
-/** temporal.api.enums.v1.IndexedValueType: KEYWORD. */
-const KEYWORD = 2;
-
 export interface PreparedNamespace {
   /** Whether there is a namespace that our credentials may use. */
   readonly isUsable: boolean;
@@ -36,6 +35,7 @@ export interface PreparedNamespace {
  *
  * @returns what has to be done by somebody else, because our credentials may not: on Temporal Cloud, where namespaces and
  *   search attributes are made elsewhere, or behind a server with authorization.
+ * @throws {ManualStepsError} where the namespace cannot be used as it is; what it lacks is not added then.
  */
 export async function prepareNamespace(
   connection: NativeConnection,
@@ -115,52 +115,6 @@ async function isUsable(connection: NativeConnection, namespace: string): Promis
     return true;
   } catch (error) {
     if (isForbidden(error) || grpcCode(error) === NOT_FOUND) return false;
-    throw error;
-  }
-}
-
-async function ensureSearchAttributes(
-  connection: NativeConnection,
-  config: TemporalConfig,
-  logger: Logger,
-): Promise<readonly ManualStep[]> {
-  const { namespace } = config;
-  const missing = await missingSearchAttributes(connection, namespace);
-  if (missing.length === 0) return [];
-  try {
-    await connection.operatorService
-      .addSearchAttributes({
-        namespace,
-        searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
-      })
-      .catch(unless(ALREADY_EXISTS));
-  } catch (error) {
-    if (isForbidden(error)) return [searchAttributesStep(config, missing)];
-    throw error;
-  }
-  logger.info({ namespace, attributes: missing }, 'search attributes were added');
-  return [];
-}
-
-/** Where they may not be listed, each is tried in a query. */
-async function missingSearchAttributes(connection: NativeConnection, namespace: string): Promise<readonly string[]> {
-  const names = Object.keys(SEARCH_ATTRIBUTES);
-  try {
-    const listed = await connection.operatorService.listSearchAttributes({ namespace });
-    return names.filter((name) => listed.customAttributes?.[name] === undefined);
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-  }
-  const isMissing = await Promise.all(names.map((name) => isUnknownInQueries(connection, namespace, name)));
-  return names.filter((_name, position) => isMissing[position]);
-}
-
-async function isUnknownInQueries(connection: NativeConnection, namespace: string, name: string): Promise<boolean> {
-  try {
-    await connection.workflowService.countWorkflowExecutions({ namespace, query: `${name} = 'x'` });
-    return false;
-  } catch (error) {
-    if (refusalOf(error) === 'invalid_argument') return true;
     throw error;
   }
 }

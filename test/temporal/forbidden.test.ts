@@ -11,7 +11,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { runMigrate } from '../../src/commands/migrate.ts';
-import { namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
+import { conflictStep, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
 import { refusalOf } from '../../src/temporal/refusals.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
@@ -203,6 +203,13 @@ describe('what is printed for Temporal Cloud', () => {
     assert.equal(
       searchAttributesStep(byCertificate, ['Model', 'Route']).command,
       'tcld namespace search-attributes add --namespace pictures.a1b2c --search-attribute Model=Keyword --search-attribute Route=Keyword',
+    );
+  });
+
+  it('renames a search attribute that is in the way', () => {
+    assert.equal(
+      conflictStep(byKey, { name: 'Model', type: 'Text', wanted: 'Keyword' }).command,
+      'tcld namespace search-attributes rename --namespace pictures.a1b2c --existing-name Model --new-name <name>',
     );
   });
 

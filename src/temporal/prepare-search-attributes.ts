@@ -1,0 +1,101 @@
+/**
+ * Adds the search attributes that a namespace lacks. Their names are generic and others may have been there before, so one
+ * of another type stops `migrate`: the server would refuse every start that sets it.
+ */
+import type { NativeConnection } from '@temporalio/worker';
+import type { TemporalConfig } from '../config/config.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { ManualStepsError, conflictStep, listTypesStep, searchAttributesStep } from './manual-steps.ts';
+import type { ManualStep } from './manual-steps.ts';
+import { grpcCode, isForbidden, refusalOf } from './refusals.ts';
+import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
+
+/** temporal.api.enums.v1.IndexedValueType, by its numbers. */
+const TYPES = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
+const KEYWORD = TYPES.indexOf('Keyword');
+
+/** gRPC status code. */
+const ALREADY_EXISTS = 6;
+
+/**
+ * @returns what has to be done by somebody else, because our credentials may not.
+ * @throws {ManualStepsError} some are there with another type. Nothing was added: the namespace is somebody else's.
+ */
+export async function ensureSearchAttributes(
+  connection: NativeConnection,
+  config: TemporalConfig,
+  logger: Logger,
+): Promise<readonly ManualStep[]> {
+  const { namespace } = config;
+  const types = await listedTypes(connection, namespace);
+  if (types !== undefined) refuseOtherTypes(config, types);
+  const missing = await missingSearchAttributes(connection, namespace, types);
+  if (types === undefined) warnOfUnseenTypes(config, logger);
+  if (missing.length === 0) return [];
+  try {
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
+    });
+  } catch (error) {
+    if (isForbidden(error)) return [searchAttributesStep(config, missing)];
+    // Where another process has just added them.
+    if (grpcCode(error) !== ALREADY_EXISTS) throw error;
+  }
+  logger.info({ namespace, attributes: missing }, 'search attributes were added');
+  return [];
+}
+
+/** By their names; undefined: our credentials may not list them. */
+type ListedTypes = Readonly<Record<string, number>> | undefined;
+
+async function listedTypes(connection: NativeConnection, namespace: string): Promise<ListedTypes> {
+  try {
+    return (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes ?? {};
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+function warnOfUnseenTypes(config: TemporalConfig, logger: Logger): void {
+  const { command } = listTypesStep(config);
+  logger.warn({ namespace: config.namespace, command }, 'the types of the search attributes cannot be seen from here');
+}
+
+function refuseOtherTypes(config: TemporalConfig, types: Readonly<Record<string, number>>): void {
+  const steps = Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, wanted]) => {
+    const number = types[name];
+    const type = number === undefined ? wanted : (TYPES[number] ?? `number ${number}`);
+    return type === wanted ? [] : [conflictStep(config, { name, type, wanted })];
+  });
+  if (steps.length === 0) return;
+  throw new ManualStepsError(
+    steps,
+    `search attributes of the namespace ${config.namespace} have another type than ours of the same name, and every ` +
+      'start would be refused. Set TEMPORAL_NAMESPACE to another namespace; or, only where nobody needs them any more, ' +
+      'run what follows, and then `migrate` again',
+  );
+}
+
+/** Where they may not be listed, each is tried in a query. */
+async function missingSearchAttributes(
+  connection: NativeConnection,
+  namespace: string,
+  types: ListedTypes,
+): Promise<readonly string[]> {
+  const names = Object.keys(SEARCH_ATTRIBUTES);
+  if (types !== undefined) return names.filter((name) => types[name] === undefined);
+  const isMissing = await Promise.all(names.map((name) => isUnknownInQueries(connection, namespace, name)));
+  return names.filter((_name, position) => isMissing[position]);
+}
+
+async function isUnknownInQueries(connection: NativeConnection, namespace: string, name: string): Promise<boolean> {
+  try {
+    await connection.workflowService.countWorkflowExecutions({ namespace, query: `${name} = 'x'` });
+    return false;
+  } catch (error) {
+    if (refusalOf(error) === 'invalid_argument') return true;
+    throw error;
+  }
+}
