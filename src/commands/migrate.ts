@@ -5,13 +5,13 @@ import { migrate, readInstallationNames } from '../database/migrate.ts';
 import type { InstallationNames } from '../database/migrate.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { requireTemporal, temporalClient } from '../temporal/connection.ts';
-import { ManualStepsError, formerScheduleStep, scheduleStep } from '../temporal/manual-steps.ts';
+import { ManualStepsError, formerScheduleStep, scheduleSteps } from '../temporal/manual-steps.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { prepareNamespace } from '../temporal/prepare-namespace.ts';
 import { allSchedules, ensureSchedules, retireFormerSchedules } from '../temporal/schedules.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
-const NOTHING_FORMER = { deleted: [], forbidden: [] };
+const NOTHING_FORMER = { deleted: [], left: [], unpaused: new Map<string, string>() };
 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });
@@ -43,8 +43,8 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
       logger.info({ schedules: former.deleted }, 'schedules of an earlier release were deleted');
     const all = [
       ...steps,
-      ...forbidden.map((schedule) => scheduleStep(temporalConfig, schedule)),
-      ...former.forbidden.map((id) => formerScheduleStep(temporalConfig, id)),
+      ...scheduleSteps(temporalConfig, forbidden, former.unpaused),
+      ...former.left.map((id) => formerScheduleStep(temporalConfig, id)),
     ];
     if (all.length > 0) throw new ManualStepsError(all);
     logger.info({ namespace: temporalConfig.namespace }, 'Temporal is prepared');

@@ -122,9 +122,24 @@ export interface ForbiddenSchedule {
   readonly workflowType: string;
   readonly taskQueue: string;
   readonly args: readonly unknown[];
+  /** Why it is paused; undefined: it is not. */
+  readonly pauseNote: string | undefined;
 }
 
-export function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule): ManualStep {
+/** @param unpaused the ids of schedules that have to be paused, the forbidden ones among them, and why. */
+export function scheduleSteps(
+  server: TemporalConfig,
+  forbidden: readonly ForbiddenSchedule[],
+  unpaused: ReadonlyMap<string, string>,
+): readonly ManualStep[] {
+  const ids = new Set(forbidden.map(({ scheduleId }) => scheduleId));
+  return [
+    ...forbidden.map((schedule) => scheduleStep(server, schedule, unpaused.get(schedule.scheduleId))),
+    ...[...unpaused].filter(([id]) => !ids.has(id)).map(([id, note]) => pauseStep(server, id, note)),
+  ];
+}
+
+function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule, pauseNote = schedule.pauseNote): ManualStep {
   return {
     what: `the schedule ${schedule.scheduleId}`,
     command: temporal(
@@ -133,7 +148,15 @@ export function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule
       `--interval ${schedule.interval} --overlap-policy Skip --catchup-window ${schedule.catchupWindow}`,
       `--type ${schedule.workflowType} --task-queue ${schedule.taskQueue} --workflow-id ${schedule.scheduleId}`,
       ...schedule.args.map((arg) => `--input ${quoted(JSON.stringify(arg))}`),
+      ...(pauseNote === undefined ? [] : [`--paused --notes ${quoted(pauseNote)}`]),
     ),
+  };
+}
+
+function pauseStep(server: TemporalConfig, scheduleId: string, note: string): ManualStep {
+  return {
+    what: `the pause of the schedule ${scheduleId}, as the one of an earlier release has it`,
+    command: temporal(server, `schedule toggle --pause --schedule-id ${scheduleId} --reason ${quoted(note)}`),
   };
 }
 

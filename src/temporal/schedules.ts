@@ -6,7 +6,7 @@ import {
   ScheduleOverlapPolicy,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import type { Client, ScheduleDescription, ScheduleOptions } from '@temporalio/client';
+import type { Client, ScheduleDescription, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
@@ -95,34 +95,57 @@ export function allSchedules(installationId: string): readonly ForbiddenSchedule
   return SCHEDULES.map((schedule) => forbidden('create', installationId, schedule));
 }
 
+export interface RetiredSchedules {
+  readonly deleted: readonly string[];
+  /** The ids of those that are left to somebody who may do more than our credentials. */
+  readonly left: readonly string[];
+  /** Which of ours have to be paused before those are deleted, and why. */
+  readonly unpaused: ReadonlyMap<string, string>;
+}
+
 /**
  * Deletes the schedules that earlier releases made, and ends the passes of theirs that run, which is safe: whatever they
- * did is done by ours. Where an operator had paused one, ours is paused, with its note.
- *
- * @returns what was deleted, and the ids of those that our credentials may not delete.
+ * did is done by ours. Where an operator had paused one, ours is paused, with its note; where that cannot be done yet, the
+ * former one stays, because nothing else knows of it.
  */
-export async function retireFormerSchedules(
-  client: Client,
-  installationId: string,
-): Promise<{ readonly deleted: readonly string[]; readonly forbidden: readonly string[] }> {
+export async function retireFormerSchedules(client: Client, installationId: string): Promise<RetiredSchedules> {
   const deleted: string[] = [];
-  const refused: string[] = [];
-  for (const [id, successor] of Object.entries(SUCCESSORS)) {
+  const left: string[] = [];
+  const unpaused = new Map<string, string>();
+  for (const [id, name] of Object.entries(SUCCESSORS)) {
+    const successor = client.schedule.getHandle(scheduleId(installationId, name));
     try {
       const handle = client.schedule.getHandle(id);
       const { info, state } = await handle.describe();
-      if (state.paused) await client.schedule.getHandle(scheduleId(installationId, successor)).pause(state.note);
+      // Temporal takes an empty note for none, and pauses nothing.
+      const note = state.note || `as ${id} was`;
+      if (state.paused && !(await ensurePaused(successor, note))) {
+        unpaused.set(successor.scheduleId, note);
+        left.push(id);
+        continue;
+      }
       await handle.delete();
       deleted.push(id);
       // No two of its passes ran at once. (The server does not name those that run, `runningActions`, in every release.)
       const pass = info.recentActions.at(-1)?.action.workflow.workflowId;
       if (pass !== undefined) await client.workflow.getHandle(pass).terminate('its schedule has another name now');
     } catch (error) {
-      if (isForbidden(error)) refused.push(id);
+      if (isForbidden(error)) left.push(id);
       else if (!(error instanceof ScheduleNotFoundError) && !(error instanceof WorkflowNotFoundError)) throw error;
     }
   }
-  return { deleted, forbidden: refused };
+  return { deleted, left, unpaused };
+}
+
+/** @returns whether it is paused now: not where it does not exist, or our credentials may not. */
+async function ensurePaused(handle: ScheduleHandle, note: string): Promise<boolean> {
+  try {
+    if (!(await handle.describe()).state.paused) await handle.pause(note);
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError || isForbidden(error)) return false;
+    throw error;
+  }
 }
 
 async function ensureSchedule(
@@ -142,13 +165,15 @@ async function ensureSchedule(
     isCreatable = !isForbidden(error);
     if (isCreatable && !(error instanceof ScheduleAlreadyRunning)) throw error;
   }
+  let description: ScheduleDescription;
   try {
-    if (isDefinedAs(await handle.describe(), definition)) return 'as it was';
+    description = await handle.describe();
   } catch (error) {
     if (!isCreatable && (error instanceof ScheduleNotFoundError || isForbidden(error)))
       return forbidden('create', installationId, schedule);
     throw error;
   }
+  if (isDefinedAs(description, definition)) return 'as it was';
   try {
     await handle.update(({ state, policies }) => ({
       ...definition,
@@ -157,12 +182,18 @@ async function ensureSchedule(
     }));
     return 'updated';
   } catch (error) {
-    if (isForbidden(error)) return forbidden('update', installationId, schedule);
+    if (isForbidden(error)) return forbidden('update', installationId, schedule, description.state);
     throw error;
   }
 }
 
-function forbidden(verb: 'create' | 'update', installationId: string, schedule: OwnSchedule): ForbiddenSchedule {
+/** @param state what it is in, where it exists: the command line would start it again. */
+function forbidden(
+  verb: 'create' | 'update',
+  installationId: string,
+  schedule: OwnSchedule,
+  state?: ScheduleDescription['state'],
+): ForbiddenSchedule {
   const { name, workflowType, args, every, offset } = schedule;
   const { action, policies } = definitionOf(installationId, schedule);
   const seconds = (duration: Duration): string => `${msToNumber(duration) / 1000}s`;
@@ -174,6 +205,7 @@ function forbidden(verb: 'create' | 'update', installationId: string, schedule: 
     workflowType,
     taskQueue: action.taskQueue,
     args,
+    pauseNote: state?.paused === true ? (state.note ?? '') : undefined,
   };
 }
 

@@ -69,9 +69,9 @@ describe('schedules', () => {
     });
     await ensureSchedules(client, INSTALLATION);
 
-    const { deleted, forbidden } = await retireFormerSchedules(client, INSTALLATION);
+    const { deleted, left } = await retireFormerSchedules(client, INSTALLATION);
 
-    assert.deepEqual([deleted, forbidden], [['darkroom-reconcile', 'darkroom-meter-storage'], []]);
+    assert.deepEqual([deleted, left], [['darkroom-reconcile', 'darkroom-meter-storage'], []]);
     const { status } = await client.workflow.getHandle(pass ?? '').describe();
     assert.equal(status.name, 'TERMINATED');
     const states = scheduleIds(INSTALLATION).map(async (id) => (await client.schedule.getHandle(id).describe()).state);
@@ -83,6 +83,21 @@ describe('schedules', () => {
         [true, 'the books are closed'],
       ],
     );
-    assert.deepEqual(await retireFormerSchedules(client, INSTALLATION), { deleted: [], forbidden: [] });
+    assert.deepEqual((await retireFormerSchedules(client, INSTALLATION)).deleted, []);
+  });
+
+  it('by their names of an earlier release leave ours paused also where nobody had said why', async () => {
+    const { client } = namespace;
+    await client.schedule.create({
+      scheduleId: 'darkroom-sweep-deleted',
+      spec: { intervals: [{ every: '60 minutes' }] },
+      action: { type: 'startWorkflow', workflowType: 'sweepObjects', taskQueue: 'media', args: [] },
+      state: { paused: true },
+    });
+
+    await retireFormerSchedules(client, INSTALLATION);
+
+    const { state } = await client.schedule.getHandle(`${INSTALLATION}-maintain`).describe();
+    assert.deepEqual([state.paused, state.note], [true, 'as darkroom-sweep-deleted was']);
   });
 });
