@@ -11,6 +11,7 @@ import type { FaultKind, InputFault } from '../src/domain/input-fault.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 import { TaskNotFoundError } from '../src/tasks/read.ts';
+import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { DeadlinePassedError, heartbeating } from './heartbeat.ts';
 
 /** The task cannot succeed any more. @param fault the failure's one detail: a field's path and a member of a closed list. */
@@ -66,13 +67,25 @@ function taskNotFound(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('the task is not in the database', TASK_NOT_FOUND, ...details);
 }
 
+/**
+ * The former names say nothing of the installation: what has no row here may have one in another's database, whose worker
+ * gets the activity in a later attempt (docs/0038). Of another type than `TASK_NOT_FOUND`, by which a workflow ends.
+ */
+function taskElsewhere(): ApplicationFailure {
+  return ApplicationFailure.retryable('the task is not in this database', 'TaskElsewhere');
+}
+
 function shield(name: string, logger: Logger, error: unknown): unknown {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
-  const { workflowExecution, attempt } = Context.current().info;
+  const { workflowExecution, attempt, taskQueue } = Context.current().info;
   const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
   if (error instanceof ApplicationFailure) {
     logger.info({ ...fields, failure: error.type, ...faultOf(error) }, 'an activity failed');
     return error;
+  }
+  if (error instanceof TaskNotFoundError && isFormerQueue(taskQueue)) {
+    logger.info(fields, 'an activity on a former queue has no task here: it is left to the installation that has it');
+    return taskElsewhere();
   }
   if (error instanceof TaskNotFoundError) {
     logger.error(fields, 'the task of a workflow is not in the database: has it lost commits?');

@@ -72,6 +72,13 @@ export function taskQueueOf(name: QueueName, installationId?: string): string {
   return installationId === undefined ? TASK_QUEUES[name] : `${installationId}-${TASK_QUEUES[name]}`;
 }
 
+const FORMER_QUEUES: ReadonlySet<string> = new Set(Object.values(TASK_QUEUES));
+
+/** Whether a queue is one of those that every installation used once, so that what comes from it may be a neighbour's. */
+export function isFormerQueue(queue: string): boolean {
+  return FORMER_QUEUES.has(queue);
+}
+
 const OWN_PART = /media(?:-[a-z]+)?$/;
 
 /** The queue of the same installation that another part serves. @param queue of whoever asks, former names included. */

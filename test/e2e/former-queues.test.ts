@@ -1,17 +1,46 @@
 /**
  * What an earlier release started on task queues that had the same names in every installation is done by this one, which
- * serves the former names until nothing is left on them.
+ * serves the former names until nothing is left on them, and leaves to a neighbour what is the neighbour's.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { TASK_QUEUES, isTaskId } from '../../src/domain/workflow-ids.ts';
+import { TASK_QUEUES, callbackWorkflowId, isTaskId } from '../../src/domain/workflow-ids.ts';
 import { hasWorkOnFormerQueues } from '../../src/temporal/former-work.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { createTestNamespace } from '../support/test-namespace.ts';
+import type { TestNamespace } from '../support/test-namespace.ts';
 import { until } from '../support/until.ts';
 
 const BEFORE_UPGRADE = { name: 'test_made_before', text: 'UPDATE installation SET had_shared_names = true' };
+
+/** A task whose workflow is started again as the earlier release did it. */
+async function startedBefore({ temporal }: Darkroom, account: TestAccount): Promise<string> {
+  const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'an old pier' } });
+  const { taskId } = body.data;
+  assert.ok(isTaskId(taskId));
+  const handle = temporal.workflow.getHandle(taskId);
+  await until('its workflow is there', () =>
+    handle.describe().then(
+      () => true,
+      () => false,
+    ),
+  );
+  await handle.terminate('to be started by its former name');
+  const input = {
+    taskId,
+    accountId: account.id,
+    model: 'darkroom/scene',
+    handlingSeconds: 300,
+    archivingSeconds: 900,
+  };
+  await temporal.workflow.start('mediaTask', { workflowId: taskId, taskQueue: TASK_QUEUES.media, args: [input] });
+  return taskId;
+}
+
+const hasLogged = async ({ logFile }: Darkroom, text: string): Promise<boolean> =>
+  (await readFile(logFile, 'utf8')).includes(text);
 
 describe('tasks that an earlier release started', () => {
   let darkroom: Darkroom;
@@ -24,52 +53,79 @@ describe('tasks that an earlier release started', () => {
   });
   after(() => darkroom?.stop());
 
-  const logs = (text: string) => async (): Promise<boolean> =>
-    (await readFile(darkroom.logFile, 'utf8')).includes(text);
   const isWorkLeft = (): Promise<boolean> => hasWorkOnFormerQueues(darkroom.temporal, darkroom.testDatabase.database);
 
-  /** A task whose workflow is started again as the earlier release did it. */
-  async function startedBefore(): Promise<string> {
-    const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'an old pier' } });
-    const { taskId } = body.data;
-    assert.ok(isTaskId(taskId));
-    const handle = darkroom.temporal.workflow.getHandle(taskId);
-    await until('its workflow is there', () =>
-      handle.describe().then(
-        () => true,
-        () => false,
-      ),
-    );
-    await handle.terminate('to be started by its former name');
-    const input = {
-      taskId,
-      accountId: account.id,
-      model: 'darkroom/scene',
-      handlingSeconds: 300,
-      archivingSeconds: 900,
-    };
-    await darkroom.temporal.workflow.start('mediaTask', {
-      workflowId: taskId,
-      taskQueue: TASK_QUEUES.media,
-      args: [input],
-    });
-    return taskId;
-  }
-
   it('are done by this one, which then leaves the former names alone', async () => {
-    const ids = [await startedBefore(), await startedBefore()];
+    const ids = [await startedBefore(darkroom, account), await startedBefore(darkroom, account)];
     await until('Temporal lists them', isWorkLeft);
 
     await darkroom.workers[0]?.start();
 
     for (const id of ids) assert.equal((await account.client.untilTerminal(id)).status, 'success');
-    await until('the worker leaves them', logs('nothing is left on the queues by their former names'));
+    await until('the worker leaves them', () =>
+      hasLogged(darkroom, 'nothing is left on the queues by their former names'),
+    );
     assert.equal(await isWorkLeft(), false);
   });
 
   it('are seen as well where they are begun later, beside this release', async () => {
-    const id = await startedBefore();
+    const id = await startedBefore(darkroom, account);
 
     assert.equal((await account.client.untilTerminal(id)).status, 'success');
+  });
+});
+
+describe('tasks of an installation that still uses the former names', () => {
+  let namespace: TestNamespace;
+  let upgraded: Darkroom;
+  let neighbour: Darkroom;
+  let ofNeighbour: TestAccount;
+  before(async () => {
+    namespace = await createTestNamespace();
+    [upgraded, neighbour] = await Promise.all([startDarkroom({ namespace }), startDarkroom({ namespace })]);
+    for (const { workers, testDatabase } of [upgraded, neighbour]) {
+      await workers[0]?.kill('SIGTERM');
+      await testDatabase.database.query(BEFORE_UPGRADE);
+    }
+    ofNeighbour = await neighbour.createAccount();
+    await keepWorkOnFormerQueues(upgraded);
+    await upgraded.workers[0]?.start();
+    await until('it serves the former names', () => hasLogged(upgraded, 'serving the queues by their former names'));
+  });
+  after(async () => {
+    await Promise.all([upgraded?.stop(), neighbour?.stop()]);
+    await namespace?.close();
+  });
+
+  /** Something of an earlier release that runs for as long as the test. */
+  async function keepWorkOnFormerQueues(darkroom: Darkroom): Promise<void> {
+    const account = await darkroom.createAccount();
+    const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a pier' } });
+    const { taskId } = body.data;
+    assert.ok(isTaskId(taskId));
+    await darkroom.temporal.workflow.start('deliverCallback', {
+      workflowId: callbackWorkflowId(taskId),
+      taskQueue: TASK_QUEUES.callbacks,
+      args: [{ taskId }],
+      startDelay: '1 hour',
+    });
+  }
+
+  it('are left by an upgraded worker that takes them to the one that has their rows', async () => {
+    const taken = await startedBefore(neighbour, ofNeighbour);
+    const handle = namespace.client.workflow.getHandle(taken);
+    await until('the upgraded worker has tried it', async () => {
+      const { raw, status } = await handle.describe();
+      return status.name !== 'RUNNING' || (raw.pendingActivities ?? []).some(({ attempt }) => Number(attempt) > 1);
+    });
+    assert.equal((await handle.describe()).status.name, 'RUNNING');
+
+    await neighbour.workers[0]?.start();
+
+    assert.equal((await ofNeighbour.client.untilTerminal(taken)).status, 'success');
+    for (let count = 0; count < 4; count++) {
+      const next = await startedBefore(neighbour, ofNeighbour);
+      assert.equal((await ofNeighbour.client.untilTerminal(next)).status, 'success');
+    }
   });
 });

@@ -1,0 +1,72 @@
+/**
+ * Task queues by the names that every installation had once: a worker of a neighbour takes activities from them as well,
+ * finds no row for them, and must leave them to a worker that has one.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { shielded } from '../../activities/failures.ts';
+import { TaskNotFoundError } from '../../src/tasks/read.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/contracts.ts';
+import { ONE_OUTPUT, openLab, verdictOf } from './workflow-lab.ts';
+import type { Script, WorkflowLab } from './workflow-lab.ts';
+
+/** More than a settlement inside the workflow's worker is tried, so that the regular activity meets the neighbour too. */
+const ATTEMPTS_OF_NEIGHBOUR = 6;
+
+/** An activity that the neighbour's worker takes at first, whose database does not have the task. */
+function takenByNeighbour<Arguments extends readonly unknown[], Result>(
+  name: keyof Activities,
+  result: (...args: Arguments) => Result,
+  attempts = ATTEMPTS_OF_NEIGHBOUR,
+): (...args: Arguments) => Promise<Result> {
+  let left = attempts;
+  return shielded(name, silentLogger(), (...args: Arguments) =>
+    left-- > 0 ? Promise.reject(new TaskNotFoundError()) : Promise.resolve(result(...args)),
+  );
+}
+
+const SCRIPTS: Readonly<Record<string, () => Script>> = {
+  'the submit': () => ({
+    submitGeneration: takenByNeighbour('submitGeneration', (_input: MediaTaskInput) => ({ kind: 'produced' }), 2),
+  }),
+  'the wait for its job': () => ({
+    submitGeneration: () => Promise.resolve({ kind: 'job' }),
+    awaitGeneration: takenByNeighbour('awaitGeneration', (_input: MediaTaskInput) => ({ kind: 'produced' }), 2),
+  }),
+  'its archiving': () => ({
+    archiveOutputs: takenByNeighbour(
+      'archiveOutputs',
+      (_input: MediaTaskInput) => ({ kind: 'archived', outputs: [ONE_OUTPUT] }),
+      2,
+    ),
+  }),
+  'its archiving, which begins inside the worker of the workflow': () => ({
+    submitGeneration: () => Promise.resolve({ kind: 'produced', isStored: true }),
+    archiveOutputs: takenByNeighbour(
+      'archiveOutputs',
+      (_input: MediaTaskInput) => ({ kind: 'archived', outputs: [ONE_OUTPUT] }),
+      3,
+    ),
+  }),
+  'its settlement': () => ({
+    settleTask: takenByNeighbour('settleTask', (input: SettleInput) => verdictOf(input)),
+  }),
+};
+
+describe('a task on the former names of the queues', () => {
+  let lab: WorkflowLab;
+  before(async () => {
+    lab = await openLab();
+    await lab.startWorkers();
+  });
+  after(() => lab.close());
+
+  for (const [what, script] of Object.entries(SCRIPTS)) {
+    it(`succeeds although a worker without its row takes ${what} first`, async () => {
+      const task = await lab.startTask(script());
+
+      assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    });
+  }
+});
