@@ -3,26 +3,36 @@ import type { Client } from '@temporalio/client';
 import type { Database, Statement } from '../database/database.ts';
 import { TASK_QUEUES, outputOfWorkflow, taskOfWorkflow } from '../domain/workflow-ids.ts';
 
-/** Workflow ids that the database is asked about at once. */
-const BATCH = 200;
-/** Where another installation has more than this on its own old names, ours is taken to be over. */
-const MOST_LOOKED_AT = 10_000;
+/** What Temporal lists at once, at most, and the database is asked about at once. */
+const PAGE_SIZE = 1_000;
 
 const QUERY = `ExecutionStatus = 'Running' AND TaskQueue IN ('${TASK_QUEUES.media}', '${TASK_QUEUES.callbacks}')`;
 
+export interface FormerWorkOptions {
+  /** Default and most: 1,000. */
+  readonly pageSize?: number;
+  /** Ends the search between two pages. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Looks for a running workflow of a task or an output that this database has. Passes that a schedule started do not
- * count: `migrate` has ended them.
+ * count: `migrate` has ended them. Temporal lists the newest first, so ours may be behind whatever a neighbour has on its
+ * own old names: only the end of the list says that nothing is left.
+ *
+ * @throws what Temporal, the database or the signal throws: it is not known then.
  */
-export async function hasWorkOnFormerQueues(client: Client, database: Database): Promise<boolean> {
+export async function hasWorkOnFormerQueues(
+  client: Client,
+  database: Database,
+  { pageSize = PAGE_SIZE, signal }: FormerWorkOptions = {},
+): Promise<boolean> {
   let ids: string[] = [];
-  let lookedAt = 0;
-  for await (const { workflowId } of client.workflow.list({ query: QUERY, pageSize: BATCH })) {
+  for await (const { workflowId } of client.workflow.list({ query: QUERY, pageSize })) {
+    signal?.throwIfAborted();
     ids.push(workflowId);
-    lookedAt++;
-    if (ids.length < BATCH) continue;
+    if (ids.length < pageSize) continue;
     if (await isAnyOurs(database, ids)) return true;
-    if (lookedAt >= MOST_LOOKED_AT) return false;
     ids = [];
   }
   return ids.length > 0 && isAnyOurs(database, ids);
