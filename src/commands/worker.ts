@@ -11,6 +11,7 @@ import { serveFormerQueues } from '../processes/former-queues.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
 import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
+import { runTogether } from '../processes/run-together.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
 import { watchForHang } from '../processes/hang-watch.ts';
@@ -79,10 +80,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
       : undefined;
     logger.info({ queues: config.worker.queues }, 'the worker is running');
     announceReady();
-    await Promise.race([stop, worker.finished]);
-    worker.shutdown();
-    former?.shutdown();
-    await Promise.all([worker.finished, former?.finished]);
+    await runTogether(former === undefined ? [worker] : [worker, former], stop);
   } finally {
     await activities.close();
     // Where the SDK has given up its runtime this fails, and must not hide what failed before it.
