@@ -1,17 +1,21 @@
 /** `darkroom migrate`: the database's schema, the Temporal namespace, search attributes and schedules. Run it first. */
+import type { Client } from '@temporalio/client';
 import { loadDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/config.ts';
 import { openDatabase } from '../database/database.ts';
-import { migrate, readInstallationNames } from '../database/migrate.ts';
-import type { InstallationNames } from '../database/migrate.ts';
+import type { Database } from '../database/database.ts';
+import { hasFormerSchedules, migrate, readInstallationId, recordFormerSchedulesRetired } from '../database/migrate.ts';
 import { createLogger } from '../telemetry/log.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { requireTemporal, temporalClient } from '../temporal/connection.ts';
 import { ManualStepsError, formerScheduleStep, scheduleSteps } from '../temporal/manual-steps.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { prepareNamespace } from '../temporal/prepare-namespace.ts';
 import { allSchedules, ensureSchedules, retireFormerSchedules } from '../temporal/schedules.ts';
+import type { RetiredSchedules } from '../temporal/schedules.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
-const NOTHING_FORMER = { deleted: [], left: [], unpaused: new Map<string, string>() };
+const NOTHING_FORMER: RetiredSchedules = { deleted: [], left: [], unpaused: new Map() };
 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });
@@ -19,36 +23,52 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
   const databaseConfig = loadDatabaseConfig(environment);
   const temporalConfig = loadTemporalConfig(environment);
   const database = openDatabase(databaseConfig, logger);
-  let installation: InstallationNames;
   try {
     const applied = await migrate(databaseConfig.url, database, logger);
     logger.info({ applied }, applied.length === 0 ? 'the schema is up to date' : 'the schema was migrated');
-    installation = await readInstallationNames(database);
+    await prepareTemporal(temporalConfig, database, logger);
   } finally {
     await database.close();
   }
+}
+
+/** @throws {ManualStepsError} something is left to somebody who may do more than our credentials. */
+async function prepareTemporal(config: TemporalConfig, database: Database, logger: Logger): Promise<void> {
+  const installationId = await readInstallationId(database);
   await installTemporalRuntime(logger, false);
-  const connection = await requireTemporal(temporalConfig);
+  const connection = await requireTemporal(config);
   try {
-    const client = temporalClient(connection, temporalConfig);
-    const { isUsable, steps } = await prepareNamespace(connection, temporalConfig, logger);
+    const client = temporalClient(connection, config);
+    const { isUsable, steps } = await prepareNamespace(connection, config, logger);
     // Without a namespace nothing can be asked about what belongs into it.
     const { updated, forbidden } = isUsable
-      ? await ensureSchedules(client, installation.id)
-      : { updated: [], forbidden: allSchedules(installation.id) };
+      ? await ensureSchedules(client, installationId)
+      : { updated: [], forbidden: allSchedules(installationId) };
     if (updated.length > 0) logger.info({ schedules: updated }, 'schedules of an earlier release were updated');
-    const former =
-      isUsable && installation.hadSharedNames ? await retireFormerSchedules(client, installation.id) : NOTHING_FORMER;
-    if (former.deleted.length > 0)
-      logger.info({ schedules: former.deleted }, 'schedules of an earlier release were deleted');
+    const former = isUsable ? await retireOnce(client, database, installationId, logger) : NOTHING_FORMER;
     const all = [
       ...steps,
-      ...scheduleSteps(temporalConfig, forbidden, former.unpaused),
-      ...former.left.map((id) => formerScheduleStep(temporalConfig, id)),
+      ...scheduleSteps(config, forbidden, former.unpaused),
+      ...former.left.map((id) => formerScheduleStep(config, id)),
     ];
     if (all.length > 0) throw new ManualStepsError(all);
-    logger.info({ namespace: temporalConfig.namespace }, 'Temporal is prepared');
+    logger.info({ namespace: config.namespace }, 'Temporal is prepared');
   } finally {
     await connection.close();
   }
+}
+
+/** Until all of them are deleted, and never again: a neighbour of an earlier release makes its own by the same names. */
+async function retireOnce(
+  client: Client,
+  database: Database,
+  installationId: string,
+  logger: Logger,
+): Promise<RetiredSchedules> {
+  if (!(await hasFormerSchedules(database))) return NOTHING_FORMER;
+  const former = await retireFormerSchedules(client, installationId);
+  if (former.deleted.length > 0)
+    logger.info({ schedules: former.deleted }, 'schedules of an earlier release were deleted');
+  if (former.left.length === 0) await recordFormerSchedulesRetired(database);
+  return former;
 }

@@ -221,6 +221,26 @@ export async function readInstallationNames(database: Database): Promise<Install
   return theOne(await database.query<InstallationNames>(selectNames));
 }
 
+const selectFormerSchedules: Statement = {
+  name: 'select_former_schedules',
+  text: `SELECT had_shared_names AND former_schedules_retired_at IS NULL AS "isLeft" FROM installation`,
+};
+
+/** Whether the schedules that an earlier release made have yet to be deleted. @throws {Error} never migrated. */
+export async function hasFormerSchedules(database: Database): Promise<boolean> {
+  return theOne(await database.query<{ isLeft: boolean }>(selectFormerSchedules)).isLeft;
+}
+
+const updateFormerSchedules: Statement = {
+  name: 'update_former_schedules',
+  text: 'UPDATE installation SET former_schedules_retired_at = now() WHERE former_schedules_retired_at IS NULL',
+};
+
+/** Records that they are deleted: what has their names from now on is a neighbour's. */
+export async function recordFormerSchedulesRetired(database: Database): Promise<void> {
+  await database.query(updateFormerSchedules);
+}
+
 function theOne<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('the database has no installation id: run the migrate command first');
   return row;

@@ -1,6 +1,6 @@
 /**
- * `migrate` after an upgrade, where it may not do everything about schedules: what it prints, run by somebody who may, is
- * all that is missing, and what an operator had paused is paused afterwards.
+ * `migrate` after an upgrade, also where it may not do everything about schedules: what it prints, run by somebody who may,
+ * is all that is missing, and what an operator had paused is paused afterwards. Once: then the names are a neighbour's.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -16,12 +16,16 @@ import { printedSteps, runStep } from '../support/manual-steps.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
+import { until } from '../support/until.ts';
 
-const MADE_BEFORE = { name: 'test_made_before', text: 'UPDATE installation SET had_shared_names = true' };
+const MADE_BEFORE = {
+  name: 'test_made_before',
+  text: 'UPDATE installation SET had_shared_names = true, former_schedules_retired_at = NULL',
+};
 const NOTE = "the books are closed: it's the auditors' week";
 const FORMER = 'darkroom-meter-storage';
 
-describe('migrate after an upgrade, with few rights to schedules', () => {
+describe('migrate after an upgrade', () => {
   let database: TestDatabase;
   let proxy: ForbiddingProxy;
   let installationId: string;
@@ -29,7 +33,6 @@ describe('migrate after an upgrade, with few rights to schedules', () => {
   let namespace: string;
   before(async () => {
     database = await createTestDatabase();
-    await database.database.query(MADE_BEFORE);
     installationId = await readInstallationId(database.database);
     successor = `${installationId}-meter-storage`;
     proxy = await startForbiddingProxy(temporalAddress());
@@ -38,6 +41,7 @@ describe('migrate after an upgrade, with few rights to schedules', () => {
     const made = await createTestNamespace();
     namespace = made.name;
     await made.close();
+    await database.database.query(MADE_BEFORE);
   });
   afterEach(async () => {
     proxy.forbid();
@@ -150,5 +154,32 @@ describe('migrate after an upgrade, with few rights to schedules', () => {
 
     await migrate();
     await atServer(async ({ schedule }) => assert.deepEqual(await stateOf(schedule, successor), [true, NOTE]));
+  });
+
+  it('leaves those alone that a neighbour of an earlier release has made again since, and their passes', async () => {
+    await atServer(({ schedule }) => schedule.create(made('darkroom-reconcile')));
+    await migrate();
+    let pass = '';
+    await atServer(async ({ schedule }) => {
+      await assert.rejects(schedule.getHandle('darkroom-reconcile').describe(), ScheduleNotFoundError);
+      await schedule.create(made('darkroom-reconcile', { paused: true, note: 'by the neighbour' }));
+      await schedule.create(made(FORMER));
+      const ofNeighbour = schedule.getHandle(FORMER);
+      await ofNeighbour.trigger();
+      await until('a pass has begun', async () => {
+        const { recentActions } = (await ofNeighbour.describe()).info;
+        pass = recentActions.at(-1)?.action.workflow.workflowId ?? '';
+        return pass !== '';
+      });
+    });
+
+    await migrate();
+
+    await atServer(async ({ schedule, workflow }) => {
+      assert.deepEqual(await stateOf(schedule, 'darkroom-reconcile'), [true, 'by the neighbour']);
+      assert.equal((await stateOf(schedule, FORMER))[0], false);
+      assert.equal((await workflow.getHandle(pass).describe()).status.name, 'RUNNING');
+      assert.equal((await stateOf(schedule, `${installationId}-maintain`))[0], false);
+    });
   });
 });
