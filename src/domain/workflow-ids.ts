@@ -81,7 +81,13 @@ export function isFormerQueue(queue: string): boolean {
 
 const OWN_PART = /media(?:-[a-z]+)?$/;
 
-/** The queue of the same installation that another part serves. @param queue of whoever asks, former names included. */
+/**
+ * The queue of the same installation that another part serves. What 0.1.0 did on `media` stays there by the former names:
+ * a neighbour of that release serves neither `archiving` nor `maintenance`, and its work would wait for ours (docs/0038).
+ *
+ * @param queue of whoever asks, former names included.
+ */
 export function queueBeside(queue: string, name: QueueName): string {
+  if (isFormerQueue(queue) && (name === 'archiving' || name === 'maintenance')) return TASK_QUEUES.media;
   return queue.slice(0, queue.search(OWN_PART)) + TASK_QUEUES[name];
 }

@@ -10,7 +10,7 @@ import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
@@ -25,6 +25,8 @@ import type { TestNamespace } from '../support/test-namespace.ts';
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const DAY_MS = 86_400_000;
+/** The queue that the activity of a pass is put on as well, so that one worker does. */
+const QUEUE = taskQueueOf('maintenance', 'inst_ONE');
 const REQUEST = body({ input: { prompt: 'a prompt that grows old' } });
 
 describe('the input of a task', () => {
@@ -49,8 +51,7 @@ describe('the input of a task', () => {
       const worker = await Worker.create({
         connection: namespace.connection,
         namespace: namespace.name,
-        // The name of the queue that its activity is put on as well, so that one worker does.
-        taskQueue: TASK_QUEUES.maintenance,
+        taskQueue: QUEUE,
         workflowBundle: await loadWorkflowBundle(silentLogger()),
         activities: createActivities({
           ...served.http,
@@ -66,7 +67,7 @@ describe('the input of a task', () => {
           recordHeartbeat: () => Promise.resolve(true),
         }),
       });
-      const pass = { workflowId: newId('req'), taskQueue: TASK_QUEUES.maintenance, args: [] };
+      const pass = { workflowId: newId('req'), taskQueue: QUEUE, args: [] };
       await worker.runUntil(namespace.client.workflow.execute('expireOutputs', pass) as Promise<ExpireResult>);
     } finally {
       ahead = 0;

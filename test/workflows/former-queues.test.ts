@@ -5,11 +5,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { shielded } from '../../activities/failures.ts';
+import type { QueueName } from '../../src/domain/workflow-ids.ts';
 import { TaskNotFoundError } from '../../src/tasks/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/contracts.ts';
 import { ONE_OUTPUT, openLab, verdictOf } from './workflow-lab.ts';
 import type { Script, WorkflowLab } from './workflow-lab.ts';
+
+/** It had neither `archiving` nor `maintenance`. */
+const QUEUES_OF_0_1_0: readonly QueueName[] = ['media', 'generation', 'waiting', 'callbacks'];
 
 /** More than a settlement inside the workflow's worker is tried, so that the regular activity meets the neighbour too. */
 const ATTEMPTS_OF_NEIGHBOUR = 6;
@@ -57,8 +61,8 @@ const SCRIPTS: Readonly<Record<string, () => Script>> = {
 describe('a task on the former names of the queues', () => {
   let lab: WorkflowLab;
   before(async () => {
-    lab = await openLab();
-    await lab.startWorkers();
+    lab = await openLab({ hasFormerNames: true });
+    await lab.startWorkers(QUEUES_OF_0_1_0);
   });
   after(() => lab.close());
 
@@ -69,4 +73,34 @@ describe('a task on the former names of the queues', () => {
       assert.deepEqual(await task.result(), { status: 'success', reason: null });
     });
   }
+
+  it('is archived on a queue that 0.1.0 serves as well', async () => {
+    const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) });
+
+    await task.result();
+
+    assert.deepEqual(
+      task.calls.map(({ activity, taskQueue }) => [activity, taskQueue]),
+      [
+        ['submitGeneration', 'media-generation'],
+        ['awaitGeneration', 'media-waiting'],
+        ['archiveOutputs', 'media'],
+        ['settleTask', 'media'],
+      ],
+    );
+  });
+});
+
+describe('a pass on the former names of the queues', () => {
+  it('is done on a queue that 0.1.0 serves as well', async () => {
+    const lab = await openLab({ hasFormerNames: true });
+    try {
+      await lab.startWorkers(QUEUES_OF_0_1_0);
+      const pass = await lab.startReconcile();
+
+      assert.deepEqual(await pass.result(), { checked: 3, settled: 2, restarted: 1 });
+    } finally {
+      await lab.close();
+    }
+  });
 });

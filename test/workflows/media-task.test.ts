@@ -96,9 +96,9 @@ describe('mediaTask', () => {
   });
 
   for (const [isUpstream, queue] of [
-    [true, 'media-waiting'],
-    [false, 'media-generation'],
-    [undefined, 'media-generation'],
+    [true, 'inst_LAB-media-waiting'],
+    [false, 'inst_LAB-media-generation'],
+    [undefined, 'inst_LAB-media-generation'],
   ] as const) {
     it(`submits on ${queue} when the work is ${isUpstream === true ? 'an upstream’s' : `ours (${isUpstream})`}`, async () => {
       const task = await lab.startTask(
@@ -111,9 +111,9 @@ describe('mediaTask', () => {
         task.calls.map(({ activity, taskQueue }) => [activity, taskQueue]),
         [
           ['submitGeneration', queue],
-          ['awaitGeneration', 'media-waiting'],
-          ['archiveOutputs', 'media-archiving'],
-          ['settleTask', 'media'],
+          ['awaitGeneration', 'inst_LAB-media-waiting'],
+          ['archiveOutputs', 'inst_LAB-media-archiving'],
+          ['settleTask', 'inst_LAB-media'],
         ],
       );
     });

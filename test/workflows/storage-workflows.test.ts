@@ -108,7 +108,7 @@ describe('maintain', () => {
       swept: { deleted: 12 },
     });
     assert.deepEqual(parts, [undefined, 'after 1', 'after 2']);
-    assert.deepEqual([...queues], ['media-maintenance']);
+    assert.deepEqual([...queues], ['inst_LAB-media-maintenance']);
   });
 
   it('fails in the end where one of them fails, and does the others all the same', async () => {

@@ -10,7 +10,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../src/domain/search-attribute-names.ts';
-import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { TASK_QUEUES, taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import type { QueueName, TaskId } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
@@ -63,11 +63,14 @@ export function verdictOf(input: SettleInput): Awaited<ReturnType<Activities['se
 
 export class WorkflowLab {
   readonly namespace: TestNamespace;
+  /** Whose queues its workers serve; undefined: those by the former names. */
+  readonly #installationId: string | undefined;
   readonly #scripts = new Map<string, { script: Script; calls: Call[] }>();
   readonly #running: { worker: Worker; finished: Promise<void> }[] = [];
 
-  constructor(namespace: TestNamespace) {
+  constructor(namespace: TestNamespace, installationId: string | undefined) {
     this.namespace = namespace;
+    this.#installationId = installationId;
   }
 
   /** Starts workers; by default for every queue. */
@@ -78,7 +81,7 @@ export class WorkflowLab {
         connection: this.namespace.connection,
         namespace: this.namespace.name,
         identity: 'test',
-        taskQueue: TASK_QUEUES[queue],
+        taskQueue: taskQueueOf(queue, this.#installationId),
         activities: this.#activities(),
         ...(queue === 'media' || queue === 'callbacks' ? { workflowBundle } : {}),
         // A cancelled activity hears of it at once.
@@ -142,7 +145,7 @@ export class WorkflowLab {
   async #start(type: WorkflowType, taskId: TaskId, workflowId: string, args: unknown[]): Promise<LabTask> {
     const handle = await this.namespace.client.workflow.start(type, {
       workflowId,
-      taskQueue: type === 'deliverCallback' ? TASK_QUEUES.callbacks : TASK_QUEUES.media,
+      taskQueue: taskQueueOf(type === 'deliverCallback' ? 'callbacks' : 'media', this.#installationId),
       args,
     });
     return new LabTask(this, taskId, handle);
@@ -243,9 +246,9 @@ export async function searchAttributesOf(handle: WorkflowHandle): Promise<Readon
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** Opens a lab without workers; whoever calls closes it. */
-export async function openLab(): Promise<WorkflowLab> {
-  return new WorkflowLab(await createTestNamespace());
+/** Opens a lab without workers; whoever calls closes it. @param hasFormerNames whether its queues are those of 0.1.0. */
+export async function openLab({ hasFormerNames = false } = {}): Promise<WorkflowLab> {
+  return new WorkflowLab(await createTestNamespace(), hasFormerNames ? undefined : 'inst_LAB');
 }
 
 /** A point that an activity reaches and a test waits for. */
