@@ -138,6 +138,7 @@ export function startLauncher({ logger, shareMetrics, outboxMetrics, ...delivery
 
   /** Waits for the row of one account beside all other claims. */
   const claimLocked = (accountId: string): void => {
+    if (isClosing) return;
     const lease = lockedClaims.tryTake(accountId);
     if (typeof lease === 'string') return;
     const claim = claimOutboxOfAccount(database, accountId, Math.max(claimable(), 1))
