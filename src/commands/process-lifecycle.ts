@@ -4,6 +4,12 @@
  */
 import type { Logger } from '../telemetry/log.ts';
 
+/**
+ * One wish to stop can come several times: from a terminal or systemd to the whole group, and from the supervisor, and
+ * with the end of the supervisor itself.
+ */
+const SAME_WISH_MS = 1_000;
+
 /** Tells the supervisor, if there is one, that the process is up. */
 export function announceReady(detail: Readonly<Record<string, string>> = {}): void {
   process.send?.({ type: 'ready', ...detail });
@@ -12,22 +18,26 @@ export function announceReady(detail: Readonly<Record<string, string>> = {}): vo
 /**
  * Waits until the process is to end.
  *
- * @returns what asked for it. A second signal ends the process at once.
+ * @returns what asked for it. A signal that comes more than a second after that ends the process at once.
  */
 export function untilAskedToStop(logger: Logger): Promise<string> {
   return new Promise((resolve) => {
-    let isAsked = false;
+    let askedAt: number | undefined;
     const ask = (reason: string): void => {
-      if (isAsked) {
-        logger.warn({ reason }, 'asked twice: stopping at once');
-        process.exit(1);
-      }
-      isAsked = true;
+      if (askedAt !== undefined) return;
+      askedAt = performance.now();
       logger.info({ reason }, 'stopping');
       resolve(reason);
     };
-    process.on('SIGTERM', () => ask('SIGTERM'));
-    process.on('SIGINT', () => ask('SIGINT'));
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (askedAt !== undefined && performance.now() - askedAt > SAME_WISH_MS) {
+        logger.warn({ reason: signal }, 'asked twice: stopping at once');
+        process.exit(1);
+      }
+      ask(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
     // The supervisor is gone, however it went.
     if (process.channel !== undefined) {
       process.once('disconnect', () => ask('the supervisor ended'));

@@ -1,0 +1,71 @@
+/** How a process of ours is asked to stop: once, however often the same wish arrives, and at once when it is asked again. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { packageModule } from '../../src/config/package-root.ts';
+import { until } from '../support/until.ts';
+
+/** A process that goes on after it was asked to stop, and says so; a message of any kind makes it two seconds later. */
+const PROGRAM = `
+  const { untilAskedToStop } = await import(${JSON.stringify(packageModule('src/commands/process-lifecycle.ts'))});
+  const write = (text) => process.stdout.write(text + '\\n');
+  const logger = { info: (_fields, message) => write(message), warn: (_fields, message) => write(message) };
+  const now = performance.now.bind(performance);
+  process.once('message', () => {
+    performance.now = () => now() + 2_000;
+    write('later');
+  });
+  setInterval(() => {}, 1_000);
+  const stop = untilAskedToStop(logger);
+  write('ready');
+  await stop;
+  setInterval(() => write('going on'), 20);`;
+
+interface Stubborn {
+  readonly child: ChildProcess;
+  output(): string;
+}
+
+async function start(test: TestContext): Promise<Stubborn> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  test.after(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await until('it listens', () => output.includes('ready'));
+  return { child, output: () => output };
+}
+
+describe('a process that is asked to stop', () => {
+  it('takes the signals of a group and of a supervisor, and the end of that, as one wish', async (t) => {
+    const { child, output } = await start(t);
+
+    child.kill('SIGTERM');
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    await until('it was asked', () => output().includes('stopping'));
+    child.disconnect();
+    const written = output().length;
+    await until('it goes on', () => output().slice(written).split('going on').length > 10);
+
+    assert.equal(child.exitCode, null);
+    assert.equal(output().replaceAll('going on\n', ''), 'ready\nstopping\n');
+  });
+
+  it('ends at once when it is asked again later', async (t) => {
+    const { child, output } = await start(t);
+
+    child.kill('SIGTERM');
+    await until('it was asked', () => output().includes('stopping'));
+    child.send('later');
+    await until('it is later', () => output().includes('later'));
+    child.kill('SIGTERM');
+
+    const [code] = (await once(child, 'exit')) as [number];
+    assert.equal(code, 1);
+  });
+});
