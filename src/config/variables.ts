@@ -258,7 +258,7 @@ export const VARIABLES = {
     fallback: '10',
     minimum: 0,
     maximum: 3600,
-    help: 'How far the clock of an api or a worker may be off from that of PostgreSQL. Beyond that the process logs it and is not ready, and a worker takes no work until the clock is right; 0: however far.',
+    help: 'How far the clock of an api or a worker may be off from that of PostgreSQL. Beyond that the process logs it and is not ready, and a worker takes no work, until the clock is off by no more than half of that; 0: however far.',
   },
   SHUTDOWN_GRACE_SECONDS: {
     kind: 'integer',

@@ -30,7 +30,7 @@ export interface DatabaseClock {
   now(): number;
   /** How far the clock of this process is ahead, in milliseconds, negative: behind; undefined: not measured yet. */
   skewMs(): number | undefined;
-  /** False: the clock of this process was found off by more than the bound. */
+  /** False: the clock of this process was found off by more than the bound, and not by less than half of it since. */
   isRight(): boolean;
   /** Asks the database for its time. @returns milliseconds since 1970. @throws {DatabaseUnavailableError} */
   read(): Promise<number>;
@@ -47,7 +47,7 @@ export interface DatabaseClock {
 export interface DatabaseClockOptions {
   readonly database: Queryable;
   readonly logger: Logger;
-  /** How far the clock of the process may be off; 0: it is never found wrong. */
+  /** How far the clock of the process may be off; 0: it is never found wrong. It is right again at half of that. */
   readonly maxSkewMs: number;
   /** Milliseconds since 1970, as the machine has it. */
   readonly systemClock?: () => number;
@@ -57,6 +57,11 @@ export interface DatabaseClockOptions {
 
 /** A clock that is set by hand or by a broken time server is noticed within this time. */
 const MEASURE_EVERY_MS = 5_000;
+/**
+ * Of the bound: within this a clock that was wrong is right again. At the bound itself one that drifts along it would be
+ * right and wrong by turns, with the error of each measurement, and each turn shuts a worker down.
+ */
+const RIGHT_AGAIN_SHARE = 0.5;
 
 export function createDatabaseClock({
   database,
@@ -88,8 +93,14 @@ export function createDatabaseClock({
     const measured = databaseTime - (askedAt + answeredAt) / 2;
     if (offsetMs === undefined || Math.abs(measured - offsetMs) > errorMs) offsetMs = measured;
     skewMs = systemClock() - (answeredAt + offsetMs);
-    update(maxSkewMs === 0 || Math.abs(skewMs) - errorMs <= maxSkewMs);
+    update(maxSkewMs === 0 || isWithin(Math.abs(skewMs), errorMs));
     return true;
+  }
+
+  /** Where the error could make a difference, what was known stays: a slow answer is no reason to change it. */
+  function isWithin(offMs: number, errorMs: number): boolean {
+    if (isRight) return offMs - errorMs <= maxSkewMs;
+    return offMs <= maxSkewMs * RIGHT_AGAIN_SHARE && offMs + errorMs <= maxSkewMs;
   }
 
   function update(isRightNow: boolean): void {

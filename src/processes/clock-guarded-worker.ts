@@ -1,7 +1,10 @@
 /**
  * A worker that takes work only while the clock of its machine is right. Its activities go by the clock of the database,
- * but signatures, credentials and the time-outs of Temporal do not. Workers of the SDK cannot pause, so one that stops is
- * finished in order, as at SIGTERM, and another is started when the clock is right again.
+ * but signatures, credentials and the time-outs of Temporal do not. Workers of the SDK cannot pause, so one whose clock is
+ * wrong is shut down in order, as at SIGTERM, and another is started when the clock is right again.
+ *
+ * The other one does not wait for the first, which drains for as long as an upstream takes to answer: settlements,
+ * archives and callbacks would wait as well. The SDK lets go of the task queues of a worker when its shutdown begins.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseClock } from '../database/database-clock.ts';
@@ -10,6 +13,11 @@ import type { Logger } from '../telemetry/log.ts';
 import type { RunningWorker } from './worker.ts';
 
 const RETRY_MS = 1_000;
+/**
+ * Workers at once, those that drain included: each can have as many submits in hand as it has slots. With a clock that is
+ * wrong again and again, the next one waits until one of them has ended.
+ */
+const MAX_WORKERS = 3;
 
 export interface GuardedWorkerOptions {
   readonly clock: Pick<DatabaseClock, 'isRight' | 'waitUntil'>;
@@ -20,65 +28,88 @@ export interface GuardedWorkerOptions {
 }
 
 /**
- * Starts a worker, as soon as the clock is right.
+ * Starts a worker, as soon as the clock is right. Where one fails the others are shut down in order, and it fails.
  *
  * @throws what `start` throws the first time, where the clock is right from the beginning.
  */
 export async function startClockGuardedWorker(options: GuardedWorkerOptions): Promise<RunningWorker> {
   const { clock, queues, logger, start } = options;
   const stopping = new AbortController();
-  let current: RunningWorker | undefined = clock.isRight() ? await start() : undefined;
+  /** The workers that take work or drain, each with its end, which never rejects. */
+  const ends = new Map<RunningWorker, Promise<void>>();
+  let failure: { readonly error: unknown } | undefined;
+  /** The one that takes work. */
+  let current: RunningWorker | undefined;
 
-  async function runUntilWrong(worker: RunningWorker): Promise<void> {
-    const over = new AbortController();
-    const signal = AbortSignal.any([stopping.signal, over.signal]);
-    const wrong = clock.waitUntil(false, signal).then(() => {
-      if (signal.aborted) return;
-      logger.warn({ queues }, 'the worker takes no more work until its clock is right');
-      worker.shutdown();
-    });
-    try {
-      await worker.finished;
-    } finally {
-      over.abort();
-      await wrong;
-    }
+  function shutDownCurrent(): void {
+    current?.shutdown();
+    current = undefined;
   }
 
-  /** @returns undefined where it could not be started: Temporal may be away, as it may be at any time. */
-  async function startAgain(): Promise<RunningWorker | undefined> {
+  function stop(): void {
+    stopping.abort();
+    shutDownCurrent();
+  }
+
+  function run(worker: RunningWorker): void {
+    current = worker;
+    const end = worker.finished
+      .catch((error: unknown) => {
+        failure ??= { error };
+      })
+      .then(() => {
+        ends.delete(worker);
+        if (current === worker) current = undefined;
+        if (failure !== undefined) stop();
+      });
+    ends.set(worker, end);
+  }
+
+  /** Ends with the worker, or as soon as it takes no more work. */
+  async function serveUntilWrong(worker: RunningWorker): Promise<void> {
+    const over = new AbortController();
+    const wrong = clock.waitUntil(false, AbortSignal.any([stopping.signal, over.signal]));
+    await Promise.race([wrong, ends.get(worker)]);
+    over.abort();
+    if (current !== worker || clock.isRight()) return;
+    logger.warn({ queues }, 'the worker takes no more work until its clock is right');
+    shutDownCurrent();
+  }
+
+  async function waitForOneToEnd(): Promise<void> {
+    logger.warn({ queues, draining: ends.size }, 'too many workers drain: waiting for one before work is taken again');
+    await Promise.race(ends.values());
+  }
+
+  /** Temporal may be away, as it may be at any time: then the next turn tries again. */
+  async function startAgain(): Promise<void> {
     try {
-      return await start();
+      run(await start());
     } catch (err) {
       logger.warn({ err }, 'the worker could not be started again; it is retried');
       await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-      return undefined;
+      return;
     }
+    // Asked to stop while it started.
+    if (stopping.signal.aborted) shutDownCurrent();
+    else logger.info({ queues, draining: ends.size - 1 }, 'the clock is right: the worker takes work');
   }
 
-  async function run(): Promise<void> {
+  async function runUntilStopped(): Promise<void> {
     while (!stopping.signal.aborted) {
-      if (current === undefined) {
-        await clock.waitUntil(true, stopping.signal);
-        if (stopping.signal.aborted) return;
-        current = await startAgain();
-        if (current === undefined) continue;
-        // Asked to stop while it started.
-        if (stopping.signal.aborted) current.shutdown();
-        logger.info({ queues }, 'the clock is right: the worker takes work');
-      }
-      await runUntilWrong(current);
-      current = undefined;
+      if (current !== undefined) await serveUntilWrong(current);
+      else if (!clock.isRight()) await clock.waitUntil(true, stopping.signal);
+      else if (ends.size >= MAX_WORKERS) await waitForOneToEnd();
+      else await startAgain();
     }
+    await Promise.all(ends.values());
+    if (failure !== undefined) throw failure.error;
   }
-  const finished = run();
 
+  if (clock.isRight()) run(await start());
   return {
-    finished,
+    finished: runUntilStopped(),
     running: () => current?.running() ?? new Map(queues.map((queue) => [queue, false])),
-    shutdown() {
-      stopping.abort();
-      current?.shutdown();
-    },
+    shutdown: stop,
   };
 }

@@ -111,6 +111,32 @@ describe('the clock of the database', () => {
     assert.equal(it.clock.isRight(), false);
   });
 
+  it('is found right again only well within the bound, so that one that drifts along it does not flap', async () => {
+    const it = world();
+    for (const [aheadMs, tripMs] of [
+      [10_100, 2],
+      [9_900, 2],
+      [10_050, 200],
+      [9_000, 1_000],
+      [5_100, 2],
+      [-9_900, 400],
+      [4_900, 12_000],
+    ] as const) {
+      it.aheadMs = aheadMs;
+      it.tripMs = tripMs;
+      await it.clock.measure();
+      assert.equal(it.clock.isRight(), false, `${aheadMs} ms`);
+    }
+
+    it.tripMs = 2;
+    await it.clock.measure();
+    assert.equal(it.clock.isRight(), true);
+    assert.deepEqual(
+      it.logged.map(({ level }) => level),
+      ['error', 'info'],
+    );
+  });
+
   it('is never found to be off where no bound is set', async () => {
     const it = world({ maxSkewMs: 0 });
     it.aheadMs = DAYS_30;

@@ -1,6 +1,7 @@
 /**
- * Workers whose clock is wrong by 30 days, as processes of their own: they take no work until it is right; and where they
- * are allowed to, they charge, expire and delete by the clock of the database.
+ * Workers and apis whose clock is wrong by 30 days, as processes of their own: they report it and are not ready until it is
+ * right. A worker takes no work until then; and where it is allowed to, it charges, expires and deletes by the clock of the
+ * database.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -15,9 +16,13 @@ import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import type { ExpireResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
+import { writeModelFiles } from '../support/model-files.ts';
+import { startTestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;
+/** Long beside a quick task on a busy machine: that one must be done while the other is waited for. */
+const SLOW_ANSWER_MS = 60_000;
 const SHIFTS = { ahead: 30 * DAY_MS, behind: -30 * DAY_MS };
 
 /** A Darkroom whose worker has another clock, which the test moves. */
@@ -48,15 +53,60 @@ interface Readiness {
   readonly queues: Readonly<Record<string, boolean>>;
 }
 
+async function readinessOf(url: string): Promise<{ status: number; parts: Readiness }> {
+  const response = await fetch(`${url}/readyz`);
+  return { status: response.status, parts: (await response.json()) as Readiness };
+}
+
+describe('a worker whose clock is wrong for a moment', () => {
+  it('takes work again at once, and loses no submit that an upstream is answering', async () => {
+    const provider = await startTestProvider();
+    const modelsDir = await writeModelFiles(provider.url);
+    const environment = {
+      MODELS_DIR: modelsDir,
+      UPSTREAM_TEST_KEY: 'test-key',
+      EGRESS_ALLOW: provider.url,
+      UPSTREAM_GRACE_SECONDS: '300',
+    };
+    const submits = async (): Promise<number> =>
+      (await provider.readLog()).filter(({ kind, prompt }) => kind === 'submit' && prompt?.startsWith('a pier')).length;
+    try {
+      await withShiftedWorker(0, environment, async (darkroom, shift) => {
+        const [, metrics = ''] = darkroom.metricsUrls;
+        const { client } = await darkroom.createAccount();
+        const create = async (prompt: string): Promise<string> =>
+          (await client.create({ model: 'test/openai', input: { prompt } })).body.data.taskId;
+        const slow = await create(`a pier [slow ${SLOW_ANSWER_MS}]`);
+        await until('the provider works on it', async () => (await submits()) === 1);
+
+        await shift(60_000);
+        await until('the worker has stopped', async () => !(await readinessOf(metrics)).parts.clock);
+        await shift(0);
+        await until('the worker is ready', async () => (await readinessOf(metrics)).status === 200);
+        const quick = await create('a lake');
+        assert.equal((await client.untilTerminal(quick)).status, 'success');
+
+        const rows = await darkroom.testDatabase.database.query<{ status: string }>(
+          { name: 'test_status_of_slow_task', text: 'SELECT status FROM tasks WHERE id = $1' },
+          [slow],
+        );
+        assert.deepEqual(rows, [{ status: 'handling' }]);
+        assert.equal((await client.untilTerminal(slow)).status, 'success');
+        assert.equal(await submits(), 1);
+      });
+    } finally {
+      await provider.stop();
+      await rm(modelsDir, { recursive: true, force: true });
+    }
+  });
+});
+
 for (const [name, shiftMs] of Object.entries(SHIFTS)) {
   describe(`a worker whose clock is 30 days ${name}`, () => {
     it('says so, is not ready and takes no work, until its clock is right', async () => {
       await withShiftedWorker(shiftMs, {}, async (darkroom, shift) => {
         const [, metrics = ''] = darkroom.metricsUrls;
-        const readiness = async (): Promise<{ status: number; parts: Readiness }> => {
-          const response = await fetch(`${metrics}/readyz`);
-          return { status: response.status, parts: (await response.json()) as Readiness };
-        };
+        const readiness = () => readinessOf(metrics);
         const wrong = await readiness();
         assert.equal(wrong.status, 503);
         assert.equal(wrong.parts.clock, false);
