@@ -25,9 +25,9 @@ export interface TextParts {
 
 /** @throws {DatabaseUnavailableError} */
 export async function openTextParts(
-  foundation: Pick<Foundation, 'config' | 'database' | 'logger' | 'metrics'>,
+  foundation: Pick<Foundation, 'config' | 'database' | 'logger' | 'metrics' | 'now'>,
 ): Promise<TextParts> {
-  const { config, database, logger, metrics } = foundation;
+  const { config, database, logger, metrics, now } = foundation;
   const threads = createTextThreads({ metrics: metrics.shares });
   // Some tenths of a second of work that the first call need not wait for.
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
@@ -40,6 +40,7 @@ export async function openTextParts(
     gate: createUpstreamGate({ database, logger }),
     metrics: metrics.outgoing,
     logger,
+    now,
   });
   return {
     source: router,

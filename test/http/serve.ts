@@ -174,7 +174,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   };
   await createPinnedDefinitions(database).pin(room.catalogue.models);
   // The books stay there where the app's own database is away.
-  const text = await openTextParts({ config, database, logger: silentLogger(), metrics: foundation.metrics });
+  const { metrics, now } = foundation;
+  const text = await openTextParts({ config, database, logger: silentLogger(), metrics, now });
   const http = createHttpContext(
     foundation,
     room.catalogue,

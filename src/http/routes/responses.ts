@@ -164,7 +164,14 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           isStored: decoded.isStored,
           ...(deltas === undefined ? {} : { deltas }),
           encoder: (createdAt) =>
-            createResponseEncoder({ ...decoded.rendering, id, createdAt, model: model.name, deltas }),
+            createResponseEncoder({
+              ...decoded.rendering,
+              id,
+              createdAt,
+              model: model.name,
+              deltas,
+              now: () => http.now(),
+            }),
           ...(decoded.isStored
             ? {
                 onAnswered: (response) =>

@@ -14,7 +14,7 @@ import type { DeltaRecorder } from './delta-cuts.ts';
 import { errorMembers, responseError } from './failure.ts';
 import { ItemWriter } from './item-writer.ts';
 import { OutputQueue } from './output-queue.ts';
-import { responseObject } from './response-object.ts';
+import { completionTime, responseObject } from './response-object.ts';
 import type { IncompleteReason, ResponseState } from './response-object.ts';
 
 /** What stands in a response beside its output. */
@@ -27,8 +27,8 @@ export interface ResponseMeta extends Rendering {
   readonly model: string;
   /** Told each event, where the stream is to be sent again. */
   readonly deltas?: DeltaRecorder | undefined;
-  /** Milliseconds since 1970; default: the clock. */
-  readonly now?: () => number;
+  /** Milliseconds since 1970, by the clock of `createdAt`. */
+  readonly now: () => number;
 }
 
 const INCOMPLETE_REASONS: Readonly<Record<FinishReason, IncompleteReason | undefined>> = {
@@ -39,7 +39,7 @@ const INCOMPLETE_REASONS: Readonly<Record<FinishReason, IncompleteReason | undef
 };
 
 export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
-  const { now = Date.now, deltas } = meta;
+  const { createdAt, now, deltas } = meta;
   let frames: string[] = [];
   let sequence = 0;
   let finish: FinishReason | undefined;
@@ -91,7 +91,7 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
       if (finish === undefined) finishAs('stop');
       const incompleteReason = INCOMPLETE_REASONS[finish ?? 'stop'] ?? null;
       const status = incompleteReason === null ? 'completed' : 'incomplete';
-      const completedAt = incompleteReason === null ? Math.floor(now() / 1000) : null;
+      const completedAt = incompleteReason === null ? completionTime(createdAt, now) : null;
       last = stateOf({ status, incompleteReason, completedAt, usage });
       emit(`response.${status}`, { response: last });
       return taken();

@@ -49,6 +49,17 @@ export interface ResponseState {
   readonly usage: BilledUsage | null;
 }
 
+/**
+ * When a response was completed: by the clock that it was created by, and never before that, also where this clock was set
+ * back meanwhile.
+ *
+ * @param createdAt Unix seconds. @param now milliseconds since 1970.
+ * @returns Unix seconds.
+ */
+export function completionTime(createdAt: number, now: () => number): number {
+  return Math.max(createdAt, Math.floor(now() / 1000));
+}
+
 /** @param createdAt Unix seconds. */
 export function responseObject(
   { id, createdAt, model, echo }: { id: string; createdAt: number; model: string; echo: ResponseEcho },

@@ -1,10 +1,10 @@
 /**
  * A response object of an upstream as ours: what was said and how it ended is taken over, what it repeats of the request
- * is what the client asked for, and its name, its model and its usage are ours.
+ * is what the client asked for, and its name, its model, its times and its usage are ours.
  */
 import type { TextProblem } from '../encoder.ts';
 import { responseError } from '../responses/failure.ts';
-import { responseObject } from '../responses/response-object.ts';
+import { completionTime, responseObject } from '../responses/response-object.ts';
 import type { ResponseState } from '../responses/response-object.ts';
 import type { TextCall } from '../source.ts';
 import { isObject, refuseError } from './chat-choice.ts';
@@ -29,7 +29,7 @@ export function ownResponse(json: unknown, call: TextCall, status: OwnStatus, no
   if (usage !== undefined) call.tally.report(usage);
   return objectOf(call, output, {
     status,
-    completedAt: status === 'completed' ? completedAt(json['completed_at'], now) : null,
+    completedAt: status === 'completed' ? completionTime(call.createdAt, now) : null,
     incompleteReason: status === 'incomplete' ? incompleteReason(json['incomplete_details']) : null,
     error: null,
     usage: status === 'in_progress' ? null : call.tally.usage(),
@@ -57,10 +57,6 @@ function objectOf(call: TextCall, output: readonly Members[], state: Omit<Respon
   const head = { id, createdAt, model: model.name, echo };
   // As the upstream has it: its items may be of kinds that are not made here.
   return responseObject(head, { ...state, output: output as unknown as ResponseState['output'] });
-}
-
-function completedAt(value: unknown, now: () => number): number {
-  return typeof value === 'number' && Number.isInteger(value) ? value : Math.floor(now() / 1000);
 }
 
 function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filter' {

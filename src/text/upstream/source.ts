@@ -31,15 +31,15 @@ export interface UpstreamTextSources {
   close(): Promise<void>;
 }
 
-/** @param now milliseconds since 1970. */
+/** @param now milliseconds since 1970, by the clock of the calls' `createdAt`. */
 export function createUpstreamTextSources({
   secrets,
   logger,
-  now = Date.now,
+  now,
 }: {
   readonly secrets: SecretSource;
   readonly logger: Logger;
-  readonly now?: () => number;
+  readonly now: () => number;
 }): UpstreamTextSources {
   const exchanges = createTextExchanges();
   const complaints = new Set<string>();

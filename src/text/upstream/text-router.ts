@@ -29,8 +29,10 @@ export interface TextRouterOptions {
   readonly gate: Pick<UpstreamGate, 'pausedMs' | 'report'>;
   readonly metrics: Pick<OutgoingMetrics, 'upstreamAsked'>;
   readonly logger: Logger;
-  /** Milliseconds since 1970. */
-  readonly now?: () => number;
+  /** Milliseconds since 1970, by the clock of the calls' `createdAt`. */
+  readonly now: () => number;
+  /** Milliseconds since any moment; never set. */
+  readonly steadyClock?: () => number;
 }
 
 export interface TextRouter extends TextSource {
@@ -46,9 +48,9 @@ interface Candidate {
 }
 
 export function createTextRouter(options: TextRouterOptions): TextRouter {
-  const { embedded, secrets, gate, metrics, logger, now = Date.now } = options;
+  const { embedded, secrets, gate, metrics, logger, now, steadyClock = () => performance.now() } = options;
   const upstreamSources = createUpstreamTextSources({ secrets, logger, now });
-  const health = createUpstreamHealth({ gate, now: options.now ?? (() => performance.now()) });
+  const health = createUpstreamHealth({ gate, now: steadyClock });
 
   const candidatesOf = (upstreams: readonly TextUpstream[]): readonly Candidate[] => {
     const sound: Candidate[] = [];

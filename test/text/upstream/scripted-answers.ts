@@ -115,6 +115,7 @@ export function response(status: string, output: readonly unknown[], reply: Repl
     id: 'resp_upstream_4711',
     object: 'response',
     created_at: 1,
+    completed_at: status === 'completed' ? 2 : null,
     status,
     error: null,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,

@@ -260,6 +260,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
           metrics: createMetrics().outgoing,
           logger: silentLogger(),
           now,
+          steadyClock: now,
         });
       const [one, other] = [routerOf(), routerOf()];
       const ask = async (router: TextRouter): Promise<void> => {

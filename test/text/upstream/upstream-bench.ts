@@ -140,6 +140,7 @@ export function openBench(
     metrics: createMetrics().outgoing,
     logger: pino({ level: 'trace' }, sink),
     now: () => clock.nowMs,
+    steadyClock: () => clock.nowMs,
   });
   return { router, gate, log, clock };
 }
