@@ -25,8 +25,9 @@ const DAY_MS = 86_400_000;
 const SLOW_ANSWER_MS = 60_000;
 const SHIFTS = { ahead: 30 * DAY_MS, behind: -30 * DAY_MS };
 
-/** A Darkroom whose worker has another clock, which the test moves. */
-async function withShiftedWorker(
+/** A Darkroom whose api or worker has another clock, which the test moves. */
+async function withShifted(
+  role: 'api' | 'worker',
   shiftMs: number,
   environment: Readonly<Record<string, string>>,
   work: (darkroom: Darkroom, shift: (ms: number) => Promise<void>) => Promise<void>,
@@ -38,7 +39,12 @@ async function withShiftedWorker(
   const preload = pathToFileURL(packageFile('test/support/shift-clock.mjs')).href;
   const darkroom = await startDarkroom({
     hasMetrics: true,
-    environment: { NODE_OPTIONS: `--import=${preload}`, CLOCK_SHIFT_FILE: file, ...environment },
+    environment: {
+      NODE_OPTIONS: `--import=${preload}`,
+      CLOCK_SHIFT_FILE: file,
+      CLOCK_SHIFT_ROLE: role,
+      ...environment,
+    },
   });
   try {
     await work(darkroom, shift);
@@ -48,14 +54,32 @@ async function withShiftedWorker(
   }
 }
 
+/** What a probe finds of a role. */
 interface Readiness {
   readonly clock: boolean;
+  readonly database: boolean;
+  /** Of a worker. */
   readonly queues: Readonly<Record<string, boolean>>;
 }
 
 async function readinessOf(url: string): Promise<{ status: number; parts: Readiness }> {
   const response = await fetch(`${url}/readyz`);
   return { status: response.status, parts: (await response.json()) as Readiness };
+}
+
+/** The roles that have logged that their clock is wrong. */
+async function rolesFoundWrong({ logFile }: Darkroom): Promise<ReadonlySet<string>> {
+  const lines = (await readFile(logFile, 'utf8')).split('\n');
+  const wrong = lines.filter((line) => line.includes('the clock of this process is wrong'));
+  return new Set(wrong.map((line) => (JSON.parse(line) as { role: string }).role));
+}
+
+/** What a scrape finds of a process that is wrong by so much. */
+async function assertShownWrong(metricsUrl: string, shiftMs: number): Promise<void> {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+  assert.match(text, /^darkroom_clock_wrong 1$/m);
+  const skew = Number(/^darkroom_clock_skew_seconds (\S+)$/m.exec(text)?.[1]);
+  assert.ok(Math.abs(skew - shiftMs / 1000) < 10, String(skew));
 }
 
 describe('a worker whose clock is wrong for a moment', () => {
@@ -71,7 +95,7 @@ describe('a worker whose clock is wrong for a moment', () => {
     const submits = async (): Promise<number> =>
       (await provider.readLog()).filter(({ kind, prompt }) => kind === 'submit' && prompt?.startsWith('a pier')).length;
     try {
-      await withShiftedWorker(0, environment, async (darkroom, shift) => {
+      await withShifted('worker', 0, environment, async (darkroom, shift) => {
         const [, metrics = ''] = darkroom.metricsUrls;
         const { client } = await darkroom.createAccount();
         const create = async (prompt: string): Promise<string> =>
@@ -102,20 +126,48 @@ describe('a worker whose clock is wrong for a moment', () => {
 });
 
 for (const [name, shiftMs] of Object.entries(SHIFTS)) {
+  describe(`an api whose clock is 30 days ${name}`, () => {
+    it('says so and is not ready until its clock is right, and serves by the clock of the database', async () => {
+      await withShifted('api', shiftMs, {}, async (darkroom, shift) => {
+        const [metrics = '', ofWorker = ''] = darkroom.metricsUrls;
+        const wrong = await readinessOf(darkroom.url);
+        assert.equal(wrong.status, 503);
+        assert.equal(wrong.parts.clock, false);
+        assert.equal(wrong.parts.database, true);
+        assert.deepEqual(await rolesFoundWrong(darkroom), new Set(['api']));
+        await assertShownWrong(metrics, shiftMs);
+        // The worker beside it has the right time.
+        await until('the worker is ready', async () => (await readinessOf(ofWorker)).status === 200);
+
+        // Whoever still asks it is served, with times and signatures that hold elsewhere.
+        const { client } = await darkroom.createAccount();
+        const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse' } });
+        const [output] = (await client.untilTerminal(created.body.data.taskId)).output ?? [];
+        assert.ok(output !== undefined, 'the task has no output');
+        assert.ok(Math.abs(output.expireAt * 1000 - Date.now()) < DAY_MS, String(output.expireAt));
+        assert.equal((await fetch(output.url)).status, 200);
+
+        await shift(0);
+        await until('the api is ready', async () => (await readinessOf(darkroom.url)).status === 200);
+        assert.match(await (await fetch(`${metrics}/metrics`)).text(), /^darkroom_clock_wrong 0$/m);
+
+        await shift(shiftMs);
+        await until('the api is not ready', async () => (await readinessOf(darkroom.url)).status === 503);
+      });
+    });
+  });
+
   describe(`a worker whose clock is 30 days ${name}`, () => {
     it('says so, is not ready and takes no work, until its clock is right', async () => {
-      await withShiftedWorker(shiftMs, {}, async (darkroom, shift) => {
+      await withShifted('worker', shiftMs, {}, async (darkroom, shift) => {
         const [, metrics = ''] = darkroom.metricsUrls;
         const readiness = () => readinessOf(metrics);
         const wrong = await readiness();
         assert.equal(wrong.status, 503);
         assert.equal(wrong.parts.clock, false);
         assert.deepEqual(new Set(Object.values(wrong.parts.queues)), new Set([false]));
-        assert.match(await readFile(darkroom.logFile, 'utf8'), /the clock of this process is wrong/);
-        const text = await (await fetch(`${metrics}/metrics`)).text();
-        assert.match(text, /^darkroom_clock_wrong 1$/m);
-        const skew = Number(/^darkroom_clock_skew_seconds (\S+)$/m.exec(text)?.[1]);
-        assert.ok(Math.abs(skew - shiftMs / 1000) < 10, String(skew));
+        assert.deepEqual(await rolesFoundWrong(darkroom), new Set(['worker']));
+        await assertShownWrong(metrics, shiftMs);
         // The api beside it has the right time.
         assert.equal((await fetch(`${darkroom.url}/readyz`)).status, 200);
 
@@ -148,7 +200,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
     });
 
     it('charges, expires and deletes nothing early or late where it may work all the same', async () => {
-      await withShiftedWorker(shiftMs, { CLOCK_SKEW_SECONDS: '0' }, async (darkroom) => {
+      await withShifted('worker', shiftMs, { CLOCK_SKEW_SECONDS: '0' }, async (darkroom) => {
         const { database } = darkroom.testDatabase;
         let statements = 0;
         const rows = <Row>(text: string, ...values: unknown[]): Promise<readonly Row[]> =>

@@ -1,14 +1,14 @@
 /**
- * Loaded before a worker of ours by `--import`: moves its wall clock by the milliseconds that stand in the file that
- * `CLOCK_SHIFT_FILE` names, and follows the file. Timers and the steady clock are left alone, as a machine does whose
+ * Loaded before our processes by `--import`: moves the wall clock of the role that `CLOCK_SHIFT_ROLE` names by the
+ * milliseconds that stand in the file that `CLOCK_SHIFT_FILE` names, and follows the file. Timers and the steady clock are left alone, as a machine does whose
  * clock is set wrong.
  */
 import { readFileSync } from 'node:fs';
 
 const LOOK_EVERY_MS = 100;
-const file = process.env.CLOCK_SHIFT_FILE;
+const { CLOCK_SHIFT_FILE: file, CLOCK_SHIFT_ROLE: role } = process.env;
 
-if (file !== undefined && process.argv.includes('worker')) {
+if (file !== undefined && process.argv.includes(role)) {
   const MachineDate = globalThis.Date;
   let shiftMs = 0;
   const look = () => {
