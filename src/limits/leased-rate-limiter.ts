@@ -29,18 +29,26 @@ const LIVE_SECONDS = LEASE_MS / 1000 + 4;
 const WRONG_CLOCK_SECONDS = 60;
 /** A process that found a bucket empty does not ask for longer than this, however many others do. */
 const MOST_PAUSE_MS = 1_000;
+/**
+ * The most that can be spent beyond what there is, in minutes of the limit. It is above what answers that were all
+ * begun within the limit can use (100 streams of 32,000 tokens are 3.2 minutes of the default), and one absurd report
+ * of an upstream does not lock its account out for longer.
+ */
+const MOST_DEBT_MINUTES = 5;
 /** Some 200 B each: bounds what a flood of addresses can occupy. Whoever is forgotten loses a lease at most. */
 const REMEMBERED_BUDGETS = 20_000;
 
 /**
  * Refills by the time that passed, takes back what is returned, and gives out whole tokens: what is needed and this
  * process's share of what is to spare, as far as there are as many. What is returned counts only as far as the lease it
- * comes from had as many. What was spent beyond a lease is below 0 and counts always.
+ * comes from had as many. What was spent beyond a lease is below 0 and counts always: it is taken from what there was
+ * when it was spent, and paid by what has come back since then.
  *
  * A lease is recorded as [tokens to spare, Unix seconds, all tokens].
  *
  * $1 budget, $2 its tokens per minute, $3 tokens needed, $4 tokens returned, $5 process, $6 Unix seconds (null: the
- * database's clock), $7 the most tokens that this process would have use for.
+ * database's clock), $7 the most tokens that this process would have use for, $8 seconds since tokens were first spent
+ * beyond the lease.
  */
 const leaseTokens: Statement = {
   name: 'lease_rate_tokens',
@@ -48,7 +56,7 @@ const leaseTokens: Statement = {
          fresh AS (
            SELECT bucket.free, least(greatest($3::float8, least($7::float8, floor($2::float8 / ${LEASE_SHARE}))),
                                      floor(bucket.free)) AS tokens
-             FROM (SELECT greatest(0, $2::float8 + least($4::float8, 0)) AS free) AS bucket)
+             FROM (SELECT greatest(0, least($2::float8, $2::float8 + $4::float8 + $2::float8 * $8::float8 / 60)) AS free) AS bucket)
          INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
          SELECT $1, fresh.free - fresh.tokens,
                 jsonb_build_object($5::text, jsonb_build_array(greatest(0, fresh.tokens - $3::float8), clock.seconds, fresh.tokens)),
@@ -67,9 +75,12 @@ const leaseTokens: Statement = {
                           coalesce(sum((l.value ->> 2)::float8) FILTER (WHERE l.key = $5::text), 0) AS own
                      FROM jsonb_each(b.leases) l
                     WHERE (l.value ->> 1)::float8 > clock.seconds - ${LIVE_SECONDS}) AS held,
-                  LATERAL (SELECT greatest(0, least($2::float8 - held.spare, b.tokens + least($4::float8, held.own)
-                             + $2::float8 * greatest(clock.seconds - extract(epoch FROM b.updated_at), 0) / 60)) AS free)
-                    AS bucket,
+                  LATERAL (SELECT greatest(0, clock.seconds - extract(epoch FROM b.updated_at)::float8) AS seconds) AS passed,
+                  LATERAL (SELECT least($8::float8, passed.seconds) AS seconds) AS owed,
+                  LATERAL (SELECT least($2::float8 - held.spare,
+                                    b.tokens + $2::float8 * (passed.seconds - owed.seconds) / 60) AS free) AS earlier,
+                  LATERAL (SELECT greatest(0, least($2::float8 - held.spare, earlier.free + least($4::float8, held.own)
+                             + $2::float8 * owed.seconds / 60)) AS free) AS bucket,
                   LATERAL (SELECT least(greatest($3::float8, least($7::float8,
                                     floor($2::float8 / (${LEASE_SHARE} * (held.live + 1))))), floor(bucket.free)) AS tokens)
                     AS given)
@@ -79,17 +90,24 @@ const leaseTokens: Statement = {
 
 /** What this process knows of a budget. */
 interface Holding {
-  /** Whole tokens of the lease that are not used yet; below 0 where more were spent than there were. */
+  /** Whole tokens of the lease that are not used yet. */
   tokens: number;
+  /** What was spent beyond the lease and is not in the database yet. */
+  debt: number;
+  /** When the first of the debt was spent, where there is one. */
+  debtSince: number;
   /** The most tokens that a lease should have: as many as the one before was used for. */
   useful: number;
   /** What the lease had, to tell how many of them were used. */
   leased: number;
   /** After this the rest of the lease is returned before another is taken; milliseconds, as `now` counts them. */
   leaseEndsAt: number;
-  /** What the database had left when it was last asked, and when that was: undefined before. */
+  /**
+   * What was left at a moment: what the database said, less the debt since then. Below 0 where more was spent than
+   * there was.
+   */
   left: number;
-  askedAt: number | undefined;
+  leftAt: number;
   /** The bucket was found empty: it is not asked again before this moment. */
   emptyUntil: number;
   /** A lease under way, which every request that finds no token waits for. */
@@ -116,11 +134,13 @@ export function createLeasedRateLimiter(options: {
     if (known !== undefined) return known;
     const holding: Holding = {
       tokens: 0,
+      debt: 0,
+      debtSince: 0,
       useful: Infinity,
       leased: 0,
       leaseEndsAt: 0,
       left: perMinute,
-      askedAt: undefined,
+      leftAt: now(),
       emptyUntil: 0,
       leasing: undefined,
       waiting: 0,
@@ -133,14 +153,16 @@ export function createLeasedRateLimiter(options: {
     // Whoever asks in this very moment has a share in this lease.
     await Promise.resolve();
     const needed = Math.max(1, holding.waiting);
-    const returned = holding.tokens;
+    const returned = holding.tokens - holding.debt;
     const askedAt = now();
+    const { debtSince } = holding;
     if (holding.leased > 0) {
       // A lease that was used up before its end has room for more; of another, what was used is what was useful.
       const used = holding.leased - Math.max(0, returned);
       holding.useful = returned > 0 ? used : Math.max(2 * used, 2);
     }
     holding.tokens = 0;
+    holding.debt = 0;
     holding.leased = 0;
     const [row] = await database
       .query<{ leased: number; tokens: number; processes: number }>(leaseTokens, [
@@ -151,28 +173,38 @@ export function createLeasedRateLimiter(options: {
         processId,
         bucketNow === undefined ? null : bucketNow() / 1000,
         Math.min(holding.useful, budget.perMinute),
+        returned < 0 ? Math.max(0, askedAt - debtSince) / 1000 : 0,
       ])
       .catch((error: unknown) => {
         // What was spent stays spent. Unused tokens are not put back: the database may have taken them.
-        holding.tokens += Math.min(0, returned);
+        if (returned < 0) {
+          holding.debt -= returned;
+          holding.debtSince = debtSince;
+        }
         throw error;
       });
     const { leased = 0, tokens: left = 0, processes = 1 } = row ?? {};
     holding.tokens += leased;
     holding.leased = leased;
-    holding.left = left;
-    holding.askedAt = askedAt;
+    holding.left = left - holding.debt;
+    holding.leftAt = askedAt;
     holding.leaseEndsAt = askedAt + LEASE_MS;
     // Each of so many processes asks once in the time in which they all get a token.
     const isEmpty = leased < needed;
     holding.emptyUntil = isEmpty ? askedAt + Math.min(MOST_PAUSE_MS, (processes * 60_000) / budget.perMinute) : 0;
   };
 
-  /** Tokens that the database has by now, as far as is known here. */
-  const estimatedLeft = (budget: Budget, holding: Holding): number => {
-    if (holding.askedAt === undefined) return budget.perMinute;
-    const refilled = (budget.perMinute * Math.max(0, now() - holding.askedAt)) / 60_000;
-    return Math.min(budget.perMinute, holding.left + refilled);
+  /** Tokens that the bucket has by now, as far as is known here. A debt is paid by the time that passes. */
+  const estimatedLeft = ({ perMinute }: Budget, { left, leftAt }: Holding): number =>
+    Math.min(perMinute, left + (perMinute * Math.max(0, now() - leftAt)) / 60_000);
+
+  const borrow = (budget: Budget, holding: Holding, tokens: number): void => {
+    const left = estimatedLeft(budget, holding);
+    const borrowed = Math.max(0, Math.min(tokens, left + MOST_DEBT_MINUTES * budget.perMinute));
+    holding.left = left - borrowed;
+    holding.leftAt = now();
+    if (holding.debt === 0) holding.debtSince = now();
+    holding.debt += borrowed;
   };
 
   const waitSecondsFor = (tokens: number, budget: Budget, holding: Holding): number => {
@@ -208,14 +240,17 @@ export function createLeasedRateLimiter(options: {
       holdingOf(budget).tokens += 1;
     },
     spend(budget, tokens) {
-      holdingOf(budget).tokens -= tokens;
+      const holding = holdingOf(budget);
+      const leased = Math.min(holding.tokens, tokens);
+      holding.tokens -= leased;
+      if (leased < tokens) borrow(budget, holding, tokens - leased);
     },
     state(budget) {
       const holding = holdingOf(budget);
-      const have = Math.max(0, Math.min(budget.perMinute, holding.tokens + estimatedLeft(budget, holding)));
+      const have = Math.min(budget.perMinute, holding.tokens + estimatedLeft(budget, holding));
       return {
         limit: budget.perMinute,
-        remaining: Math.floor(have),
+        remaining: Math.max(0, Math.floor(have)),
         resetAt: Math.ceil(now() / 1000 + ((budget.perMinute - have) * 60) / budget.perMinute),
       };
     },

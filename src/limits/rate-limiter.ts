@@ -29,7 +29,12 @@ export interface RateLimiter {
    * @returns 0, or the whole seconds (1 or more) after which there will be as many.
    */
   take(budget: Budget, tokens?: number): Promise<number>;
-  /** Takes tokens that were used already, whether or not there are as many: what comes next waits for them. */
+  /**
+   * Takes tokens that were used already, whether or not there are as many: what comes next waits for them, and at most
+   * for what five minutes bring.
+   *
+   * @param tokens whole, 0 or more.
+   */
   spend(budget: Budget, tokens: number): void;
   /** Returns a token that was taken for a request that costs none: the replay of a key. */
   giveBack(budget: Budget): void;

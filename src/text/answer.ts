@@ -187,7 +187,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
           usage: usage ?? { ...nothingSaid(0), isEstimated: false },
           upstream,
         });
-        if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), usage.outputTokens);
+        if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), plausibleUsage(usage).outputTokens);
       };
 
       // A client that went while its money was held has had nobody asked.

@@ -47,6 +47,17 @@ async function servedAtOnce(limiter: RateLimiter, budget: Budget, requests: numb
   return answers.filter((waitSeconds) => waitSeconds === 0).length;
 }
 
+/** Retries a request as often as it is rejected, when the rejection says. @returns how long that took. */
+async function secondsUntilServed(limiter: () => RateLimiter, budget: Budget, tokens: number): Promise<number> {
+  const startedAt = clock;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const waitSeconds = await limiter().take(budget, tokens);
+    if (waitSeconds === 0) return (clock - startedAt) / SECOND;
+    clock += waitSeconds * SECOND;
+  }
+  throw new Error(`rejected 100 times, ${(clock - startedAt) / SECOND} s long`);
+}
+
 describe('a rate limit', () => {
   it('serves a burst of a minute, then as many as the time brings back, and never more', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
@@ -122,6 +133,28 @@ describe('a rate limit', () => {
     assert.equal(waitSeconds, 21);
     clock += waitSeconds * SECOND;
     assert.equal(await limiter.take(budget), 0);
+  });
+
+  it('serves again in time where more was spent than a minute brings', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget(1_000_000)];
+    for (let answer = 0; answer < 40; answer++) assert.equal(await limiter.take(budget, 1_000), 0);
+    for (let answer = 0; answer < 40; answer++) limiter.spend(budget, 32_000);
+    assert.ok(limiter.state(budget).resetAt > clock / SECOND + 60);
+
+    const seconds = await secondsUntilServed(() => limiter, budget, 1_000);
+
+    // 1,320,000 tokens were used: 320,000 too many, and those of the next request.
+    assert.ok(seconds >= 20 && seconds <= 22, `${seconds} s`);
+  });
+
+  it('rejects nobody for longer than minutes, whatever was reported', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    assert.equal(await limiter.take(budget), 0);
+    limiter.spend(budget, 2_147_483_647);
+
+    const seconds = await secondsUntilServed(() => limiter, budget, 60);
+
+    assert.ok(seconds > 60 && seconds <= 362, `${seconds} s`);
   });
 
   it('keeps budgets apart', async () => {
@@ -259,6 +292,30 @@ describe('a lease', () => {
 
     isAway.now = false;
     assert.equal(await limiter.take(budget), 0);
+    await database.close();
+  });
+
+  it('that fails for a while locks nobody out who came too often meanwhile', async () => {
+    const database = unreachableDatabase();
+    const isAway = { now: true };
+    const limiter = createLeasedRateLimiter({
+      database: {
+        query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
+      },
+      now: () => clock,
+      bucketNow: () => clock,
+    });
+    const budget = newBudget();
+    for (let attempt = 0; attempt < 150; attempt++) limiter.spend(budget, 1);
+    assert.equal(await limiter.take(budget), 91);
+    clock += 31 * SECOND;
+    for (let attempt = 0; attempt < 20; attempt++) limiter.spend(budget, 1);
+    assert.equal(await limiter.take(budget), 80);
+
+    isAway.now = false;
+    clock += 80 * SECOND;
+    assert.equal(await limiter.take(budget), 0);
+    assert.equal(await limiter.take(budget), 1);
     await database.close();
   });
 

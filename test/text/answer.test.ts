@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createTextAnswers } from '../../src/text/answer.ts';
 import { countEach } from '../../src/text/tokens.ts';
-import type { TextAsk } from '../../src/text/answer.ts';
+import type { TextAnswers, TextAsk } from '../../src/text/answer.ts';
 import { createChatEncoder } from '../../src/text/chat/encode-answer.ts';
 import { CHAT_PARAMETERS } from '../../src/text/features.ts';
 import { TextFailure } from '../../src/text/text-failure.ts';
@@ -29,6 +29,39 @@ after(async () => {
   await room.close();
 });
 
+/** What a call is made with: a source of answers, and what is to differ from the usual. */
+async function newCall(
+  source: TextSource,
+  changes: { readonly ledger?: TextLedger; readonly spent?: number[] } = {},
+): Promise<{ readonly answers: TextAnswers; readonly ask: TextAsk }> {
+  const answers = createTextAnswers({
+    source,
+    threads: { countInput: (_, requests, limit) => countEach(requests, limit) },
+    ledger: changes.ledger ?? process.ledger,
+    rateLimiter: {
+      take: () => Promise.resolve(0),
+      spend: (_, tokens) => changes.spent?.push(tokens),
+      giveBack: () => undefined,
+      state: () => ({ limit: 1, remaining: 1, resetAt: 0 }),
+    },
+    metrics: createMetrics().text,
+    logger: silentLogger(),
+    now: Date.now,
+  });
+  const call = await chatCall(textModel([]));
+  const id = `chatcmpl-${randomBytes(12).toString('hex')}`;
+  const encoding = { id, model: MODEL_NAME, choices: 1, includesUsage: false };
+  const ask: TextAsk = {
+    ...call,
+    id,
+    parameters: CHAT_PARAMETERS,
+    isStored: false,
+    encoder: (created) => createChatEncoder({ ...encoding, created }),
+    problemOf: () => assert.fail('no error was expected in a stream'),
+  };
+  return { answers, ask };
+}
+
 /** Makes a call whose client goes away at a turn. @returns how often somebody was asked, and what was captured. */
 async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured: bigint | null | undefined }> {
   const caller = await room.newCaller();
@@ -48,37 +81,12 @@ async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured
       if (turn === 'held') controller.abort();
     },
   };
-  const rateLimiter = {
-    take: () => Promise.resolve(0),
-    spend: () => undefined,
-    giveBack: () => undefined,
-    state: () => ({ limit: 1, remaining: 1, resetAt: 0 }),
-  };
-  const answers = createTextAnswers({
-    source,
-    threads: { countInput: (_, requests, limit) => countEach(requests, limit) },
-    ledger,
-    rateLimiter,
-    metrics: createMetrics().text,
-    logger: silentLogger(),
-    now: Date.now,
-  });
-  const call = await chatCall(textModel([]));
-  const id = `chatcmpl-${randomBytes(12).toString('hex')}`;
-  const encoding = { id, model: MODEL_NAME, choices: 1, includesUsage: false };
-  const ask: TextAsk = {
-    ...call,
-    id,
-    parameters: CHAT_PARAMETERS,
-    isStored: false,
-    encoder: (created) => createChatEncoder({ ...encoding, created }),
-    problemOf: () => assert.fail('nobody is there to be told'),
-  };
+  const { answers, ask } = await newCall(source, { ledger });
 
   await assert.rejects(answers.answer(caller, ask, controller), TextFailure);
 
   await ledger.flush();
-  return { asked, captured: (await readTextCall(room, id))?.captured_micro_usd };
+  return { asked, captured: (await readTextCall(room, ask.id))?.captured_micro_usd };
 }
 
 it('a client that goes away while its money is held has nobody asked, and pays nothing', async () => {
@@ -90,4 +98,19 @@ it('one that goes away once somebody was asked pays the input as it was counted'
 
   assert.equal(asked, 1);
   assert.ok(captured != null && captured > 0n, `captured ${captured}`);
+});
+
+it('an absurd report counts no more against the rate limit than the ledger takes', async () => {
+  const spent: number[] = [];
+  const source: TextSource = {
+    open: ({ tally }) => {
+      tally.report({ inputTokens: 5, cachedInputTokens: 0, outputTokens: 9e15, reasoningTokens: 0 });
+      return Promise.resolve({ kind: 'body', body: {} });
+    },
+  };
+  const { answers, ask } = await newCall(source, { spent });
+
+  await answers.answer(await room.newCaller(), ask, new AbortController());
+
+  assert.deepEqual(spent, [2_147_483_647]);
 });
