@@ -22,7 +22,7 @@ export async function countFailedAuthentication(http: HttpContext, request: Inco
   const waitSeconds = await http.rateLimiter.take(budget).catch((error: unknown) => {
     // A malformed key needs no database to be refused; it is counted in this process until there is one again.
     if (!(error instanceof DatabaseUnavailableError)) throw error;
-    http.rateLimiter.spend(budget, 1);
+    http.rateLimiter.spendLocally(budget, 1);
     return 0;
   });
   if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
@@ -33,5 +33,5 @@ export async function countFailedAuthentication(http: HttpContext, request: Inco
  * long as somebody keeps it busy. Asks no database itself.
  */
 export function countUncheckedAuthentication(http: HttpContext, request: IncomingMessage): void {
-  http.rateLimiter.spend(budgetOf(http, request), 1);
+  http.rateLimiter.spendLocally(budgetOf(http, request), 1);
 }

@@ -8,9 +8,13 @@
  * spare tokens takes fewer the next time.
  *
  * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost where that comes some
- * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare tokens elsewhere are together never more than a
- * minute's. The lease of the process that asks counts no more: while it was unused the bucket filled up behind it, so
- * that in a moment at most one lease more than a minute's tokens can be used, the tenth by which a limit may be exceeded.
+ * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare tokens
+ * elsewhere are together never more than a minute's. The lease of the process that asks counts no more: while it was
+ * unused the bucket filled up behind it, so that in a moment at most one lease more than a minute's tokens can be used,
+ * the tenth by which a limit may be exceeded.
+ *
+ * What is spent beyond a lease is brought into the bucket at once, which is below 0 then: every process waits until time
+ * has paid it.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -31,8 +35,8 @@ const WRONG_CLOCK_SECONDS = 60;
 const MOST_PAUSE_MS = 1_000;
 /**
  * The most that can be spent beyond what there is, in minutes of the limit. It is above what answers that were all
- * begun within the limit can use (100 streams of 32,000 tokens are 3.2 minutes of the default), and one absurd report
- * of an upstream does not lock its account out for longer.
+ * begun within the limit can use (100 streams of 32,000 tokens are 3.2 minutes of the default), and absurd reports of an
+ * upstream do not lock an account out for longer.
  */
 const MOST_DEBT_MINUTES = 5;
 /** Some 200 B each: bounds what a flood of addresses can occupy. Whoever is forgotten loses a lease at most. */
@@ -55,8 +59,9 @@ const leaseTokens: Statement = {
   text: `WITH clock AS (SELECT coalesce($6::float8, extract(epoch FROM clock_timestamp())::float8) AS seconds),
          fresh AS (
            SELECT bucket.free, least(greatest($3::float8, least($7::float8, floor($2::float8 / ${LEASE_SHARE}))),
-                                     floor(bucket.free)) AS tokens
-             FROM (SELECT greatest(0, least($2::float8, $2::float8 + $4::float8 + $2::float8 * $8::float8 / 60)) AS free) AS bucket)
+                                     greatest(0, floor(bucket.free))) AS tokens
+             FROM (SELECT greatest(-${MOST_DEBT_MINUTES} * $2::float8,
+                                   least($2::float8, $2::float8 + $4::float8 + $2::float8 * $8::float8 / 60)) AS free) AS bucket)
          INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
          SELECT $1, fresh.free - fresh.tokens,
                 jsonb_build_object($5::text, jsonb_build_array(greatest(0, fresh.tokens - $3::float8), clock.seconds, fresh.tokens)),
@@ -79,10 +84,11 @@ const leaseTokens: Statement = {
                   LATERAL (SELECT least($8::float8, passed.seconds) AS seconds) AS owed,
                   LATERAL (SELECT least($2::float8 - held.spare,
                                     b.tokens + $2::float8 * (passed.seconds - owed.seconds) / 60) AS free) AS earlier,
-                  LATERAL (SELECT greatest(0, least($2::float8 - held.spare, earlier.free + least($4::float8, held.own)
-                             + $2::float8 * owed.seconds / 60)) AS free) AS bucket,
+                  LATERAL (SELECT greatest(-${MOST_DEBT_MINUTES} * $2::float8,
+                                    least($2::float8 - held.spare, earlier.free + least($4::float8, held.own)
+                                      + $2::float8 * owed.seconds / 60)) AS free) AS bucket,
                   LATERAL (SELECT least(greatest($3::float8, least($7::float8,
-                                    floor($2::float8 / (${LEASE_SHARE} * (held.live + 1))))), floor(bucket.free)) AS tokens)
+                                    floor($2::float8 / (${LEASE_SHARE} * (held.live + 1))))), greatest(0, floor(bucket.free))) AS tokens)
                     AS given)
          RETURNING tokens, (leases -> $5::text ->> 2)::float8 AS leased,
                    (SELECT count(*) FROM jsonb_object_keys(leases))::integer AS processes`,
@@ -152,7 +158,7 @@ export function createLeasedRateLimiter(options: {
   const lease = async (budget: Budget, holding: Holding): Promise<void> => {
     // Whoever asks in this very moment has a share in this lease.
     await Promise.resolve();
-    const needed = Math.max(1, holding.waiting);
+    const needed = holding.waiting;
     const returned = holding.tokens - holding.debt;
     const askedAt = now();
     const { debtSince } = holding;
@@ -172,7 +178,7 @@ export function createLeasedRateLimiter(options: {
         returned,
         processId,
         bucketNow === undefined ? null : bucketNow() / 1000,
-        Math.min(holding.useful, budget.perMinute),
+        needed === 0 ? 0 : Math.min(holding.useful, budget.perMinute),
         returned < 0 ? Math.max(0, askedAt - debtSince) / 1000 : 0,
       ])
       .catch((error: unknown) => {
@@ -194,6 +200,16 @@ export function createLeasedRateLimiter(options: {
     holding.emptyUntil = isEmpty ? askedAt + Math.min(MOST_PAUSE_MS, (processes * 60_000) / budget.perMinute) : 0;
   };
 
+  const leaseOnce = (budget: Budget, holding: Holding): Promise<void> =>
+    (holding.leasing ??= lease(budget, holding).finally(() => {
+      holding.leasing = undefined;
+    }));
+
+  /** Brings a debt into the bucket, where other processes find it: the next requests may all come to them. */
+  const shareDebt = async (budget: Budget, holding: Holding): Promise<void> => {
+    while (holding.debt > 0) await leaseOnce(budget, holding);
+  };
+
   /** Tokens that the bucket has by now, as far as is known here. A debt is paid by the time that passes. */
   const estimatedLeft = ({ perMinute }: Budget, { left, leftAt }: Holding): number =>
     Math.min(perMinute, left + (perMinute * Math.max(0, now() - leftAt)) / 60_000);
@@ -205,6 +221,12 @@ export function createLeasedRateLimiter(options: {
     holding.leftAt = now();
     if (holding.debt === 0) holding.debtSince = now();
     holding.debt += borrowed;
+  };
+
+  const spendFrom = (budget: Budget, holding: Holding, tokens: number): void => {
+    const leased = Math.min(holding.tokens, tokens);
+    holding.tokens -= leased;
+    if (leased < tokens) borrow(budget, holding, tokens - leased);
   };
 
   const waitSecondsFor = (tokens: number, budget: Budget, holding: Holding): number => {
@@ -226,12 +248,9 @@ export function createLeasedRateLimiter(options: {
             now() < holding.emptyUntil ||
             (holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens);
           if (isEmpty) return waitSecondsFor(tokens, budget, holding);
-          holding.leasing = lease(budget, holding).finally(() => {
-            holding.leasing = undefined;
-          });
         }
         holding.waiting += tokens;
-        await holding.leasing.finally(() => {
+        await leaseOnce(budget, holding).finally(() => {
           holding.waiting -= tokens;
         });
       }
@@ -241,9 +260,12 @@ export function createLeasedRateLimiter(options: {
     },
     spend(budget, tokens) {
       const holding = holdingOf(budget);
-      const leased = Math.min(holding.tokens, tokens);
-      holding.tokens -= leased;
-      if (leased < tokens) borrow(budget, holding, tokens - leased);
+      spendFrom(budget, holding, tokens);
+      // Where the database is away the debt stays here, and comes to it with the next lease.
+      shareDebt(budget, holding).catch(() => undefined);
+    },
+    spendLocally(budget, tokens) {
+      spendFrom(budget, holdingOf(budget), tokens);
     },
     state(budget) {
       const holding = holdingOf(budget);

@@ -30,12 +30,14 @@ export interface RateLimiter {
    */
   take(budget: Budget, tokens?: number): Promise<number>;
   /**
-   * Takes tokens that were used already, whether or not there are as many: what comes next waits for them, and at most
-   * for what five minutes bring.
+   * Takes tokens that were used already, whether or not there are as many: what comes next waits for them, in every
+   * process, and at most for what five minutes bring. Does not wait for the database, and never fails.
    *
    * @param tokens whole, 0 or more.
    */
   spend(budget: Budget, tokens: number): void;
+  /** The same where the database is not available: asks nothing of it, and other processes learn of it later. */
+  spendLocally(budget: Budget, tokens: number): void;
   /** Returns a token that was taken for a request that costs none: the replay of a key. */
   giveBack(budget: Budget): void;
   /** What this process knows of a budget at this moment; asks nobody. */

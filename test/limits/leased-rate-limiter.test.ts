@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import type { Queryable, Statement } from '../../src/database/database.ts';
 import { createLeasedRateLimiter } from '../../src/limits/leased-rate-limiter.ts';
 import type { Budget, RateLimiter } from '../../src/limits/rate-limiter.ts';
 import { unreachableDatabase } from '../http/serve.ts';
@@ -25,8 +26,28 @@ beforeEach(() => {
   statements = [];
 });
 
+/** Statements that are not answered yet. */
+const running = new Set<Promise<unknown>>();
+
 function newLimiter(): RateLimiter {
-  return createLeasedRateLimiter({ database: testDatabase.database, now: () => clock, bucketNow: () => clock });
+  const database: Queryable = {
+    query<Row>(statement: Statement, values?: readonly unknown[]) {
+      const answer = testDatabase.database.query<Row>(statement, values);
+      running.add(answer);
+      return answer.finally(() => running.delete(answer));
+    },
+  };
+  return createLeasedRateLimiter({ database, now: () => clock, bucketNow: () => clock });
+}
+
+/** Waits for what limiters still have the database do after they were asked. */
+async function idleDatabase(): Promise<void> {
+  do {
+    await Promise.allSettled(running);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  } while (running.size > 0);
 }
 
 /** A budget of its own for one test. */
@@ -306,10 +327,10 @@ describe('a lease', () => {
       bucketNow: () => clock,
     });
     const budget = newBudget();
-    for (let attempt = 0; attempt < 150; attempt++) limiter.spend(budget, 1);
+    for (let attempt = 0; attempt < 150; attempt++) limiter.spendLocally(budget, 1);
     assert.equal(await limiter.take(budget), 91);
     clock += 31 * SECOND;
-    for (let attempt = 0; attempt < 20; attempt++) limiter.spend(budget, 1);
+    for (let attempt = 0; attempt < 20; attempt++) limiter.spendLocally(budget, 1);
     assert.equal(await limiter.take(budget), 80);
 
     isAway.now = false;
@@ -465,6 +486,105 @@ describe('a limit that several processes share', () => {
       }),
       RUNS,
     );
+  });
+
+  interface AnswerPlan {
+    readonly processes: number;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly spread: 'in turn' | 'all to one';
+  }
+
+  /** Sends answers at twice the limit: tokens are taken for the input, and spent for the output when it has ended. */
+  async function answerSteadily(plan: AnswerPlan): Promise<number> {
+    const { processes, inputTokens, outputTokens, spread } = plan;
+    const minutes = 6;
+    const limiters = Array.from({ length: processes }, newLimiter);
+    const budget = newBudget(100_000);
+    assert.equal(await newLimiter().take(budget, budget.perMinute), 0);
+    const answers = (minutes * 2 * budget.perMinute) / (inputTokens + outputTokens);
+    let used = 0;
+    for (let answer = 0; answer < answers; answer++) {
+      const limiter = limiters[SPREADS[spread](answer, processes)];
+      if ((await limiter?.take(budget, inputTokens)) === 0) {
+        limiter?.spend(budget, outputTokens);
+        await idleDatabase();
+        used += inputTokens + outputTokens;
+      }
+      clock += (minutes * 60_000) / answers;
+    }
+    return used / (minutes * budget.perMinute);
+  }
+
+  it('admits 95 % to 115 % of it at twice the limit where most is spent afterwards, with 1 to 50 processes', async () => {
+    const answerPlans: fc.Arbitrary<AnswerPlan> = fc.record({
+      processes: fc.integer({ min: 1, max: 50 }),
+      inputTokens: fc.constantFrom(1, 100, 1_000, 5_000),
+      outputTokens: fc.constantFrom(1_000, 5_000, 20_000),
+      spread: fc.constantFrom('in turn' as const, 'all to one' as const),
+    });
+    const examples = [1, 2, 5, 10, 20, 50].flatMap((processes) =>
+      (['in turn', 'all to one'] as const).map((spread): [AnswerPlan] => [
+        { processes, inputTokens: 1_000, outputTokens: 20_000, spread },
+      ]),
+    );
+    await fc.assert(
+      fc.asyncProperty(answerPlans, async (plan) => {
+        const share = await answerSteadily(plan);
+        assert.ok(share >= 0.95 && share <= 1.15, `${(share * 100).toFixed(1)} %`);
+      }),
+      { numRuns: examples.length + 10, examples },
+    );
+  });
+
+  it('is paid by all where one of them spent more than there was', async () => {
+    const [one, other, budget] = [newLimiter(), newLimiter(), newBudget()];
+    assert.equal(await other.take(budget, 10), 0);
+    assert.equal(await one.take(budget, 10), 0);
+    one.spend(budget, 130);
+    await idleDatabase();
+
+    await other.take(budget);
+    assert.equal(await other.take(budget), 91);
+    assert.equal(await newLimiter().take(budget), 91);
+    clock += 91 * SECOND;
+    assert.equal(await served(other, budget, 5), 1);
+  });
+
+  it('asks the database for what was spent beyond a lease only, and never for what is spent locally', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    assert.equal(await limiter.take(budget), 0);
+    limiter.spend(budget, 5);
+    limiter.spendLocally(budget, 5);
+    await idleDatabase();
+    assert.equal(statements.length, 1);
+
+    for (let answer = 0; answer < 10; answer++) limiter.spend(budget, 5);
+    await idleDatabase();
+    assert.equal(statements.length, 2);
+  });
+
+  it('is not forgiven because the bucket was not asked for a while before', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    assert.equal(await limiter.take(budget, 6), 0);
+    clock += 300 * SECOND;
+    limiter.spend(budget, 50);
+    await idleDatabase();
+
+    assert.equal(await served(newLimiter(), budget, 100), 10);
+  });
+
+  it('locks nobody out for longer than minutes where each of them is reported something absurd', async () => {
+    const limiters = Array.from({ length: 5 }, newLimiter);
+    const budget = newBudget();
+    for (const limiter of limiters) assert.equal(await limiter.take(budget), 0);
+    for (const limiter of limiters) limiter.spend(budget, 2_147_483_647);
+    await idleDatabase();
+
+    let attempt = 0;
+    const seconds = await secondsUntilServed(() => limiters[attempt++ % 5] ?? newLimiter(), budget, 60);
+
+    assert.ok(seconds >= 300 && seconds <= 365, `${seconds} s`);
   });
 
   it('is a minute’s burst, a tenth and what the time brings in any stretch of time, whatever happens', async () => {

@@ -41,6 +41,7 @@ async function newCall(
     rateLimiter: {
       take: () => Promise.resolve(0),
       spend: (_, tokens) => changes.spent?.push(tokens),
+      spendLocally: () => undefined,
       giveBack: () => undefined,
       state: () => ({ limit: 1, remaining: 1, resetAt: 0 }),
     },

@@ -45,7 +45,7 @@ export interface BodyAllowances {
 
 export function createBodyAllowances(options: {
   readonly limits: BodyConfig;
-  readonly rateLimiter: Pick<RateLimiter, 'take' | 'spend'>;
+  readonly rateLimiter: Pick<RateLimiter, 'take' | 'spendLocally'>;
   readonly clientAddress: (request: IncomingMessage) => string;
   readonly metrics?: ShareMetrics | undefined;
 }): BodyAllowances {
@@ -74,7 +74,7 @@ export function createBodyAllowances(options: {
         const waitSeconds = await rateLimiter.take(budget, tokens).catch((error: unknown) => {
           // What is wrong with a request can be said without a database: it is counted in this process meanwhile.
           if (!(error instanceof DatabaseUnavailableError)) throw error;
-          rateLimiter.spend(budget, tokens);
+          rateLimiter.spendLocally(budget, tokens);
           return 0;
         });
         if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'bytes');
