@@ -22,6 +22,7 @@ import type { EnginePool } from './engines/engine.ts';
 import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
 import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
+import { createStalledRows } from './limits/stalled-rows.ts';
 import { createMediaInspector } from './media/inspect.ts';
 import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
@@ -53,6 +54,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     metrics: metrics.shares,
     onKilled: (reason) => metrics.media.inspectionKilled(reason),
   });
+  const stalledAccounts = createStalledRows();
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
   return {
     config,
@@ -64,7 +66,9 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
       config.database.poolSize,
       role === 'api' ? REQUESTS_WAIT : ACTIVITIES_WAIT,
       metrics.shares,
+      stalledAccounts,
     ),
+    stalledAccounts,
     store,
     urlSigner: createUrlSigner({
       publicUrl: publicUrlOf(config.http),

@@ -67,6 +67,11 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** The server ends a statement itself; a server that vanished without a word is given up a little later. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
+/**
+ * For how long a row that somebody else keeps locked is waited for, with a connection: longer than the transactions of a
+ * busy account keep its row, one after the other; far below what the server grants to one that has stopped.
+ */
+const LOCK_TIMEOUT_MS = 2_000;
 /** A process that dies inside a transaction must not hold an account's row for long. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
@@ -91,6 +96,7 @@ export function openDatabase(
     max: config.poolSize,
     connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,

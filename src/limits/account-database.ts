@@ -1,26 +1,25 @@
 /**
  * An account's share of a process's connections to the database. Whatever moves an account's money or slots waits for its
- * one row of counters, and holds a connection while it waits. Where somebody else keeps that row locked, a process that
- * stopped in the middle of a transaction, all that the account asks for would wait in the end with all connections of the
- * pool. An account therefore has at most as many such transactions under way as it leaves connections free.
+ * one row of counters, and holds a connection while it waits (row-database.ts).
  */
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { createTenantShares } from './tenant-shares.ts';
+import { createRowDatabase } from './row-database.ts';
+import type { RowWaiting } from './row-database.ts';
+import { createStalledRows } from './stalled-rows.ts';
+import type { StalledRows } from './stalled-rows.ts';
 
 /** The database for what locks the row of one account. Never inside a transaction: it would wait for a connection. */
 export type AccountDatabase = (accountId: string) => Database;
 
-/** The transactions of this account that are under way, or wait, are as many as it may have. Nothing was done. */
+/** The account's row stays locked, or as many of its transactions are under way, or wait, as may. Nothing was done. */
 export class AccountBusyError extends DatabaseUnavailableError {
   override readonly name = 'AccountBusyError';
 }
 
 /** Who asks, and so how many of an account may wait for a connection, and for how long. */
-export interface AccountWaiting {
-  readonly perTenant: number;
-  readonly perProcess: number;
+export interface AccountWaiting extends RowWaiting {
   readonly waitMs: number;
 }
 
@@ -33,24 +32,31 @@ export const REQUESTS_WAIT: AccountWaiting = { perTenant: 1_000, perProcess: 10_
  */
 export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_000, waitMs: 500 };
 
-/** @param poolSize connections of the process. */
+/**
+ * The others are for what locks no account, sign-in, reads and claims of the outbox, and for upstreams
+ * (upstream-database.ts).
+ */
+const SHARE_OF_POOL = 0.6;
+
+/**
+ * @param poolSize connections of the process.
+ * @param stalled the accounts whose rows stay locked, for whoever else waits for such rows.
+ */
 export function createAccountDatabase(
   database: Database,
   poolSize: number,
   { waitMs, ...waiting }: AccountWaiting,
   metrics?: ShareMetrics,
+  stalled: StalledRows = createStalledRows(),
 ): AccountDatabase {
-  const shares = createTenantShares({
+  const databaseOf = createRowDatabase({
+    database,
     resource: 'account_transactions',
-    capacity: poolSize,
-    leavesFree: true,
+    connections: Math.max(1, Math.floor(poolSize * SHARE_OF_POOL)),
     waiting,
-    refusal: () => new AccountBusyError('the transactions of this account wait for one another'),
+    stalled,
+    busy: (options) => new AccountBusyError('the transactions of this account wait for one another', options),
     metrics,
   });
-  return (accountId) => ({
-    ...database,
-    query: (statement, values) => shares.run(accountId, () => database.query(statement, values), { waitMs }),
-    transaction: (work) => shares.run(accountId, () => database.transaction(work), { waitMs }),
-  });
+  return (accountId) => databaseOf(accountId, { waitMs });
 }

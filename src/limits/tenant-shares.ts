@@ -36,6 +36,11 @@ export interface TenantShareOptions {
   readonly perTenant?: number;
   /** A tenant holds at most as many units as it leaves free, so that whoever comes next always finds some. */
   readonly leavesFree?: boolean;
+  /**
+   * Units that a tenant may hold at this moment, where that is less than its share. Asked whenever somebody takes units
+   * or gives some back: what it says should change before.
+   */
+  readonly mostOf?: (tenant: string) => number;
   /** How many requests may wait for units; absent: none. */
   readonly waiting?: { readonly perTenant: number; readonly perProcess: number };
   /** Told to whoever got none; default 1. */
@@ -92,6 +97,7 @@ interface Waiter {
 }
 
 interface Tenant {
+  readonly id: string;
   held: number;
   /** Those that are not released: one of no units may grow. */
   leases: number;
@@ -107,7 +113,7 @@ function requireBound(name: string, bound: number): void {
 
 /** Makes the shares of one resource, all of it free. @throws {RangeError} a bound is negative or no number. */
 export function createTenantShares(options: TenantShareOptions): TenantShares {
-  const { resource, metrics, leavesFree = false, retryAfterSeconds = 1 } = options;
+  const { resource, metrics, leavesFree = false, mostOf, retryAfterSeconds = 1 } = options;
   const capacity = options.capacity ?? Number.POSITIVE_INFINITY;
   const perTenant = options.perTenant ?? capacity;
   const waiting = options.waiting ?? { perTenant: 0, perProcess: 0 };
@@ -126,7 +132,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
 
   const tenantOf = (id: string): Tenant => {
     let tenant = tenants.get(id);
-    if (tenant === undefined) tenants.set(id, (tenant = { held: 0, leases: 0, waiters: [], turn: 0 }));
+    if (tenant === undefined) tenants.set(id, (tenant = { id, held: 0, leases: 0, waiters: [], turn: 0 }));
     return tenant;
   };
   const forgetIdle = (id: string, tenant: Tenant): void => {
@@ -135,8 +141,9 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   };
 
   /** Who has no room for so many more; the tenant's own share first, because that is what it can change. */
-  function exhaustedBy({ held }: Tenant, units: number): ExhaustedBy | undefined {
+  function exhaustedBy({ id, held }: Tenant, units: number): ExhaustedBy | undefined {
     if (held + units > perTenant) return 'tenant';
+    if (mostOf !== undefined && held + units > mostOf(id)) return 'tenant';
     if (inUse + units > capacity) return 'process';
     // Afterwards, where one unit that cannot be halved is the tenant's.
     if (leavesFree && held + units > Math.max(capacity - inUse - units, 0) + 1) return 'tenant';

@@ -109,6 +109,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     connection = temporal.connection;
     launcher = startLauncher({
       database,
+      stalledAccounts: foundation.stalledAccounts,
       gateway,
       definitions,
       tracing: foundation.tracing,

@@ -3,6 +3,7 @@
  */
 import type { ActivityContext } from '../../activities/context.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
+import type { StalledRows } from '../limits/stalled-rows.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 
 /** The part of what activities are given that every process has. */
@@ -24,6 +25,8 @@ type Shared = Pick<
 >;
 
 export interface Foundation extends Shared {
+  /** Accounts whose rows stay locked: those that the account database has waited for in vain, and the launcher. */
+  readonly stalledAccounts: StalledRows;
   readonly egressPolicy: EgressPolicy;
   readonly tracing: Tracing;
   close(): Promise<void>;

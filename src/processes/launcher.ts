@@ -6,7 +6,11 @@
  * is made. While Temporal is away a few rows are tried once a second, so that the leases of all others do not run out
  * meanwhile; when it is back, what failed is due at once and not after its lease.
  */
+import { createStalledRows } from '../limits/stalled-rows.ts';
+import type { StalledRows } from '../limits/stalled-rows.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { TenantShares } from '../limits/tenant-shares.ts';
+import { LockTimeoutError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import { claimOutbox, claimOutboxOfAccount, giveBackOutbox, removeOutbox } from '../tasks/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
@@ -29,6 +33,8 @@ const SLOW_MS = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 /** Accounts whose row is waited for at once: each takes a connection of the process. */
 const LOCKED_ACCOUNTS = 2;
+/** Of these, accounts whose row was waited for in vain: the other place is for accounts that are only busy. */
+const STALLED_ACCOUNTS = 1;
 /** Rows of an outage that are remembered; what is beyond them comes due when its lease ends. */
 const MAX_UNDELIVERED = 10_000;
 
@@ -43,18 +49,22 @@ export interface Launcher {
 
 export interface LauncherDependencies extends DeliveryDependencies {
   readonly database: Database;
+  /** The accounts whose rows stay locked, as far as this process has noticed; absent: the launcher's own. */
+  readonly stalledAccounts?: StalledRows;
   readonly logger: Logger;
   readonly shareMetrics?: ShareMetrics;
   readonly outboxMetrics?: OutboxMetrics;
 }
 
-export function startLauncher({ logger, shareMetrics, outboxMetrics, ...delivery }: LauncherDependencies): Launcher {
+export function startLauncher(dependencies: LauncherDependencies): Launcher {
+  const { stalledAccounts = createStalledRows(), logger, shareMetrics, outboxMetrics, ...delivery } = dependencies;
   const { database } = delivery;
   const deliver = createDelivery(delivery);
-  const lockedClaims = createTenantShares({
+  const lockedClaims: TenantShares = createTenantShares({
     resource: 'locked_account_claims',
     capacity: LOCKED_ACCOUNTS,
     perTenant: 1,
+    mostOf: (accountId) => stalledAccounts.mostOf(accountId, STALLED_ACCOUNTS, (other) => lockedClaims.heldBy(other)),
     metrics: shareMetrics,
   });
   let isClosing = false;
@@ -143,10 +153,14 @@ export function startLauncher({ logger, shareMetrics, outboxMetrics, ...delivery
     if (typeof lease === 'string') return;
     const claim = claimOutboxOfAccount(database, accountId, Math.max(claimable(), 1))
       .then((items) => {
+        stalledAccounts.delete(accountId);
         take(items);
         if (items.length > 0) wake();
       })
-      .catch((error: unknown) => logger.warn({ err: error, accountId }, 'the outbox of an account could not be read'))
+      .catch((error: unknown) => {
+        if (error instanceof LockTimeoutError) stalledAccounts.add(accountId);
+        else logger.warn({ err: error, accountId }, 'the outbox of an account could not be read');
+      })
       .finally(() => {
         lease.release();
         claims.delete(claim);

@@ -25,15 +25,15 @@ export interface TextParts {
 
 /** @throws {DatabaseUnavailableError} */
 export async function openTextParts(
-  foundation: Pick<Foundation, 'config' | 'database' | 'logger' | 'metrics' | 'now'>,
+  foundation: Pick<Foundation, 'config' | 'database' | 'accountDatabase' | 'logger' | 'metrics' | 'now'>,
 ): Promise<TextParts> {
-  const { config, database, logger, metrics, now } = foundation;
+  const { config, database, accountDatabase, logger, metrics, now } = foundation;
   const threads = createTextThreads({ metrics: metrics.shares });
   // Some tenths of a second of work that the first call need not wait for.
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
     logger.error({ err }, 'the tokenizer or the text threads cannot be started');
   });
-  const money = await openTextMoney({ database, logger, metrics: metrics.text });
+  const money = await openTextMoney({ database, accountDatabase, logger, metrics: metrics.text });
   const router = createTextRouter({
     embedded: createEmbeddedTextSource(threads),
     secrets: createSecretSource(config.upstreamSecrets),

@@ -3,7 +3,6 @@
  * api process, and removed once Temporal knows. A claim is a lease: it moves the row's `due_at` ahead, and where the
  * process dies the row simply comes due again.
  */
-import { LockTimeoutError } from '../database/database.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
@@ -146,19 +145,14 @@ interface LockedAccount {
 /**
  * Claims at most `limit` admissions of one account, waiting up to a second for its row. Holds a connection meanwhile.
  *
- * @returns none where the row stays locked.
+ * @throws {LockTimeoutError} it stays locked; nothing was claimed.
  */
 export async function claimOutboxOfAccount(
   database: Queryable,
   accountId: string,
   limit: number,
 ): Promise<readonly OutboxItem[]> {
-  try {
-    return await database.query<OutboxItem>(claimOfAccount, [limit, ...LEASE_PARAMETERS, accountId]);
-  } catch (error) {
-    if (error instanceof LockTimeoutError) return [];
-    throw error;
-  }
+  return database.query<OutboxItem>(claimOfAccount, [limit, ...LEASE_PARAMETERS, accountId]);
 }
 
 const giveBack: Statement = {

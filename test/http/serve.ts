@@ -28,6 +28,7 @@ import { createMediaInspector } from '../../src/media/inspect.ts';
 import { createUrlSigner } from '../../src/files/signed-url.ts';
 import type { HttpContext } from '../../src/http/context.ts';
 import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/server.ts';
 import type { ListenOptions } from '../../src/http/server.ts';
@@ -152,6 +153,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     metrics: createMetrics(),
     database: appDatabase,
     accountDatabase: createAccountDatabase(appDatabase, config.database.poolSize, REQUESTS_WAIT),
+    stalledAccounts: createStalledRows(),
     store,
     urlSigner: createUrlSigner({
       publicUrl: server.url,
@@ -174,8 +176,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   };
   await createPinnedDefinitions(database).pin(room.catalogue.models);
   // The books stay there where the app's own database is away.
-  const { metrics, now } = foundation;
-  const text = await openTextParts({ config, database, logger: silentLogger(), metrics, now });
+  const { accountDatabase, metrics, now } = foundation;
+  const text = await openTextParts({ config, database, accountDatabase, logger: silentLogger(), metrics, now });
   const http = createHttpContext(
     foundation,
     room.catalogue,

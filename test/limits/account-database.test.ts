@@ -1,10 +1,15 @@
 /** How many transactions of one account a process has under way, and who gets a connection beside them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { LockTimeoutError } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 
 const POOL_SIZE = 10;
+/** Of these, for accounts together, and so for one of them. */
+const FOR_ACCOUNTS = 6;
+const FOR_ONE = FOR_ACCOUNTS / 2;
 const WAITING = { perTenant: 3, perProcess: 100, waitMs: 60_000 };
 const STATEMENT = { name: 'test', text: 'SELECT 1' };
 
@@ -18,21 +23,97 @@ function heldDatabase() {
   return { database, held };
 }
 
+/** Statements that wait for a locked row until the test says otherwise. */
+function lockedDatabase() {
+  const waiting: string[] = [];
+  const ends: ((outcome: 'had' | 'given up') => void)[] = [];
+  const database = {
+    query: (_: unknown, [accountId]: readonly string[]) =>
+      new Promise<never[]>((resolve, reject) => {
+        waiting.push(accountId ?? '');
+        ends.push((outcome) => {
+          waiting.splice(waiting.indexOf(accountId ?? ''), 1);
+          if (outcome === 'had') resolve([]);
+          else reject(new LockTimeoutError('locked'));
+        });
+      }),
+  } as unknown as Database;
+  const end = async (outcome: 'had' | 'given up'): Promise<void> => {
+    for (const settle of ends.splice(0)) settle(outcome);
+    await turn();
+  };
+  return { database, waiting, end };
+}
+
+describe('transactions of many accounts', () => {
+  it('leave connections for what locks no account', async () => {
+    const { database, held } = heldDatabase();
+    const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
+
+    const asked = Array.from({ length: 2 * POOL_SIZE }, (_, place) =>
+      databaseOf(`acc_${place % POOL_SIZE}`).query(STATEMENT),
+    );
+    await turn();
+
+    assert.equal(held.length, FOR_ACCOUNTS);
+    while (held.length > 0) {
+      held.shift()?.();
+      await turn();
+    }
+    await Promise.all(asked);
+  });
+
+  it('have one connection each, and two together, once their rows have stayed locked', async () => {
+    const { database, waiting, end } = lockedDatabase();
+    const stalled = createStalledRows();
+    const databaseOf = createAccountDatabase(database, POOL_SIZE, { ...WAITING, perTenant: 100 }, undefined, stalled);
+    const ask = (accountId: string): Promise<unknown> =>
+      databaseOf(accountId)
+        .query(STATEMENT, [accountId])
+        .catch((error: unknown) => error);
+    const frozen = ['acc_a', 'acc_b', 'acc_c', 'acc_d'];
+    const asked = frozen.flatMap((accountId) => Array.from({ length: 10 }, () => ask(accountId)));
+    while (!frozen.every((accountId) => stalled.has(accountId))) await end('given up');
+
+    const tried = new Set<string>();
+    for (let turns = 0; turns < 2; turns++) {
+      assert.equal(waiting.length, 2);
+      assert.equal(new Set(waiting).size, 2);
+      for (const accountId of waiting) tried.add(accountId);
+      await end('given up');
+    }
+    assert.deepEqual([...tried].sort(), frozen, 'they take turns');
+
+    asked.push(...Array.from({ length: 4 }, () => ask('acc_sound')));
+    await turn();
+    assert.equal(waiting.filter((accountId) => accountId === 'acc_sound').length, 2, 'half of what they leave');
+
+    const [freed] = waiting;
+    assert.ok(freed);
+    await end('had');
+    assert.ok(!stalled.has(freed));
+    while (waiting.length > 0) await end('had');
+    const outcomes = await Promise.all(asked);
+    assert.ok(outcomes.some((outcome) => outcome instanceof AccountBusyError));
+    assert.ok(!frozen.some((accountId) => stalled.has(accountId)));
+  });
+});
+
 describe('transactions of one account', () => {
   it('leave as many connections free as they take, statements by themselves included', async () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
-    const asked = Array.from({ length: 8 }, (_, place) =>
+    const asked = Array.from({ length: FOR_ONE + WAITING.perTenant }, (_, place) =>
       place % 2 === 0
         ? databaseOf('acc_one').query(STATEMENT)
         : databaseOf('acc_one').transaction(() => Promise.resolve([])),
     );
     await turn();
-    assert.equal(held.length, POOL_SIZE / 2);
+    assert.equal(held.length, FOR_ONE);
 
     const other = databaseOf('acc_two').query(STATEMENT);
     await turn();
-    assert.equal(held.length, POOL_SIZE / 2 + 1);
+    assert.equal(held.length, FOR_ONE + 1);
 
     while (held.length > 0) {
       held.shift()?.();
@@ -44,9 +125,7 @@ describe('transactions of one account', () => {
   it('wait up to their number, and beyond it are rejected at once with what can be tried again', async () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
-    const waiting = Array.from({ length: POOL_SIZE / 2 + WAITING.perTenant }, () =>
-      databaseOf('acc_one').query(STATEMENT),
-    );
+    const waiting = Array.from({ length: FOR_ONE + WAITING.perTenant }, () => databaseOf('acc_one').query(STATEMENT));
     await turn();
 
     await assert.rejects(databaseOf('acc_one').query(STATEMENT), AccountBusyError);
@@ -61,7 +140,7 @@ describe('transactions of one account', () => {
   it('are rejected where none of those before them ends in time', async () => {
     const { database } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, { ...WAITING, waitMs: 1 });
-    for (let place = 0; place < POOL_SIZE / 2; place++) void databaseOf('acc_one').query(STATEMENT);
+    for (let place = 0; place < FOR_ONE; place++) void databaseOf('acc_one').query(STATEMENT);
 
     await assert.rejects(databaseOf('acc_one').query(STATEMENT), AccountBusyError);
   });

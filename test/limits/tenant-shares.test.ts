@@ -53,6 +53,21 @@ describe('a share that nobody waits for', () => {
     taken(shares.tryTake('two', 25));
   });
 
+  it('is taken only as far as a tenant may at this moment', () => {
+    const most = new Map([['one', 1]]);
+    const shares = sharesOf({ capacity: 4, mostOf: (tenant) => most.get(tenant) ?? Infinity });
+    const first = taken(shares.tryTake('one'));
+    assert.equal(shares.tryTake('one'), 'tenant');
+    taken(shares.tryTake('two'));
+
+    most.set('one', 0);
+    first.release();
+
+    assert.equal(shares.tryTake('one'), 'tenant');
+    most.delete('one');
+    taken(shares.tryTake('one', 3));
+  });
+
   it('is not made with bounds that bound nothing', () => {
     for (const wrong of [Number.NaN, -1]) {
       assert.throws(() => sharesOf({ capacity: wrong }), RangeError);
@@ -259,6 +274,25 @@ describe('a share that can be waited for', () => {
 
     assert.deepEqual(order, ['b', 'the first of a', 'the next of a']);
     assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
+  });
+
+  it('passes by whoever may not have more at this moment, and keeps him in line until he may', async () => {
+    let most = 0;
+    const shares = sharesOf({ capacity: 1, mostOf: (tenant) => (tenant === 'bound' ? most : 1), waiting: WAITING });
+    const order: string[] = [];
+    const inLine = async (tenant: string): Promise<Lease> => {
+      const lease = await shares.take(tenant);
+      order.push(tenant);
+      return lease;
+    };
+    const bound = inLine('bound');
+    const other = await inLine('other');
+
+    most = 1;
+    other.release();
+
+    (await bound).release();
+    assert.deepEqual(order, ['other', 'bound']);
   });
 
   it('never passes a bound, and leaves nothing over, whatever comes', async () => {

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { openDatabase } from '../../src/database/database.ts';
+import { LockTimeoutError, openDatabase } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import {
   OUTBOX_LEASE_SECONDS,
@@ -233,7 +233,7 @@ describe('an account whose row somebody keeps locked', () => {
     await createTasks(caller, 1);
 
     await whileLocked(caller, async () => {
-      assert.deepEqual(await claimOutboxOfAccount(room.database, caller.accountId, 100), []);
+      await assert.rejects(claimOutboxOfAccount(room.database, caller.accountId, 100), LockTimeoutError);
     });
 
     assert.equal((await claimOutbox(room.database, 100)).length, 1);

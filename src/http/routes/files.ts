@@ -87,9 +87,9 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
 
 /** Streams an upload into the store, finds out what it is and records it; what comes to no good end leaves nothing. */
 async function keepUpload(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
-  const { store, database } = http;
+  const { store } = http;
   // Told before a hundred megabytes are sent, as far as it is known by then.
-  await requireUploadRoom(database, accountId, Number(request.headers['content-length'] ?? 1) || 1, http.now());
+  await requireUploadRoom(http.database, accountId, Number(request.headers['content-length'] ?? 1) || 1, http.now());
   const id = newId('file');
   const objectKey = uploadKey(id);
   try {
@@ -101,6 +101,7 @@ async function keepUpload(http: HttpContext, request: IncomingMessage, accountId
     );
     if (stored.sizeBytes === 0) throw invalidRequest('invalid request: the file is empty');
     const { mimeType } = await http.inspector.inspectStored(accountId, store, objectKey, stored.sizeBytes);
+    const database = http.accountDatabase(accountId);
     return await recordUpload(database, { id, accountId, objectKey, mimeType, ...stored }, http.now());
   } catch (error) {
     // Whether the row was written is not known where the database went away: the sweep decides by the row.

@@ -7,6 +7,7 @@
 import { createBatches } from '../../database/batches.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database } from '../../database/database.ts';
+import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NoLeaseError, holdOneByOne } from './hold-one-by-one.ts';
 import { moveTextMoney } from './move.ts';
@@ -57,6 +58,8 @@ export interface TextLedger {
 
 export interface TextLedgerDependencies {
   readonly database: Database;
+  /** Where money is moved; absent: in the same, without a bound by account. */
+  readonly accountDatabase?: AccountDatabase;
   /** Under which this process has its lease (process-lease.ts). */
   readonly processId: string;
   /** Takes the lease again where it has run out. */
@@ -78,7 +81,8 @@ type Item = Hold | TextSettlement;
 const isHold = (item: Item): item is Hold => 'call' in item;
 
 export function createTextLedger(dependencies: TextLedgerDependencies): TextLedger {
-  const { database, processId, renewLease, logger, onExceeded, now } = dependencies;
+  const { database, accountDatabase = () => database, processId } = dependencies;
+  const { renewLease, logger, onExceeded, now } = dependencies;
   let isClosing = false;
   const own = createOwnCalls(database, processId, now);
 
@@ -89,10 +93,11 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
 
   /** Settles, and answers the holds. Throws where something could not be done: what it answered it has taken away. */
   const work = async (accountId: string, settlements: Map<string, TextSettlement>, holds: Set<Hold>): Promise<void> => {
+    const ofAccount = accountDatabase(accountId);
     const together = [...holds].filter(({ call }) => canGoTogether(call));
     if (settlements.size > 0 || together.length > 0) {
       const calls = together.map(({ call }) => call);
-      const moved = await moveTextMoney(database, accountId, processId, [...settlements.values()], calls);
+      const moved = await moveTextMoney(ofAccount, accountId, processId, [...settlements.values()], calls);
       settlements.clear();
       for (const hold of moved.exceeded) onExceeded?.(hold);
       if (moved.fits) for (const hold of together) answer(holds, hold);
@@ -101,10 +106,10 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     if (holds.size === 0) return;
     const left = [...holds];
     const calls = left.map(({ call }) => call);
-    const refusals = await holdOneByOne(database, accountId, processId, calls).catch(async (error: unknown) => {
+    const refusals = await holdOneByOne(ofAccount, accountId, processId, calls).catch(async (error: unknown) => {
       if (!(error instanceof NoLeaseError)) throw error;
       await renewLease();
-      return holdOneByOne(database, accountId, processId, calls);
+      return holdOneByOne(ofAccount, accountId, processId, calls);
     });
     for (const [place, hold] of left.entries()) answer(holds, hold, refusals[place]);
   };

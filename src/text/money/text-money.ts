@@ -3,6 +3,7 @@
  * processes left behind.
  */
 import type { Database } from '../../database/database.ts';
+import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TextMetrics } from '../../telemetry/metrics-text.ts';
 import { takeProcessLease } from './process-lease.ts';
@@ -19,13 +20,15 @@ export interface TextMoney {
 /** @throws {DatabaseUnavailableError} */
 export async function openTextMoney(dependencies: {
   readonly database: Database;
+  readonly accountDatabase?: AccountDatabase;
   readonly logger: Logger;
   readonly metrics: Pick<TextMetrics, 'exceeded'>;
 }): Promise<TextMoney> {
-  const { database, logger, metrics } = dependencies;
+  const { database, accountDatabase, logger, metrics } = dependencies;
   const lease = await takeProcessLease({ database, logger });
   const ledger = createTextLedger({
     database,
+    ...(accountDatabase === undefined ? {} : { accountDatabase }),
     processId: lease.processId,
     renewLease: () => lease.renew(),
     logger,

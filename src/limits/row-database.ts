@@ -1,0 +1,74 @@
+/**
+ * Shares of a process's connections to the database, by the row that transactions lock: that of an account
+ * (account-database.ts), or of an upstream (upstream-database.ts). Each transaction waits for its row with a connection.
+ * Where somebody keeps a row locked, a process that stopped in the middle of a transaction, all that is asked for it would
+ * wait in the end with all connections of the pool. A row has at most as many transactions under way as it leaves free of
+ * the connections that there are for all such rows, and these are not the whole pool. Rows that stay locked have a few
+ * together (stalled-rows.ts).
+ */
+import { DatabaseUnavailableError, LockTimeoutError } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { StalledRows } from './stalled-rows.ts';
+import { createTenantShares } from './tenant-shares.ts';
+import type { TakeOptions, TenantShares } from './tenant-shares.ts';
+
+/** Of the connections for such rows, those for rows that stay locked: a third. */
+const STALLED_SHARE = 1 / 3;
+
+/** How many transactions that want one row, or any, may wait for their turn. */
+export interface RowWaiting {
+  readonly perTenant: number;
+  readonly perProcess: number;
+}
+
+/** The database for what locks one row. Never inside a transaction: it would wait for a connection. */
+export type RowDatabase = (row: string, options: Pick<TakeOptions, 'waitMs' | 'isFirstOfTenant'>) => Database;
+
+export interface RowDatabaseOptions {
+  readonly database: Database;
+  readonly resource: SharedResource;
+  /** Connections for all rows together. */
+  readonly connections: number;
+  readonly waiting: RowWaiting;
+  readonly stalled: StalledRows;
+  /** What is thrown where a row has no connection for one more, or stayed locked. Nothing was done. */
+  readonly busy: (options?: ErrorOptions) => DatabaseUnavailableError;
+  readonly metrics: ShareMetrics | undefined;
+}
+
+export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
+  const { database, resource, connections, waiting, stalled, busy, metrics } = options;
+  const trials = Math.max(1, Math.floor(connections * STALLED_SHARE));
+  const shares: TenantShares = createTenantShares({
+    resource,
+    capacity: connections,
+    leavesFree: true,
+    mostOf: (row) => stalled.mostOf(row, trials, (other) => shares.heldBy(other)),
+    waiting,
+    refusal: () => busy(),
+    metrics,
+  });
+
+  /** Notices whether the row could be had, before the connection is the next one's. */
+  const observed = async <T>(row: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await work();
+      stalled.delete(row);
+      return result;
+    } catch (error) {
+      if (error instanceof LockTimeoutError) {
+        stalled.add(row);
+        throw busy({ cause: error });
+      }
+      if (!(error instanceof DatabaseUnavailableError)) stalled.delete(row);
+      throw error;
+    }
+  };
+
+  return (row, take) => ({
+    ...database,
+    query: (statement, values) => shares.run(row, () => observed(row, () => database.query(statement, values)), take),
+    transaction: (work) => shares.run(row, () => observed(row, () => database.transaction(work)), take),
+  });
+}

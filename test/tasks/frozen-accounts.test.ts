@@ -1,0 +1,193 @@
+/**
+ * Many accounts whose rows stay locked, because a process was stopped in the middle of several transactions: together
+ * they take no more of the connections than one of them would, and nobody else waits for them. All of the others' work
+ * is done while the rows are still locked.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import type { AccountDatabase } from '../../src/limits/account-database.ts';
+import { createStalledRows } from '../../src/limits/stalled-rows.ts';
+import { startLauncher } from '../../src/processes/launcher.ts';
+import { cancelTask } from '../../src/tasks/cancel.ts';
+import { createTaskCreator } from '../../src/tasks/create.ts';
+import type { TaskCreator } from '../../src/tasks/create.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { readTask } from '../../src/tasks/read.ts';
+import { settleTask } from '../../src/tasks/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { NO_TRACES } from '../../src/telemetry/tracing.ts';
+import { lockRows } from '../support/locked-rows.ts';
+import { until } from '../support/until.ts';
+import { HeldGateway } from './held-gateway.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+const RETENTION = { retentionDays: 7 };
+/** Enough of them that a busy account would hardly ever find a place among them. */
+const STALLED = 30;
+/** As test/support/test-database.ts opens it. */
+const POOL_SIZE = 10;
+/** Accounts whose rows are locked: with one connection each and the halves of what is left they would take the pool. */
+const FROZEN = 6;
+/** Of each kind of request of such an account, at any time. */
+const EACH = 5;
+const OTHERS = 6;
+/** Tasks that each of the others creates and ends, one after the other. */
+const ROUNDS = 5;
+
+const LOCK_ACCOUNTS = 'SELECT 1 FROM account_counters WHERE account_id = ANY ($1) FOR UPDATE';
+
+let room: TaskRoom;
+let accountDatabase: AccountDatabase;
+let creator: TaskCreator;
+before(async () => {
+  room = await openTaskRoom();
+  await createPinnedDefinitions(room.database).pin(room.catalogue.models);
+  accountDatabase = createAccountDatabase(room.database, POOL_SIZE, REQUESTS_WAIT);
+  creator = createTaskCreator({ ...room.creatorDependencies, accountDatabase });
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+  await room.close();
+});
+
+async function create(caller: Caller, count: number): Promise<readonly TaskId[]> {
+  const created = await Promise.all(Array.from({ length: count }, () => creator.create(caller, body(), undefined)));
+  return created.map(({ taskId }) => taskId);
+}
+
+const settle = (caller: Caller, taskId: TaskId): Promise<unknown> =>
+  settleTask(accountDatabase(caller.accountId), taskId, { status: 'fail', reason: 'no_output' }, RETENTION);
+
+const cancel = (caller: Caller, taskId: TaskId): Promise<unknown> =>
+  cancelTask(accountDatabase(caller.accountId), caller.accountId, taskId, RETENTION.retentionDays);
+
+/** The same account with a key whose creates cannot go together. */
+async function withSpendCap(owner: Caller): Promise<Caller> {
+  const spendCaps = { totalMicroUsd: 1_000_000_000n };
+  const key = await createKey(room.database, owner.accountId, { name: 'capped', scopes: SCOPES, spendCaps });
+  return { ...owner, keyId: key.id, spendCapIds: [key.id] };
+}
+
+/** Whether a request was answered, as opposed to being one to repeat. */
+async function isAnswered(request: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await request();
+    return true;
+  } catch (error) {
+    return !(error instanceof DatabaseUnavailableError);
+  }
+}
+
+describe('accounts whose rows stay locked', () => {
+  it('keep no other account from creating, launching, reading, settling and cancelling', async () => {
+    const others = await Promise.all(Array.from({ length: OTHERS }, () => room.newCaller()));
+    const frozen = await Promise.all(Array.from({ length: FROZEN }, () => room.newCaller()));
+    const capped = await Promise.all(frozen.map((owner) => withSpendCap(owner)));
+    const running = await Promise.all(frozen.map((owner) => create(owner, EACH)));
+    await claimOutbox(room.database, 1_000);
+    const waiting = await Promise.all(frozen.map((owner) => create(owner, EACH)));
+    const { database } = room;
+    const locked = await lockRows(
+      room.url,
+      LOCK_ACCOUNTS,
+      frozen.map(({ accountId }) => accountId),
+    );
+
+    let isOver = false;
+    /** Asks until it is answered, as clients and activities do. */
+    const ask = (request: () => Promise<unknown>): Promise<void> =>
+      until('it is answered', async () => isOver || (await isAnswered(request)), 20);
+    const asked = frozen.flatMap((owner, place) => [
+      ...Array.from({ length: EACH }, () => ask(() => creator.create(capped[place] ?? owner, body(), undefined))),
+      ...(running[place] ?? []).map((taskId) => ask(() => settle(owner, taskId))),
+      ...(waiting[place] ?? []).map((taskId) => ask(() => cancel(owner, taskId))),
+    ]);
+    const temporal = new HeldGateway();
+    temporal.answersAtOnce = true;
+    const launcher = startLauncher({
+      database,
+      gateway: temporal.gateway,
+      definitions: createPinnedDefinitions(database),
+      tracing: NO_TRACES,
+      logger: silentLogger(),
+    });
+    try {
+      await Promise.all(
+        others.map(async (caller) => {
+          for (let done = 0; done < ROUNDS; done++) {
+            const [first, second] = await create(caller, 2);
+            assert.ok(first && second);
+            await until('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
+            await settle(caller, first);
+            await cancel(caller, second);
+            for (const taskId of [first, second]) assert.equal((await readTask(database, taskId)).status, 'fail');
+          }
+        }),
+      );
+
+      await locked.release();
+      await Promise.all(asked);
+      for (const taskId of running.flat()) assert.equal((await readTask(database, taskId)).status, 'fail');
+    } finally {
+      isOver = true;
+      await locked.release();
+      await Promise.all(asked);
+      await launcher.close();
+    }
+  });
+
+  it('leave the launcher a place to wait for an account that is only busy', async () => {
+    const busy = await room.newCaller();
+    const frozen = await Promise.all(Array.from({ length: STALLED }, () => room.newCaller()));
+    const [task] = await create(busy, 1);
+    assert.ok(task);
+    const waiting = (await Promise.all(frozen.map((caller) => create(caller, 1)))).flat();
+    const stalledAccounts = createStalledRows();
+    for (const { accountId } of frozen) stalledAccounts.add(accountId);
+    const lockedForLong = await lockRows(
+      room.url,
+      LOCK_ACCOUNTS,
+      frozen.map(({ accountId }) => accountId),
+    );
+    const lockedForNow = await lockRows(room.url, LOCK_ACCOUNTS, [busy.accountId]);
+    const temporal = new HeldGateway();
+    temporal.answersAtOnce = true;
+    const { database } = room;
+    /** Accounts whose rows the launcher waits for, in order. */
+    const waitedFor: unknown[] = [];
+    const launcher = startLauncher({
+      database: {
+        ...database,
+        query(statement, values) {
+          if (statement.name === 'claim_outbox_of_account') waitedFor.push(values?.at(-1));
+          return database.query(statement, values);
+        },
+      },
+      stalledAccounts,
+      gateway: temporal.gateway,
+      definitions: createPinnedDefinitions(database),
+      tracing: NO_TRACES,
+      logger: silentLogger(),
+    });
+    try {
+      await until('two rows are waited for', () => waitedFor.length >= 2, 5);
+      assert.ok(waitedFor.slice(0, 2).includes(busy.accountId), 'both places are taken by accounts that stay locked');
+      await lockedForNow.release();
+      await until('its task is launched', () => temporal.started.has(task));
+      assert.ok(!waiting.some((taskId) => temporal.started.has(taskId)), 'the rows were free before it was');
+    } finally {
+      await lockedForNow.release();
+      await lockedForLong.release();
+      await launcher.close();
+    }
+  });
+});
