@@ -19,6 +19,7 @@ import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import type { Upstreams } from '../src/upstreams/upstreams.ts';
+import type { SlotShares } from './slot-shares.ts';
 
 export interface ActivityContext {
   readonly config: Config;
@@ -38,8 +39,8 @@ export interface ActivityContext {
   readonly egress: Egress;
   /** Which tasks of an account are fetching files of their inputs in this process. */
   readonly inputFetches: TenantShares;
-  /** Which tasks of an account are downloading their outputs in this process. */
-  readonly archiveDownloads: TenantShares;
+  /** Which tasks of an account are being archived in this process. */
+  readonly archivingSlots: SlotShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
   /** Finds out what files are, in children. */

@@ -8,7 +8,7 @@ import os from 'node:os';
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
-import { ARCHIVING_SLOTS } from './archive-downloads.ts';
+import { ARCHIVING_SLOTS } from './archiving-slots.ts';
 
 /** @param metrics of the worker. @param decoders for tests; default one more than cores. */
 export function createFrameDecoders(

@@ -3,7 +3,7 @@
  * these things; rooms are given what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
-import { createArchiveDownloads } from '../activities/archive-downloads.ts';
+import { createArchivingSlots } from '../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../activities/frame-decoders.ts';
 import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
@@ -142,7 +142,7 @@ export function createActivityContext(
       }),
       providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
       inputFetches: createInputFetches(foundation.metrics.shares),
-      archiveDownloads: createArchiveDownloads(foundation.metrics.shares),
+      archivingSlots: createArchivingSlots(foundation.metrics.shares),
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
       readRun: (taskId, runId) => gateway.readRun(taskId, runId),

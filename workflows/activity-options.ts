@@ -100,7 +100,7 @@ export const STOP_OPTIONS: ActivityOptions = {
   summary: 'cancel at the provider',
 };
 
-/** Copying the outputs: bounded by the model's archiving limit. */
+/** Copying the outputs: bounded by the model's archiving limit, which runs as soon as there is a slot for it. */
 export function archiveOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: on('archiving'),

@@ -5,7 +5,7 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { ARCHIVING_SLOTS } from '../../activities/archive-downloads.ts';
+import { ARCHIVING_SLOTS } from '../../activities/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { workerStops } from '../../activities/heartbeat.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
@@ -26,6 +26,8 @@ import { countActivities, runWorkers } from './worker-run.ts';
  * fetched waits for one in the pool's own fair queue. Few, because those who wait there have left the order of Temporal.
  */
 const STAGING_SLOTS = 4;
+/** Beside those that archive: for tasks that find no share of them and come again, and for outputs made persistent. */
+const SPARE_ARCHIVING_SLOTS = 10;
 /** Settlements and requests to stop at once: bounded by the database pool. */
 const SHORT_SLOTS = 40;
 /** The passes of every minute and of every hour, each once. */
@@ -137,7 +139,7 @@ function optionsFor(
     case 'media':
       return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS };
     case 'archiving':
-      return { ...shared, maxConcurrentActivityTaskExecutions: ARCHIVING_SLOTS };
+      return { ...shared, maxConcurrentActivityTaskExecutions: ARCHIVING_SLOTS + SPARE_ARCHIVING_SLOTS };
     case 'maintenance':
       return { ...shared, maxConcurrentActivityTaskExecutions: MAINTENANCE_SLOTS };
     case 'generation':

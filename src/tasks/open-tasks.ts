@@ -4,6 +4,7 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { STAGE_DEADLINE } from './stage-deadline.ts';
 
 /** A task that is not over and has not changed for a while. */
 export interface IdleTask {
@@ -18,11 +19,8 @@ export interface IdleTask {
 const selectIdle: Statement = {
   name: 'select_idle_tasks',
   text: `SELECT t.id, t.status,
-                CASE t.status
-                  WHEN 'queued' THEN t.queue_deadline_at < now()
-                  WHEN 'handling' THEN t.deadline_at + make_interval(secs => $2) < now()
-                  ELSE t.archiving_deadline_at + make_interval(secs => $2) < now()
-                END AS "isPastDeadline",
+                ${STAGE_DEADLINE} + make_interval(secs => CASE t.status WHEN 'queued' THEN 0 ELSE $2 END) < now()
+                  AS "isPastDeadline",
                 EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = t.id AND o.kind = 'start_task') AS "hasStart",
                 concat_ws(' ', t.id, t.created_at::text) AS cursor
            FROM tasks t

@@ -5,6 +5,7 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { STAGE_DEADLINE } from './stage-deadline.ts';
 
 /** A task that is not over. */
 export interface TroubledTask {
@@ -29,9 +30,7 @@ export const MAX_TROUBLED_TASKS = 50;
 const selectOverdue: Statement = {
   name: 'select_overdue_tasks',
   text: `SELECT id, account_id AS "accountId", model, status, deadline AS at
-           FROM (SELECT t.*, CASE t.status WHEN 'queued' THEN t.queue_deadline_at
-                                           WHEN 'handling' THEN t.deadline_at
-                                           ELSE t.archiving_deadline_at END AS deadline
+           FROM (SELECT t.*, ${STAGE_DEADLINE} AS deadline
                    FROM tasks t WHERE t.completed_at IS NULL) open
           WHERE deadline < now() ORDER BY deadline, id LIMIT ${MAX_TROUBLED_TASKS}`,
 };

@@ -28,6 +28,7 @@ export interface WorkingTask {
   readonly isCancelRequested: boolean;
   /** The deadline of the stage that has one at this moment, by the worker's steady clock: `performance.now()` plus what is left. */
   readonly deadlineAt: number | null;
+  /** The same of archiving; null while it waits for its turn. */
   readonly archivingDeadlineAt: number | null;
   /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
   readonly deadlineSeconds: number | null;
@@ -102,8 +103,7 @@ export async function beginHandling(
 const beginArchivingStatement: Statement = {
   name: 'begin_archiving',
   text: `WITH begun AS (
-           UPDATE tasks
-              SET status = 'archiving', updated_at = now(), archiving_deadline_at = now() + make_interval(secs => $2)
+           UPDATE tasks SET status = 'archiving', updated_at = now()
             WHERE id = $1 AND status = 'handling' AND cancel_requested_at IS NULL
         RETURNING *),
          event AS (
@@ -113,10 +113,37 @@ const beginArchivingStatement: Statement = {
          SELECT ${WORKING_COLUMNS} FROM begun`,
 };
 
-/** Moves a handled task to `archiving`; one that is past that, or is to be cancelled, is only read. */
-export async function beginArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
-  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginArchivingStatement, [taskId, limitSeconds]));
+/**
+ * Moves a handled task to `archiving`, where it may have to wait for its turn; one that is past that, or is to be
+ * cancelled, is only read.
+ */
+export async function beginArchiving(database: Database, taskId: TaskId): Promise<WorkingTask> {
+  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginArchivingStatement, [taskId]));
   return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
+}
+
+const startArchivingStatement: Statement = {
+  name: 'start_archiving',
+  text: `UPDATE tasks SET updated_at = now(), archiving_deadline_at = now() + make_interval(secs => $2)
+          WHERE id = $1 AND status = 'archiving' AND archiving_deadline_at IS NULL
+      RETURNING ${WORKING_COLUMNS}`,
+};
+
+/** It is a task's turn to be archived: its deadline begins to run, unless it runs already. */
+export async function startArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
+  const [row] = await database.query<WorkingRow>(startArchivingStatement, [taskId, limitSeconds]);
+  return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
+}
+
+const pauseArchivingStatement: Statement = {
+  name: 'pause_archiving',
+  text: `UPDATE tasks SET updated_at = now(), archiving_deadline_at = NULL
+          WHERE id = $1 AND status = 'archiving' AND archiving_deadline_at IS NOT NULL`,
+};
+
+/** A task that is being archived has to wait for another turn, and has its whole time again then. */
+export async function pauseArchiving(database: Database, taskId: TaskId): Promise<void> {
+  await database.query(pauseArchivingStatement, [taskId]);
 }
 
 function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow): WorkingTask {

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 /** Everything that is shared out by src/limits/tenant-shares.ts. */
 export const SHARED_RESOURCES = [
   'account_transactions',
-  'archive_downloads',
+  'archiving_slots',
   'body_threads',
   'callback_deliveries',
   'connections',

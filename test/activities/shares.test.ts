@@ -1,23 +1,23 @@
-/** What an account may hold of a worker's slots for downloads of outputs, and of its decoders of videos. */
+/** What an account may hold of a worker's slots for archiving, and of its decoders of videos. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApplicationFailure } from '@temporalio/common';
-import { ARCHIVING_SLOTS, createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { ARCHIVING_SLOTS, createArchivingSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 
 const never = () => new Promise<void>(() => undefined);
 
-describe('downloads of outputs', () => {
-  it('take half of the slots of one account, and the next one comes back within two seconds', async () => {
-    const downloads = createArchiveDownloads();
-    for (let count = 0; count < ARCHIVING_SLOTS / 2; count++) void downloads.run('acc_one', never);
+describe('slots for archiving', () => {
+  it('are held by one account up to half of them, and its next task comes back within two seconds', async () => {
+    const slots = createArchivingSlots();
+    for (let count = 0; count < ARCHIVING_SLOTS / 2; count++) void slots.run('acc_one', 1, never);
 
     await assert.rejects(
-      downloads.run('acc_one', never),
+      slots.run('acc_one', 1, never),
       (error: unknown) =>
         error instanceof ApplicationFailure && error.nonRetryable !== true && Number(error.nextRetryDelay) <= 2_000,
     );
-    assert.equal(await downloads.run('acc_two', () => Promise.resolve('downloaded')), 'downloaded');
+    assert.equal(await slots.run('acc_two', 1, () => Promise.resolve('archived')), 'archived');
   });
 });
 

@@ -104,9 +104,9 @@ describe('admin secrets', () => {
     const unknown = await begin(7_200);
 
     const both = await advice();
-    await beginArchiving(room.database, unknown.taskId, 60);
+    await beginArchiving(room.database, unknown.taskId);
     const one = await advice();
-    await beginArchiving(room.database, ofOldKey.taskId, 60);
+    await beginArchiving(room.database, ofOldKey.taskId);
 
     assert.match(unneeded, /^can be removed, if/);
     assert.ok(both.startsWith(`needed until ${unknown.deadline} by 2 open tasks`), both);
@@ -154,7 +154,7 @@ describe('admin secrets of npm start', () => {
     const { taskId, deadline } = await begin(3_600, urlSigningKey);
 
     const refused = await run('forget');
-    await beginArchiving(room.database, taskId, 60);
+    await beginArchiving(room.database, taskId);
     const allowed = await run('forget');
 
     assert.equal(refused.code, 1);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { createArchivingSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { newId } from '../../src/domain/ids.ts';
@@ -58,7 +58,7 @@ describe('the input of a task', () => {
           config: { ...served.http.config, inputRetentionDays },
           providers: new Map(),
           inputFetches: createInputFetches(),
-          archiveDownloads: createArchiveDownloads(),
+          archivingSlots: createArchivingSlots(),
           frameDecoders: createFrameDecoders(),
           stopping: new AbortController().signal,
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),

@@ -9,7 +9,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import { SlowServer } from '../support/slow-server.ts';
 import { until } from '../support/until.ts';
 
-/** More than a worker has slots for archiving and other short work (activities/archive-downloads.ts: 40). */
+/** More than a worker has slots for archiving and other short work (activities/archiving-slots.ts: 40). */
 const MANY = 50;
 /** So many accounts, each with its share, have all slots but one. */
 const SLOW_ACCOUNTS = 7;

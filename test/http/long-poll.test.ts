@@ -115,7 +115,7 @@ describe('a read that waits', () => {
 
     for (const [step, status] of [
       [() => beginHandling(served.room.database, taskId, 60), 'handling'],
-      [() => beginArchiving(served.room.database, taskId, 60), 'archiving'],
+      [() => beginArchiving(served.room.database, taskId), 'archiving'],
       [
         () => settleTask(served.room.database, taskId, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 }),
         'fail',

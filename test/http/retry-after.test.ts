@@ -80,7 +80,7 @@ describe('Retry-After of a task that is not over', () => {
     await adviceFor(taskId);
     await beginHandling(served.room.database, taskId, 60);
     await adviceFor(taskId);
-    await beginArchiving(served.room.database, taskId, 60);
+    await beginArchiving(served.room.database, taskId);
     await adviceFor(taskId);
 
     const { headers } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);

@@ -4,7 +4,7 @@
  */
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchiveDownloads } from '../../activities/archive-downloads.ts';
+import { createArchivingSlots } from '../../activities/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
@@ -38,7 +38,7 @@ export async function startMaintenanceWorker(
     ...served.http,
     providers: new Map(),
     inputFetches: createInputFetches(),
-    archiveDownloads: createArchiveDownloads(),
+    archivingSlots: createArchivingSlots(),
     frameDecoders: createFrameDecoders(),
     upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
     stopping: new AbortController().signal,

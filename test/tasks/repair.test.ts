@@ -77,15 +77,16 @@ describe('repairing a task', () => {
       handling: `status = 'handling', started_at = now() - interval '3 days',
                  deadline_at = now() - interval '3 days' + interval '60 seconds'`,
       archiving: `status = 'archiving', archiving_deadline_at = now() - interval '3 days'`,
+      'archiving, waiting for its turn': `status = 'archiving', updated_at = now() - interval '3 days'`,
     };
-    for (const [status, change] of Object.entries(stages)) {
+    for (const [stage, change] of Object.entries(stages)) {
       const taskId = await startedTask();
       await room.rows(`UPDATE tasks SET ${change} WHERE id = $1`, taskId);
 
       assert.equal(await repair(taskId, 'completed'), 'restarted');
 
       const task = await idle(taskId);
-      assert.deepEqual([task.status, task.isPastDeadline, task.hasStart], [status, false, true]);
+      assert.deepEqual([stage.split(',')[0], task.isPastDeadline, task.hasStart], [task.status, false, true]);
     }
   });
 
@@ -132,6 +133,7 @@ describe('repairing a task', () => {
       queued: `queue_deadline_at = now() - interval '1 second'`,
       handling: `status = 'handling', deadline_at = now() - interval '61 seconds'`,
       archiving: `status = 'archiving', archiving_deadline_at = now() - interval '61 seconds'`,
+      waiting: `status = 'archiving', updated_at = now() - interval '1 day' - interval '61 seconds'`,
     };
     for (const change of Object.values(stages)) {
       const taskId = await startedTask();

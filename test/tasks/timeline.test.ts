@@ -64,7 +64,7 @@ describe('the timeline of a task', () => {
     await recordNoAnswer(room.database, taskId, SPARE);
     await recordJob(room.database, await readWorkingTask(room.database, taskId), SPARE, 'job-1');
     await recordFiles(room.database, await readWorkingTask(room.database, taskId), SPARE, [STORED]);
-    await beginArchiving(room.database, taskId, 60);
+    await beginArchiving(room.database, taskId);
     await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
 
     const part = await readTimeline(room.database, taskId, caller.accountId, 0);
@@ -94,7 +94,7 @@ describe('the timeline of a task', () => {
     for (let run = 0; run < 2; run++) {
       await beginHandling(room.database, taskId, 60);
       await recordFiles(room.database, await readWorkingTask(room.database, taskId), FIRST, [STORED]);
-      await beginArchiving(room.database, taskId, 60);
+      await beginArchiving(room.database, taskId);
       await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
     }
 
@@ -128,7 +128,7 @@ describe('the timeline of a task', () => {
     await recordFiles(room.database, task, FIRST, [STORED]);
     assert.deepEqual(room.statements, ['record_generation_files']);
 
-    await beginArchiving(room.database, taskId, 60);
+    await beginArchiving(room.database, taskId);
     room.forgetStatements();
     await settleTask(room.database, taskId, SUCCESS, { retentionDays: 7 });
     assert.deepEqual(

@@ -50,7 +50,7 @@ async function repair(taskId: TaskId, condition: WorkflowCondition, isPastDeadli
 /** Everything that the program does to the status of a task. */
 const MOVES: Readonly<Record<string, Move>> = {
   handle: (taskId) => beginHandling(room.database, taskId, 60),
-  archive: (taskId) => beginArchiving(room.database, taskId, 60),
+  archive: (taskId) => beginArchiving(room.database, taskId),
   succeed: (taskId) =>
     settleTask(
       room.database,

@@ -1,0 +1,44 @@
+/**
+ * When those who were refused a share of a worker's slots come back. Soon at first, then ever more seldom; and however many
+ * they are, so many a second at most, each tenant as often as any other, because all of them pass through the one poll of
+ * their queue (docs/0020). Counted in memory: it forgets them with the process, and learns of them as they come back.
+ */
+export interface ReturnTimesOptions {
+  /** Spread up to twice that. */
+  readonly firstMs: number;
+  /** Of one that is refused again and again, as long as few others are. */
+  readonly longestMs: number;
+  /** Of all tenants together. */
+  readonly perSecond: number;
+  /** Milliseconds, steady; for tests. */
+  readonly now?: () => number;
+}
+
+export interface ReturnTimes {
+  /** @param attempt from 1. @returns whole milliseconds. */
+  delayMs(tenant: string, attempt: number): number;
+}
+
+export function createReturnTimes(options: ReturnTimesOptions): ReturnTimes {
+  const { firstMs, longestMs, perSecond, now = () => performance.now() } = options;
+  /** When the last of each tenant comes back. */
+  const lasts = new Map<string, number>();
+
+  /** Behind the others of its tenant. */
+  function inTurnMs(tenant: string): number {
+    const at = now();
+    for (const [id, last] of lasts) if (last <= at) lasts.delete(id);
+    const last = lasts.get(tenant);
+    const tenants = last === undefined ? lasts.size + 1 : lasts.size;
+    const next = (last ?? at) + (tenants * 1_000) / perSecond;
+    lasts.set(tenant, next);
+    return next - at;
+  }
+
+  return {
+    delayMs(tenant, attempt) {
+      const grown = Math.min(longestMs / 2, firstMs * 2 ** (attempt - 1));
+      return Math.round(Math.max(grown * (1 + Math.random()), inTurnMs(tenant)));
+    },
+  };
+}
