@@ -3,7 +3,7 @@
  * inputs of tasks (src/tasks/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
  */
 import { Context } from '@temporalio/activity';
-import { createIsolation } from '../src/database/failing-items.ts';
+import type { Queryable } from '../src/database/database.ts';
 import { ROUNDING_SECONDS } from '../src/files/signed-url.ts';
 import { expireFiles } from '../src/files/uploads.ts';
 import { expireOutputs } from '../src/outputs/retention.ts';
@@ -12,6 +12,7 @@ import { deleteExpiredResponses } from '../src/text/responses/stored-responses.t
 import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
+import { passTools } from './passes.ts';
 
 /** A create that was sent such a URL in its last moment has pinned the object by then. */
 const ACCEPTING_SECONDS = 120;
@@ -20,7 +21,8 @@ const MS_PER_DAY = 86_400_000;
 const BATCH = 500;
 
 export function createExpireOutputs(context: ActivityContext): Activities['expireOutputs'] {
-  const { config, database, logger, metrics } = context;
+  const { config } = context;
+  const { database, isolate } = passTools(context);
   return async () => {
     const now = await context.clock.read();
     const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
@@ -28,12 +30,12 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
     const steps: Readonly<Record<keyof ExpireResult, () => Promise<number>>> = {
       outputs: () => inBatches((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
       files: () => expireFiles(database, { now, urlGraceSeconds }),
-      inputs: () => eraseInputs(context, now),
+      inputs: () => eraseInputs(database, config.inputRetentionDays, now),
       responses: () => inBatches((limit) => deleteExpiredResponses(database, { now, limit })),
       requested: () => requestStalledPromotions(database, now),
     };
     // One kind that cannot be worked on keeps no other from expiring.
-    await createIsolation({ database, logger, metrics: metrics.passes })({
+    await isolate({
       kind: 'expiry',
       items: Object.keys(steps) as (keyof ExpireResult)[],
       idOf: (step) => step,
@@ -47,9 +49,9 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
 }
 
 /** Contract §4: `INPUT_RETENTION_DAYS` after its end a task's input is erased; 0 keeps it. */
-async function eraseInputs({ config, database }: ActivityContext, now: number): Promise<number> {
-  if (config.inputRetentionDays === 0) return 0;
-  const endedBefore = now - config.inputRetentionDays * MS_PER_DAY;
+async function eraseInputs(database: Queryable, retentionDays: number, now: number): Promise<number> {
+  if (retentionDays === 0) return 0;
+  const endedBefore = now - retentionDays * MS_PER_DAY;
   return inBatches((limit) => eraseOldInputs(database, endedBefore, limit));
 }
 

@@ -4,14 +4,14 @@
  */
 import { Context } from '@temporalio/activity';
 import { meterStorage } from '../src/billing/storage-metering.ts';
-import { createIsolation } from '../src/database/failing-items.ts';
 import { returnUnpaidOutputs } from '../src/tasks/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
+import { passTools } from './passes.ts';
 
 export function createMeterStorage(context: ActivityContext): Activities['meterStorage'] {
-  const { config, database, logger } = context;
-  const isolate = createIsolation({ database, logger, metrics: context.metrics.passes });
+  const { config, logger } = context;
+  const { database, isolate } = passTools(context);
   return async () => {
     const now = await context.clock.read();
     const heartbeat = (): void => Context.current().heartbeat();

@@ -16,7 +16,9 @@ export function createPromoteOutput(context: ActivityContext): Activities['promo
     }
   };
   return async ({ outputId }: PromoteOutputInput) => {
-    const outcome = await finishPromotion(context.database, outputId, await context.clock.read(), hasBytes);
+    const { database, accountDatabase } = context;
+    const now = await context.clock.read();
+    const outcome = await finishPromotion(database, outputId, now, hasBytes, accountDatabase);
     if (outcome === 'given_up') context.logger.warn({ outputId }, 'an output that was to be promoted is gone');
     else context.logger.info({ outputId, outcome }, 'a promotion has ended');
     return { state: outcome };

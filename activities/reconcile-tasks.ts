@@ -2,13 +2,14 @@
  * One pass of the repair over everything that is not over (src/tasks/repair.ts), a page at a time.
  */
 import { Context } from '@temporalio/activity';
-import { createIsolation, pruneFailingItems } from '../src/database/failing-items.ts';
+import { pruneFailingItems } from '../src/database/failing-items.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/open-tasks.ts';
 import { pruneRepairs } from '../src/tasks/repair-record.ts';
 import { repairCallbacks, repairTask } from '../src/tasks/repair.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
+import { passTools } from './passes.ts';
 
 const PAGE = 100;
 /** Temporal is asked for this many at once: a pass over many tasks has a minute. */
@@ -21,26 +22,36 @@ const PASS_MS = 30_000;
 const DEADLINE_GRACE_SECONDS = 60;
 
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
+  const { database, accountDatabase, isolate } = passTools(context);
   return async ({ after: first = FIRST_IDLE_CURSOR } = {}) => {
     const endAt = performance.now() + PASS_MS;
     const counts = { checked: 0, settled: 0, restarted: 0 };
     const dependencies = {
-      database: context.database,
+      database,
       describe: (taskId: TaskId) => context.describeTask(taskId),
       retentionDays: context.config.outputRetentionDays,
       metrics: context.metrics.tasks,
       logger: context.logger,
     };
+    const upkeep: Readonly<Record<string, () => Promise<unknown>>> = {
+      callbacks: () => repairCallbacks(dependencies),
+      failing_items: () => pruneFailingItems(database),
+    };
     if (first === FIRST_IDLE_CURSOR) {
-      await repairCallbacks(dependencies);
-      await pruneRepairs(context.database, context.logger);
-      await pruneFailingItems(context.database);
+      await isolate({
+        kind: 'upkeep',
+        items: Object.entries(upkeep),
+        idOf: ([step]) => step,
+        work: async ([, run]) => {
+          await run();
+        },
+      });
+      await pruneRepairs(database, context.logger);
       await context.upstreams.gate.tidyQueues();
     }
-    const isolate = createIsolation({ ...dependencies, metrics: context.metrics.passes });
     let after = first;
     for (;;) {
-      const tasks = await findIdleTasks(context.database, {
+      const tasks = await findIdleTasks(database, {
         idleSeconds: IDLE_SECONDS,
         graceSeconds: DEADLINE_GRACE_SECONDS,
         after,
@@ -52,7 +63,7 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
         idOf: ({ id }) => id,
         async work(task) {
           counts.checked += 1;
-          const repair = await repairTask(task, dependencies);
+          const repair = await repairTask(task, { ...dependencies, database: accountDatabase(task.accountId) });
           if (repair !== 'none') counts[repair] += 1;
         },
         atOnce: AT_ONCE,

@@ -3,7 +3,6 @@
  * that a sweep which was killed is simply made again.
  */
 import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
-import { createIsolation } from '../src/database/failing-items.ts';
 import type { PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
 import { ownsStore } from '../src/files/store-owner.ts';
@@ -11,6 +10,8 @@ import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
+import { passTools } from './passes.ts';
+import type { PassTools } from './passes.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;
@@ -27,35 +28,45 @@ const PASS_MS = 40_000;
 const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
+  const tools = passTools(context);
   return ({ target }: SweepInput) =>
     untilStopped(null, context.stopping, async (signal) => {
-      const deleted = target === 'deleted' ? await sweepDeleted(context, signal) : await sweepUnnamed(context, signal);
+      const sweep = target === 'deleted' ? sweepDeleted : sweepUnnamed;
+      const deleted = await sweep(context, tools, signal);
       if (deleted > 0) context.logger.info({ target, deleted }, 'objects were swept');
       return { deleted };
     });
 }
 
 /** The bytes of outputs and uploads that are gone; and the rate limits that nobody uses. */
-async function sweepDeleted(context: ActivityContext, signal: AbortSignal): Promise<number> {
-  const { database } = context;
+async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: AbortSignal): Promise<number> {
+  const { database, isolate } = tools;
   const now = await context.clock.read();
-  await deleteIdleBuckets(database, now - IDLE_BUCKET_MS);
+  await isolate({
+    kind: 'upkeep',
+    items: ['rate_limits'],
+    idOf: (step) => step,
+    work: () => deleteIdleBuckets(database, now - IDLE_BUCKET_MS),
+  });
   let deleted = 0;
   const endAt = performance.now() + PASS_MS;
   while (performance.now() < endAt) {
     signal.throwIfAborted();
     const objects = await listDoomedObjects(database, now - DOOMED_AFTER_MS, BATCH);
     if (objects.length === 0) return deleted;
-    const { done } = await deleteEach(context, signal, objects, ({ objectKey }) => objectKey);
-    await markBytesDeleted(database, done, now);
-    deleted += done.length;
+    const { done } = await deleteEach(context, tools, signal, objects, ({ objectKey }) => objectKey);
+    const marked = await markBytesDeleted(database, done, now);
+    deleted += marked;
+    // What is left can be worked on by a later pass: it is listed again until then.
+    if (marked === 0) return deleted;
   }
   return deleted;
 }
 
 /** What attempts left behind that came to nothing. */
-async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Promise<number> {
-  const { database, store } = context;
+async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: AbortSignal): Promise<number> {
+  const { store } = context;
+  const { database } = tools;
   const before = (await context.clock.read()) - UNNAMED_AFTER_MS;
   if (!(await ownsStore(store, await readInstallationId(database)))) {
     context.logger.warn({}, 'the store belongs to another installation: what no record names is left there');
@@ -65,7 +76,7 @@ async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Prom
   let keys: string[] = [];
   const sweep = async (): Promise<void> => {
     const unnamed = await listUnnamedKeys(database, keys);
-    const { done } = await deleteEach(context, signal, unnamed, (key) => key);
+    const { done } = await deleteEach(context, tools, signal, unnamed, (key) => key);
     deleted += done.length;
     keys = [];
   };
@@ -83,12 +94,13 @@ async function sweepUnnamed(context: ActivityContext, signal: AbortSignal): Prom
 
 /** Deletes objects, each by itself. @throws {StoreUnavailableError} the store is away: no object is to blame for that. */
 function deleteEach<Item>(
-  { database, logger, metrics, store }: ActivityContext,
+  { store }: ActivityContext,
+  { isolate }: PassTools,
   signal: AbortSignal,
   items: readonly Item[],
   keyOf: (item: Item) => string,
 ): Promise<PassResult<Item>> {
-  return createIsolation({ database, logger, metrics: metrics.passes })({
+  return isolate({
     kind: 'object',
     items,
     idOf: keyOf,

@@ -43,7 +43,9 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /** Somebody else kept a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
-export class LockTimeoutError extends DatabaseUnavailableError {}
+export class LockTimeoutError extends DatabaseUnavailableError {
+  override readonly name = 'LockTimeoutError';
+}
 
 /** PostgreSQL answers, and does not let us in: the address is wrong, and does not mend itself. */
 export class DatabaseRefusedError extends Error {

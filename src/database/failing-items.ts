@@ -7,7 +7,7 @@ import type { FailingKind } from '../domain/failing-kind.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { PassMetrics } from '../telemetry/metrics-passes.ts';
 import { DatabaseUnavailableError } from './database.ts';
-import type { Queryable, Statement } from './database.ts';
+import type { Database, Queryable, Statement } from './database.ts';
 
 /** The first retry comes after a minute, and each later one after twice the time of the one before, up to an hour. */
 const FIRST_RETRY_SECONDS = 60;
@@ -16,7 +16,7 @@ const LAST_RETRY_SECONDS = 3_600;
 const MAX_ERROR_LENGTH = 300;
 
 export interface IsolationOptions {
-  readonly database: Queryable;
+  readonly database: Pick<Database, 'query' | 'check'>;
   readonly logger: Logger;
   readonly metrics: PassMetrics;
 }
@@ -73,8 +73,11 @@ const forgetStatement: Statement = {
 };
 
 /**
- * @throws {DatabaseUnavailableError} from a pass: no item is to blame for that. And what a pass's own `beforeEach` and
- *   `requireSurroundings` throw.
+ * An item may be why the database is not available to it: a row that somebody else keeps locked, a statement that takes
+ * too long, a page that cannot be read. Where the database answers otherwise, that item has failed like any other.
+ *
+ * @throws {DatabaseUnavailableError} from a pass, where the database does not answer: no item is to blame for that. And
+ *   what a pass's own `beforeEach` and `requireSurroundings` throw.
  */
 export function createIsolation({ database, logger, metrics }: IsolationOptions): Isolation {
   return async ({ kind, items, idOf, work, atOnce = 1, beforeEach, requireSurroundings }) => {
@@ -94,11 +97,11 @@ export function createIsolation({ database, logger, metrics }: IsolationOptions)
           done.push(item);
           continue;
         }
-        if (result.reason instanceof DatabaseUnavailableError) throw result.reason;
         failed.push(item);
         errors.set(idOf(item), result.reason);
       }
       if (errors.size === 0) continue;
+      if ([...errors.values()].some((error) => error instanceof DatabaseUnavailableError)) await database.check();
       await requireSurroundings?.();
       for (const [id, err] of errors) logger.warn({ err, kind, id }, 'an item failed; the pass goes on without it');
       metrics.itemsFailed(kind, errors.size);
@@ -114,7 +117,7 @@ export function createIsolation({ database, logger, metrics }: IsolationOptions)
 
 /** Records one item that something failed to deal with which is retried by other means than a pass. */
 export async function recordFailingItem(
-  { database, metrics }: Pick<IsolationOptions, 'database' | 'metrics'>,
+  { database, metrics }: { readonly database: Queryable; readonly metrics: PassMetrics },
   kind: FailingKind,
   id: string,
   error: unknown,
@@ -123,9 +126,11 @@ export async function recordFailingItem(
   await database.query(recordStatement, [kind, [id], [textOf(error)]]);
 }
 
-/** Name and message alone: a stack is in the log. */
+/** Name and message alone: a stack is in the log. What the database says of an item explains why it was not available. */
 function textOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : 'an unknown error';
+  const { cause } = error instanceof DatabaseUnavailableError ? error : {};
+  const reason = cause instanceof Error ? ` (${cause.message})` : '';
+  const text = error instanceof Error ? `${error.name}: ${error.message}${reason}` : 'an unknown error';
   return text.slice(0, MAX_ERROR_LENGTH);
 }
 

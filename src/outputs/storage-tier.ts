@@ -54,6 +54,7 @@ export async function markPending(transaction: Queryable, outputIds: readonly st
 
 /** An output that is to be promoted. */
 export interface PendingOutput {
+  readonly accountId: string;
   readonly taskId: TaskId;
   readonly objectKey: string;
   readonly sizeBytes: number;
@@ -61,7 +62,8 @@ export interface PendingOutput {
 
 const selectPending: Statement = {
   name: 'select_pending_output',
-  text: `SELECT task_id AS "taskId", object_key AS "objectKey", size_bytes::float8 AS "sizeBytes"
+  text: `SELECT account_id AS "accountId", task_id AS "taskId", object_key AS "objectKey",
+                size_bytes::float8 AS "sizeBytes"
            FROM outputs WHERE id = $1 AND pending_since IS NOT NULL`,
 };
 

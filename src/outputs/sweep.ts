@@ -43,23 +43,33 @@ export async function listDoomedObjects(
 
 const markOutputs: Statement = {
   name: 'mark_output_bytes_deleted',
-  text: 'UPDATE outputs SET bytes_deleted_at = $2 WHERE id = ANY ($1) AND bytes_deleted_at IS NULL',
+  text: `UPDATE outputs SET bytes_deleted_at = $2
+          WHERE id IN (SELECT id FROM outputs WHERE id = ANY ($1) AND bytes_deleted_at IS NULL FOR UPDATE SKIP LOCKED)
+      RETURNING id`,
 };
 const markFiles: Statement = {
   name: 'mark_file_bytes_deleted',
-  text: 'UPDATE files SET bytes_deleted_at = $2 WHERE id = ANY ($1) AND bytes_deleted_at IS NULL',
+  text: `UPDATE files SET bytes_deleted_at = $2
+          WHERE id IN (SELECT id FROM files WHERE id = ANY ($1) AND bytes_deleted_at IS NULL FOR UPDATE SKIP LOCKED)
+      RETURNING id`,
 };
 
-/** Notes that the bytes are physically gone. @param now milliseconds since 1970. */
+/**
+ * Notes that the bytes are physically gone. A record that somebody else keeps locked is left to a later pass, which
+ * deletes what is not there once more.
+ *
+ * @param now milliseconds since 1970. @returns how many were noted.
+ */
 export async function markBytesDeleted(
   database: Queryable,
   objects: readonly DoomedObject[],
   now: number,
-): Promise<void> {
+): Promise<number> {
   const idsOf = (source: DoomedObject['source']): string[] =>
     objects.filter((object) => object.source === source).map((object) => object.id);
-  await database.query(markOutputs, [idsOf('output'), new Date(now)]);
-  await database.query(markFiles, [idsOf('file'), new Date(now)]);
+  const outputs = await database.query(markOutputs, [idsOf('output'), new Date(now)]);
+  const files = await database.query(markFiles, [idsOf('file'), new Date(now)]);
+  return outputs.length + files.length;
 }
 
 /** The forms of key that attempts and uploads use (activities/stage-files.ts, src/files/uploads.ts), and nothing else. */

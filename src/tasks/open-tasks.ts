@@ -9,6 +9,7 @@ import { STAGE_DEADLINE } from './stage-deadline.ts';
 /** A task that is not over and has not changed for a while. */
 export interface IdleTask {
   readonly id: TaskId;
+  readonly accountId: string;
   readonly status: TaskStatus;
   readonly isPastDeadline: boolean;
   readonly hasStart: boolean;
@@ -18,7 +19,7 @@ export interface IdleTask {
 
 const selectIdle: Statement = {
   name: 'select_idle_tasks',
-  text: `SELECT t.id, t.status,
+  text: `SELECT t.id, t.account_id AS "accountId", t.status,
                 ${STAGE_DEADLINE} + make_interval(secs => CASE t.status WHEN 'queued' THEN 0 ELSE $2 END) < now()
                   AS "isPastDeadline",
                 EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = t.id AND o.kind = 'start_task') AS "hasStart",

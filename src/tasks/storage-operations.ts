@@ -10,6 +10,7 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import { inOrder } from '../database/failing-items.ts';
 import type { Isolation } from '../database/failing-items.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import type { AccountDatabase } from '../limits/account-database.ts';
 import { deleteAccountOutputs } from '../outputs/deletion.ts';
 import { reservePersistentBytes } from '../outputs/storage-cap.ts';
 import {
@@ -122,17 +123,19 @@ export type PromotionOutcome = 'persistent' | 'given_up' | 'not_pending';
  * Ends a pending promotion. Twice is the same as once.
  *
  * @param hasBytes says whether the object is in the store, whole. @param now milliseconds since 1970.
+ * @param accountDatabase where the row of the account may have to be waited for; default: `database`.
  */
 export async function finishPromotion(
   database: Database,
   outputId: string,
   now: number,
   hasBytes: (objectKey: string, sizeBytes: number) => Promise<boolean>,
+  accountDatabase: AccountDatabase = () => database,
 ): Promise<PromotionOutcome> {
   const pending = await readPendingOutput(database, outputId);
   if (pending === undefined) return 'not_pending';
   const isWhole = await hasBytes(pending.objectKey, pending.sizeBytes);
-  return database.transaction(async (transaction) => {
+  return accountDatabase(pending.accountId).transaction(async (transaction) => {
     await lockTask(transaction, pending.taskId);
     if (isWhole && (await completePromotion(transaction, outputId, now))) {
       await addEvents(transaction, pending.taskId, [['output_promoted', { outputId }]]);

@@ -1,9 +1,11 @@
 /** Items that a pass cannot deal with: they stop no other, wait longer each time, and are forgotten when dealt with. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import { createIsolation, listFailingItems } from '../../src/database/failing-items.ts';
 import type { Isolation } from '../../src/database/failing-items.ts';
+import { withLockTimeout } from '../../src/database/lock-timeout.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -40,6 +42,14 @@ async function work(items: readonly string[], isBad = (id: string) => id.startsW
 async function comeDue(id: string): Promise<void> {
   const text = `UPDATE failing_items SET retry_at = now() WHERE subject_id = $1`;
   await room.database.query({ name: 'test_item_due', text }, [id]);
+}
+
+/** A statement that the server ends, as it ends those that take 15 s. */
+async function sleepTooLong(): Promise<void> {
+  await room.database.transaction(async (transaction) => {
+    await transaction.query({ name: 'test_timeout', text: `SELECT set_config('statement_timeout', '50', true)` });
+    await transaction.query({ name: 'test_sleep', text: 'SELECT pg_sleep(60)' });
+  });
 }
 
 async function waitSeconds(id: string): Promise<number> {
@@ -88,8 +98,45 @@ describe('items of a pass', () => {
     );
   });
 
+  it('are to blame where a row of theirs is locked, or a statement of theirs takes too long, and the database answers', async (t) => {
+    const operator = new pg.Client({ connectionString: room.url });
+    await operator.connect();
+    t.after(() => operator.end());
+    await operator.query('BEGIN; SELECT FROM installation FOR UPDATE');
+    const impatient = withLockTimeout(room.database, 50);
+    const tried: string[] = [];
+    await isolate({
+      kind: 'expiry',
+      items: ['locked', 'slow', 'fine'],
+      idOf,
+      async work(id) {
+        tried.push(id);
+        if (id === 'locked') await impatient.query({ name: 'test_lock', text: 'SELECT FROM installation FOR UPDATE' });
+        if (id === 'slow') await sleepTooLong();
+      },
+    });
+
+    assert.deepEqual(tried, ['locked', 'slow', 'fine']);
+    const listed = await listFailingItems(room.database, { kind: 'expiry', limit: 10 });
+    assert.deepEqual(
+      listed.map(({ id, error }) => [id, error]),
+      [
+        [
+          'locked',
+          'LockTimeoutError: a row stayed locked by another transaction (canceling statement due to lock timeout)',
+        ],
+        [
+          'slow',
+          'DatabaseUnavailableError: the database is not available (canceling statement due to statement timeout)',
+        ],
+      ],
+    );
+  });
+
   it('are not blamed where the database, or what the pass needs, is away', async () => {
-    const away = isolate({
+    const { database } = room;
+    const isAway = { ...database, check: () => Promise.reject(new DatabaseUnavailableError('away')) };
+    const away = createIsolation({ database: isAway, logger: silentLogger(), metrics: metrics.passes })({
       kind: 'task',
       items: ['one', 'two'],
       idOf,

@@ -1,17 +1,22 @@
 /** Promoting stored outputs, on the database: every answer, the counted bytes, and many at the same moment. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import { updateLimits } from '../../src/accounts/accounts.ts';
 import { adjust } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
 import { finishPromotion, requestStalledPromotions } from '../../src/tasks/storage-operations.ts';
 import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../outputs/stored-outputs.ts';
 import type { StorageRoom } from '../outputs/stored-outputs.ts';
+import { until } from '../support/until.ts';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
 const GB = 1_000_000_000;
+/** As test/support/test-database.ts opens it. */
+const POOL_SIZE = 10;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
@@ -184,6 +189,43 @@ describe('a promotion', () => {
     assert.equal((await storage.outputOf(id)).isPending, false);
     assert.equal(await storage.persistentBytes(caller), 0);
     assert.deepEqual(await storage.eventsOf(taskId), []);
+  });
+
+  it('of an account whose row is locked leaves connections to the promotions of others', async (t) => {
+    const [frozen, other] = [await room.newCaller(), await room.newCaller()];
+    const { outputIds: lost } = await storage.taskWithOutputs(
+      frozen,
+      Array.from({ length: 2 * POOL_SIZE }, () => 1),
+    );
+    const { outputIds: saved } = await storage.taskWithOutputs(other, [1]);
+    await storage.promote(frozen, lost);
+    await storage.promote(other, saved);
+    const operator = new pg.Client({ connectionString: room.url });
+    await operator.connect();
+    t.after(() => operator.end());
+    await operator.query('BEGIN');
+    await operator.query('SELECT FROM account_counters WHERE account_id = $1 FOR UPDATE', [frozen.accountId]);
+    const accountDatabase = createAccountDatabase(room.database, POOL_SIZE, ACTIVITIES_WAIT);
+    const finish = (id: string, hasBytes: typeof bytesAreThere): Promise<string> =>
+      finishPromotion(room.database, id, Date.now(), hasBytes, accountDatabase);
+
+    let rejected = 0;
+    const givenUp = lost.map((id) =>
+      finish(id, bytesAreMissing).catch((error: unknown) => {
+        rejected += 1;
+        return error;
+      }),
+    );
+    await until('only half of the connections wait for the row', () => rejected === lost.length - POOL_SIZE / 2);
+    for (const id of saved) assert.equal(await finish(id, bytesAreThere), 'persistent');
+
+    await operator.query('COMMIT');
+    const outcomes = await Promise.all(givenUp);
+    assert.equal(outcomes.filter((outcome) => outcome === 'given_up').length, POOL_SIZE / 2);
+    for (const outcome of outcomes) assert.ok(outcome === 'given_up' || outcome instanceof AccountBusyError);
+    // Temporal comes again with those.
+    for (const id of lost) await finish(id, bytesAreMissing);
+    assert.equal(await storage.persistentBytes(frozen), 0);
   });
 
   it('of something that is deleted meanwhile ends with it', async () => {
