@@ -20,12 +20,13 @@ export interface PassTools {
   readonly isolate: Isolation;
 }
 
-export function passTools(context: ActivityContext): PassTools {
+/** @param signal ends the pass. */
+export function passTools(context: ActivityContext, signal: AbortSignal): PassTools {
   const { logger, metrics } = context;
   const database = withLockTimeout(context.database, LOCK_TIMEOUT_MS);
   return {
     database,
     accountDatabase: (accountId) => withLockTimeout(context.accountDatabase(accountId), LOCK_TIMEOUT_MS),
-    isolate: createIsolation({ database, logger, metrics: metrics.passes }),
+    isolate: createIsolation({ database, logger, metrics: metrics.passes, signal }),
   };
 }

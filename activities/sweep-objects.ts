@@ -28,9 +28,9 @@ const PASS_MS = 40_000;
 const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
-  const tools = passTools(context);
   return ({ target }: SweepInput) =>
     untilStopped(null, context.stopping, async (signal) => {
+      const tools = passTools(context, signal);
       const sweep = target === 'deleted' ? sweepDeleted : sweepUnnamed;
       const deleted = await sweep(context, tools, signal);
       if (deleted > 0) context.logger.info({ target, deleted }, 'objects were swept');
@@ -54,7 +54,7 @@ async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: 
     signal.throwIfAborted();
     const objects = await listDoomedObjects(database, now - DOOMED_AFTER_MS, BATCH);
     if (objects.length === 0) return deleted;
-    const { done } = await deleteEach(context, tools, signal, objects, ({ objectKey }) => objectKey);
+    const { done } = await deleteEach(context, tools, objects, ({ objectKey }) => objectKey);
     const marked = await markBytesDeleted(database, done, now);
     deleted += marked;
     // What is left can be worked on by a later pass: it is listed again until then.
@@ -76,7 +76,7 @@ async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: 
   let keys: string[] = [];
   const sweep = async (): Promise<void> => {
     const unnamed = await listUnnamedKeys(database, keys);
-    const { done } = await deleteEach(context, tools, signal, unnamed, (key) => key);
+    const { done } = await deleteEach(context, tools, unnamed, (key) => key);
     deleted += done.length;
     keys = [];
   };
@@ -96,7 +96,6 @@ async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: 
 function deleteEach<Item>(
   { store }: ActivityContext,
   { isolate }: PassTools,
-  signal: AbortSignal,
   items: readonly Item[],
   keyOf: (item: Item) => string,
 ): Promise<PassResult<Item>> {
@@ -106,7 +105,6 @@ function deleteEach<Item>(
     idOf: keyOf,
     work: (item) => store.delete(keyOf(item)),
     atOnce: AT_ONCE,
-    beforeEach: () => signal.throwIfAborted(),
     requireSurroundings: () => store.check(),
   });
 }

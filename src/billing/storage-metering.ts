@@ -120,7 +120,7 @@ export interface MeteringOptions {
   readonly now: number;
   /** Of 1e9 bytes kept for a month. */
   readonly priceMicroUsdPerGbMonth: bigint;
-  /** Is told after each day of each account. */
+  /** Called after each day of each account; what it throws ends that account's turn. */
   readonly onDay?: () => void;
   /** Keeps accounts apart: one that cannot be metered stops no other. */
   readonly isolate?: Isolation;

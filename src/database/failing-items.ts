@@ -19,6 +19,11 @@ export interface IsolationOptions {
   readonly database: Pick<Database, 'query' | 'check'>;
   readonly logger: Logger;
   readonly metrics: PassMetrics;
+  /**
+   * Ends every pass when it fires. What is under way then is not waited for, because a statement may take longer than a
+   * worker may take to end: it ends by itself, counts neither as done nor as failed, and is worked on again.
+   */
+  readonly signal?: AbortSignal;
 }
 
 /** A pass over items of one kind. */
@@ -29,8 +34,6 @@ export interface Pass<Item> {
   readonly work: (item: Item) => Promise<void>;
   /** How many are worked on at once; default: 1. */
   readonly atOnce?: number;
-  /** Called before each group of `atOnce`; what it throws ends the pass. */
-  readonly beforeEach?: () => void;
   /** Called when something failed. It throws where that is not the item's fault, which ends the pass and records nothing. */
   readonly requireSurroundings?: () => Promise<void>;
 }
@@ -77,19 +80,19 @@ const forgetStatement: Statement = {
  * too long, a page that cannot be read. Where the database answers otherwise, that item has failed like any other.
  *
  * @throws {DatabaseUnavailableError} from a pass, where the database does not answer: no item is to blame for that. And
- *   what a pass's own `beforeEach` and `requireSurroundings` throw.
+ *   what a pass's own `requireSurroundings` throws, and the signal's reason.
  */
-export function createIsolation({ database, logger, metrics }: IsolationOptions): Isolation {
-  return async ({ kind, items, idOf, work, atOnce = 1, beforeEach, requireSurroundings }) => {
+export function createIsolation({ database, logger, metrics, signal }: IsolationOptions): Isolation {
+  return async ({ kind, items, idOf, work, atOnce = 1, requireSurroundings }) => {
     const known = await database.query<{ id: string; isHeldBack: boolean }>(selectKnown, [kind, items.map(idOf)]);
     const heldBack = new Set(known.filter(({ isHeldBack }) => isHeldBack).map(({ id }) => id));
     const due = items.filter((item) => !heldBack.has(idOf(item)));
     const done: (typeof items)[number][] = [];
     const failed: (typeof items)[number][] = [];
     for (let first = 0; first < due.length; first += atOnce) {
-      beforeEach?.();
+      signal?.throwIfAborted();
       const group = due.slice(first, first + atOnce);
-      const results = await Promise.allSettled(group.map((item) => work(item)));
+      const results = await unlessAborted(Promise.allSettled(group.map((item) => work(item))), signal);
       const errors = new Map<string, unknown>();
       for (const [place, item] of group.entries()) {
         const result = results[place];
@@ -113,6 +116,18 @@ export function createIsolation({ database, logger, metrics }: IsolationOptions)
     if (recovered.length > 0) await database.query(forgetStatement, [kind, recovered]);
     return { done, failed };
   };
+}
+
+/** @throws the signal's reason as soon as it fires. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** Records one item that something failed to deal with which is retried by other means than a pass. */

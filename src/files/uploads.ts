@@ -202,24 +202,16 @@ const expireUploads: Statement = {
           RETURNING id`,
 };
 
-/** Rows of one statement: a pass after a long pause takes several. */
-const EXPIRE_AT_ONCE = 1_000;
-
 /**
  * Marks the uploads gone of which no URL can be left. Safe to run at any time and twice.
  *
  * @param urlGraceSeconds how long the last URL of an upload outlives it: the lifetime of URLs.
- * @returns how many there were.
+ * @returns how many, at most `limit`.
  */
 export async function expireFiles(
   database: Queryable,
-  { now, urlGraceSeconds }: { readonly now: number; readonly urlGraceSeconds: number },
+  { now, urlGraceSeconds, limit }: { readonly now: number; readonly urlGraceSeconds: number; readonly limit: number },
 ): Promise<number> {
-  let expired = 0;
-  for (;;) {
-    const values = [now / 1000, now / 1000 - urlGraceSeconds, EXPIRE_AT_ONCE];
-    const rows = await database.query(expireUploads, values);
-    expired += rows.length;
-    if (rows.length < EXPIRE_AT_ONCE) return expired;
-  }
+  const rows = await database.query(expireUploads, [now / 1000, now / 1000 - urlGraceSeconds, limit]);
+  return rows.length;
 }

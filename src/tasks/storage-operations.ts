@@ -149,13 +149,16 @@ export async function finishPromotion(
  * Asks once more for promotions that are well overdue: their workflow was terminated, or lost with Temporal's database.
  * Where it still runs, the start is refused as a duplicate and nothing happens.
  *
- * @param now milliseconds since 1970. @returns how many.
+ * @param now milliseconds since 1970. @param onEach is called before each; what it throws ends this. @returns how many.
  */
-export async function requestStalledPromotions(database: Queryable, now: number): Promise<number> {
+export async function requestStalledPromotions(database: Queryable, now: number, onEach?: () => void): Promise<number> {
   let requested = 0;
   for (let after = ''; ;) {
     const stalled = await listStalledPromotions(database, now - STALLED_AFTER_MS, { after, limit: STALLED_AT_ONCE });
-    for (const { id, accountId } of stalled) await requestWork(database, 'promote_output', accountId, id);
+    for (const { id, accountId } of stalled) {
+      onEach?.();
+      await requestWork(database, 'promote_output', accountId, id);
+    }
     requested += stalled.length;
     after = stalled.at(-1)?.id ?? after;
     if (stalled.length < STALLED_AT_ONCE) return requested;
@@ -165,7 +168,7 @@ export async function requestStalledPromotions(database: Queryable, now: number)
 /**
  * Returns to `temp` what was persistent for seven days without its account paying for any of them (contract §5).
  *
- * @param now milliseconds since 1970. @param onBatch is told after each transaction.
+ * @param now milliseconds since 1970. @param onBatch is called after each transaction; what it throws ends the account's turn.
  * @returns how many outputs.
  */
 export async function returnUnpaidOutputs(

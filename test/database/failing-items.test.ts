@@ -133,6 +133,33 @@ describe('items of a pass', () => {
     );
   });
 
+  it('are neither waited for nor blamed when the pass is to end', async () => {
+    const stop = new AbortController();
+    const stopped = new RangeError('the worker stops');
+    const tried: string[] = [];
+    const pass = createIsolation({
+      database: room.database,
+      logger: silentLogger(),
+      metrics: metrics.passes,
+      signal: stop.signal,
+    })({
+      kind: 'unpaid_storage',
+      items: ['stuck', 'interrupted', 'next'],
+      idOf,
+      work(id) {
+        tried.push(id);
+        if (id === 'stuck') return new Promise<never>(() => {});
+        stop.abort(stopped);
+        return Promise.reject(new Error('interrupted'));
+      },
+      atOnce: 2,
+    });
+
+    await assert.rejects(pass, stopped);
+    assert.deepEqual(tried, ['stuck', 'interrupted']);
+    assert.deepEqual(await listFailingItems(room.database, { kind: 'unpaid_storage', limit: 10 }), []);
+  });
+
   it('are not blamed where the database, or what the pass needs, is away', async () => {
     const { database } = room;
     const isAway = { ...database, check: () => Promise.reject(new DatabaseUnavailableError('away')) };
