@@ -7,6 +7,7 @@ import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Queryable } from '../database/database.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import { isTaskId } from '../domain/workflow-ids.ts';
+import { renewDeadlines } from '../tasks/lost-commits.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
 import { readTask } from '../tasks/read.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
@@ -31,23 +32,21 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
     switch (item.kind) {
       case 'start_task': {
         const definition = await definitions.read(item.definitionHash);
-        const { handlingSeconds, archivingSeconds, queuedSeconds } = limitsOf(definition);
+        const limits = limitsOf(definition);
         const isCapped = upstreamsOf(definition, item.route).some((upstream) => concurrencyOf(upstream) !== undefined);
         const start = {
           taskId: item.subjectId,
           accountId: item.accountId,
           model: item.model,
           route: item.route,
-          handlingSeconds,
-          archivingSeconds,
-          queuedSeconds,
+          ...limits,
           isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
           ...(isCapped ? { isCapped } : {}),
         };
         const found = await gateway.startTask(start);
         // A run that has closed while its task is open was ahead of this database, which has lost commits: another run
         // takes over what that one had (docs/0037). One whose task is over was this start's own.
-        if (found.kind === 'closed' && !isTerminal((await readTask(database, item.subjectId)).status)) {
+        if (found.kind === 'closed' && (await renewDeadlines(database, item.subjectId, limits))) {
           await gateway.startTask(start, found.runId);
         }
         return true;

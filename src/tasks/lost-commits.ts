@@ -3,33 +3,42 @@
  * because a backup was put back (docs/0037). It gets another run, which takes over what the ended one had brought about,
  * and the time that this needs: by the database's clock its deadlines may be long over.
  */
+import type { StageLimits } from '../catalogue/definition.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { StoredFile } from '../domain/run-record.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { UpstreamPlace } from './work.ts';
 
-/** Time to be launched, for a task that should have been long ago. */
-const LAUNCH_SECONDS = 600;
-/** For a stage of which nobody knows any more how long it was to be. */
-const STAGE_SECONDS = 900;
+/** Least time in the queue: after a restore hundreds of tasks are started at once. */
+const QUEUED_AGAIN_SECONDS = 600;
 
 const renew: Statement = {
   name: 'renew_task_deadlines',
-  text: `UPDATE tasks t
-            SET queue_deadline_at = greatest(t.queue_deadline_at, now() + make_interval(secs => ${LAUNCH_SECONDS})),
-                deadline_at = greatest(t.deadline_at, now() + (t.deadline_at - t.started_at)),
-                archiving_deadline_at = CASE WHEN t.archiving_deadline_at IS NOT NULL THEN greatest(
-                  t.archiving_deadline_at,
-                  now() + coalesce(t.archiving_deadline_at
-                                     - (SELECT max(e.at) FROM task_events e
-                                         WHERE e.task_id = t.id AND e.type = 'archiving'),
-                                   make_interval(secs => ${STAGE_SECONDS}))) END
-          WHERE t.id = $1 AND t.completed_at IS NULL`,
+  text: `UPDATE tasks
+            SET updated_at = now(),
+                queue_deadline_at = greatest(queue_deadline_at,
+                                             now() + make_interval(secs => greatest($2, ${QUEUED_AGAIN_SECONDS}))),
+                deadline_at = CASE WHEN deadline_at IS NOT NULL THEN
+                  greatest(deadline_at, now() + make_interval(secs => least($3::float8, timeout_seconds))) END,
+                archiving_deadline_at = CASE WHEN archiving_deadline_at IS NOT NULL THEN
+                  greatest(archiving_deadline_at, now() + make_interval(secs => $4)) END
+          WHERE id = $1 AND completed_at IS NULL
+      RETURNING id`,
 };
 
-/** Gives each stage that the task has reached its whole time again. Stages that it has not reached have no deadline yet. */
-export async function renewDeadlines(transaction: Queryable, taskId: TaskId): Promise<void> {
-  await transaction.query(renew, [taskId]);
+/**
+ * Gives each stage that the task has reached its whole time again, before another run begins: whoever finds that run at
+ * work finds the new deadlines as well. Stages that it has not reached have no deadline yet. May be repeated.
+ *
+ * @returns false where the task is over, or gone.
+ */
+export async function renewDeadlines(
+  database: Queryable,
+  taskId: TaskId,
+  { queuedSeconds, handlingSeconds, archivingSeconds }: StageLimits,
+): Promise<boolean> {
+  const rows = await database.query(renew, [taskId, queuedSeconds, handlingSeconds, archivingSeconds]);
+  return rows.length === 1;
 }
 
 /** What is known of a task's generation from outside the database. */

@@ -13,6 +13,8 @@ export interface IdleTask {
   readonly status: TaskStatus;
   readonly isPastDeadline: boolean;
   readonly hasStart: boolean;
+  /** When its row last changed, to the microsecond, in PostgreSQL's words. */
+  readonly updatedAt: string;
   /** Where the page behind this task begins. */
   readonly cursor: IdleCursor;
 }
@@ -23,6 +25,7 @@ const selectIdle: Statement = {
                 ${STAGE_DEADLINE} + make_interval(secs => CASE t.status WHEN 'queued' THEN 0 ELSE $2 END) < now()
                   AS "isPastDeadline",
                 EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = t.id AND o.kind = 'start_task') AS "hasStart",
+                t.updated_at::text AS "updatedAt",
                 concat_ws(' ', t.id, t.created_at::text) AS cursor
            FROM tasks t
           WHERE t.completed_at IS NULL AND t.updated_at < now() - make_interval(secs => $1)

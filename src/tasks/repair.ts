@@ -11,7 +11,6 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { IdleTask } from './open-tasks.ts';
-import { renewDeadlines } from './lost-commits.ts';
 import { requestRestart, requestStalledCallbacks, requestWork } from './outbox.ts';
 import { recordRepairs } from './repair-record.ts';
 import type { NewRepair } from './repair-record.ts';
@@ -32,9 +31,13 @@ export interface RepairDependencies {
 /** What was done about a task. */
 export type Repair = 'none' | 'settled' | 'restarted';
 
+/** A task as it was when it was looked at. */
+type RepairedTask = Pick<IdleTask, 'id' | 'status' | 'isPastDeadline' | 'hasStart'> &
+  Partial<Pick<IdleTask, 'updatedAt'>>;
+
 /** Mends one task, if there is something to mend. */
 export async function repairTask(
-  task: Pick<IdleTask, 'id' | 'status' | 'isPastDeadline' | 'hasStart'>,
+  task: RepairedTask,
   { database, describe, retentionDays, metrics, logger }: RepairDependencies,
 ): Promise<Repair> {
   // A start that is still to be delivered: late, not lost. Temporal need not be asked.
@@ -43,8 +46,9 @@ export async function repairTask(
   // Its workflow may have ended it, in a commit that this database has lost: the deadline has no say then.
   if (task.isPastDeadline && condition !== 'completed') {
     if (condition === 'unknown') return 'none';
-    // Only in the stage whose deadline passed: it may have gone on since it was looked at.
-    const options = { retentionDays, onlyFrom: [task.status], onSettled: metrics.settled };
+    // Only in the stage whose deadline passed: it may have gone on since it was looked at, or been given more time.
+    const { status, updatedAt } = task;
+    const options = { retentionDays, onlyFrom: [status], unchangedSince: updatedAt, onSettled: metrics.settled };
     const repair = { kind: 'timed_out', taskId: task.id, found: task.status } as const;
     const outcome = await endAndStop(database, repair, 'timed_out', options, logger);
     if (outcome === undefined) return 'none';
@@ -67,7 +71,6 @@ export async function repairTask(
       await touchTask(transaction, task.id);
       const inserted = await requestRestart(transaction, task.id);
       if (!inserted) return false;
-      if (condition === 'completed') await renewDeadlines(transaction, task.id);
       await addEvent(transaction, task.id, 'restarted');
       await recordRepairs(transaction, [{ kind: 'restarted', taskId: task.id, found: task.status }], logger);
       return true;

@@ -39,6 +39,8 @@ export interface SettleOptions {
   readonly retentionDays: number;
   /** Settle only a task in one of these states; undefined: in any that is not terminal. */
   readonly onlyFrom?: readonly TaskStatus[];
+  /** Settle only a task whose row was last changed then (`IdleTask.updatedAt`); undefined: whenever it was. */
+  readonly unchangedSince?: string | undefined;
   /** Told of what was ended, for the metrics. Before the commit: one that is rolled back and made again is told twice. */
   readonly onSettled?: ((task: SettledTask) => void) | undefined;
 }
@@ -65,6 +67,7 @@ const closeTask: Statement = {
             SET status = $2, error_reason = $3, captured_micro_usd = least($4::bigint, held_micro_usd),
                 completed_at = now(), updated_at = now()
           WHERE id = $1 AND completed_at IS NULL AND ($5::text[] IS NULL OR status = ANY ($5))
+            AND ($6::timestamptz IS NULL OR updated_at = $6)
       RETURNING account_id AS "accountId", key_id AS "keyId", model, held_micro_usd AS "heldMicroUsd",
                 captured_micro_usd AS "capturedMicroUsd", storage, spend_cap_ids AS "spendCapIds",
                 to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS "heldOn",
@@ -107,7 +110,7 @@ const selectOutcome: Statement = {
 /**
  * Ends a task, or tells how it ended.
  *
- * @returns the stored outcome, which need not be the verdict; undefined where `onlyFrom` kept the task as it was.
+ * @returns the stored outcome, which need not be the verdict; undefined where the options kept the task as it was.
  */
 export async function settleTask(
   database: Database,
@@ -136,6 +139,7 @@ export async function settleIn(
     reason,
     captured,
     options.onlyFrom ?? null,
+    options.unchangedSince ?? null,
   ]);
   if (task === undefined) return undefined;
 
