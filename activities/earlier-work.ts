@@ -37,11 +37,7 @@ export type EarlierWork =
 export async function takeOver(context: ActivityContext, task: WorkingTask, runId: string): Promise<EarlierWork> {
   const record = await findRecord(context, task, runId);
   if (record === undefined) return { kind: 'none' };
-  const { outcome, files, job, mayHaveSubmitted, requestHash } = record;
-  if (requestHash !== undefined && requestHash !== task.requestHash) {
-    context.logger.error({ taskId: task.id, runId }, 'an earlier run of a task was for another request');
-    throw permanent('outcome_unknown');
-  }
+  const { outcome, files, job, mayHaveSubmitted } = record;
   if (outcome?.status === 'fail') {
     const { reason, billedUsd, finishedFiles } = outcome;
     // Files that were written down are in no answer of the provider's.
@@ -62,6 +58,21 @@ export async function takeOver(context: ActivityContext, task: WorkingTask, runI
   return writeDown(context, task, record.place, { state: 'intent' }, isDecided);
 }
 
+/**
+ * Whether a run is, or was, for another request under the same Idempotency-Key than a task is now.
+ *
+ * @param requestHash of the run; undefined: it does not say.
+ */
+export function isForAnotherRequest(
+  { logger }: Pick<ActivityContext, 'logger'>,
+  task: WorkingTask,
+  requestHash: string | undefined,
+): boolean {
+  if (requestHash === undefined || requestHash === task.requestHash) return false;
+  logger.error({ taskId: task.id }, 'a run of a task was for another request');
+  return true;
+}
+
 /** The last run that had something. */
 async function findRecord(
   context: ActivityContext,
@@ -72,6 +83,9 @@ async function findRecord(
   for (let runs = 0; runId !== undefined && runs < MAX_RUNS; runs++) {
     const record: RunRecord | undefined = await context.readRun(task.id, runId);
     if (record === undefined) return undefined;
+    // Also of one that had sent nothing as far as is known: a submit that can be repeated is not announced.
+    const mayMatter = record.outcome !== undefined || record.hasBegun;
+    if (mayMatter && isForAnotherRequest(context, task, record.requestHash)) throw permanent('outcome_unknown');
     if (record.outcome !== undefined || record.mayHaveSubmitted) return record;
     runId = record.earlierRunId;
   }
@@ -173,7 +187,7 @@ export async function intentOfEarlierAttempt(
 /** What a workflow is told of a generation, so that its history tells it to a run after this one. */
 export function submitResultOf(task: WorkingTask, generation: Generation): SubmitResult {
   const { place } = generation;
-  const facts = { place, requestHash: task.requestHash };
+  const facts = { place, ...(task.requestHash === null ? {} : { requestHash: task.requestHash }) };
   if (generation.state !== 'produced') {
     const isPlain = generation.state === 'submitted' && isPlainJobId(generation.jobId);
     return { kind: 'job', ...facts, ...(isPlain ? { jobId: generation.jobId } : {}) };

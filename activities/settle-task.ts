@@ -10,6 +10,7 @@ import type { Verdict } from '../src/tasks/settle.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/work.ts';
 import type { Activities, SettleInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
+import { isForAnotherRequest } from './earlier-work.ts';
 
 export function createSettleTask(context: ActivityContext): Activities['settleTask'] {
   return async (input: SettleInput) => {
@@ -26,6 +27,8 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
 }
 
 async function verdictOf(context: ActivityContext, input: SettleInput): Promise<Verdict> {
+  // What became of the one is not what becomes of the other.
+  if (await isOfAnotherRequest(context, input)) return { status: 'fail', reason: 'outcome_unknown' };
   if (input.status === 'fail') {
     const { status, reason } = input;
     return reason === 'cancelled' ? cancelledVerdict(context, input) : { status, reason };
@@ -34,6 +37,12 @@ async function verdictOf(context: ActivityContext, input: SettleInput): Promise<
   const { pricing } = await context.definitions.read(task.definitionHash);
   const capturedMicroUsd = isTerminal(task.status) ? 0n : actualCost(pricing, task.input, input.outputs);
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
+}
+
+/** Whether the database has lost the task that the workflow is for, and has another under its key (docs/0037). */
+async function isOfAnotherRequest(context: ActivityContext, { taskId, requestHash }: SettleInput): Promise<boolean> {
+  if (requestHash === undefined) return false;
+  return isForAnotherRequest(context, await readWorkingTask(context.database, taskId), requestHash);
 }
 
 /**

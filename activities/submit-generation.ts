@@ -10,7 +10,7 @@ import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/work.t
 import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
-import { intentOfEarlierAttempt, submitResultOf, takeOver } from './earlier-work.ts';
+import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
 import { faultOf, permanent } from './failures.ts';
 import { DeadlinePassedError, untilStopped } from './heartbeat.ts';
@@ -66,6 +66,8 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
 
   /** What the database does not know of, because it has lost commits. */
   async function findEarlierWork(input: MediaTaskInput, { task, generation }: BegunTask): Promise<EarlierWork> {
+    // An attempt before this one may have sent the other request.
+    if (isForAnotherRequest(context, task, input.requestHash)) throw permanent('outcome_unknown');
     if (input.earlierRunId !== undefined) {
       const found = await takeOver(context, task, input.earlierRunId);
       if (found.kind !== 'none') return found;

@@ -24,6 +24,8 @@ export interface MediaTaskInput {
   readonly isUpstream?: boolean;
   /** Whether an upstream of its route has a cap, so that the task may have to wait for a slot. */
   readonly isCapped?: boolean;
+  /** Of the request that it was started for (src/tasks/request-hash.ts); absent without an Idempotency-Key. */
+  readonly requestHash?: string;
   /**
    * A run of this task that has closed although the database says that the task is open: what it had is taken over, and
    * not bought again.
@@ -81,10 +83,13 @@ export type SettleInput =
       readonly finishedFiles?: number;
     });
 
-interface SettledTask {
+/** What a settlement is of. */
+export interface SettledTask {
   readonly taskId: TaskId;
   /** Whose it is; absent in older histories. */
   readonly accountId?: string;
+  /** As in `MediaTaskInput`. */
+  readonly requestHash?: string;
 }
 
 /** The argument of `stopGeneration`. */

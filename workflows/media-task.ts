@@ -33,6 +33,7 @@ import type {
   MediaTaskInput,
   SettleInput,
   SettleResult,
+  SettledTask,
   StopResult,
   SubmitResult,
 } from './contracts.ts';
@@ -94,8 +95,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
         ? archiveInside(input, archiveOutputs)
         : archiveOutputs(input));
       if (archived.kind === 'over') return failed(input, 'terminated');
-      const { taskId, accountId } = input;
-      return { taskId, accountId, status: 'success' as const, outputs: archived.outputs };
+      return { ...settledTask(input), status: 'success' as const, outputs: archived.outputs };
     });
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
@@ -134,8 +134,12 @@ async function cancellationOf(error: unknown): Promise<unknown> {
   return scope.cancelRequested.catch((cancelled: unknown) => cancelled);
 }
 
-function failed({ taskId, accountId }: MediaTaskInput, reason: FailureReason): Failed {
-  return { taskId, accountId, status: 'fail', reason };
+function settledTask({ taskId, accountId, requestHash }: MediaTaskInput): SettledTask {
+  return { taskId, accountId, ...(requestHash === undefined ? {} : { requestHash }) };
+}
+
+function failed(input: MediaTaskInput, reason: FailureReason): Failed {
+  return { ...settledTask(input), status: 'fail', reason };
 }
 
 /** What a cancelled task's cost goes by: what its provider bills, and what it had finished. */

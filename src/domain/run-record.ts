@@ -37,11 +37,13 @@ export interface RunRecord {
   /** What was generated; undefined: nothing, or nothing that lies in the store. */
   readonly files: readonly StoredFile[] | undefined;
   readonly job: UpstreamJob | undefined;
+  /** Whether it came to submitting at all. */
+  readonly hasBegun: boolean;
   /** Whether an upstream may have been given the work, by all that is known. */
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
   readonly place: number | undefined;
-  /** Of the request that it worked for (`WorkingTask.requestHash`); undefined: it does not say. */
+  /** Of the request that it was for (src/tasks/request-hash.ts); undefined: it does not say. */
   readonly requestHash: string | undefined;
   /** The run before it, where it was not the task's first. */
   readonly earlierRunId: string | undefined;

@@ -42,6 +42,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
           ...limits,
           isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
           ...(isCapped ? { isCapped } : {}),
+          ...(item.requestHash === null ? {} : { requestHash: item.requestHash }),
         };
         const found = await gateway.startTask(start);
         // A run that has closed while its task is open was ahead of this database, which has lost commits: another run

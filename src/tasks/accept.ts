@@ -10,6 +10,7 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import { UniqueViolationError } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Fingerprint } from './fingerprint.ts';
+import { requestHashOf } from './request-hash.ts';
 import { OUTBOX_LEASE_SECONDS } from './outbox.ts';
 import type { OutboxItem } from './outbox.ts';
 
@@ -272,6 +273,7 @@ function claimedStart(id: bigint, task: NewTask): OutboxItem {
     model: task.model,
     route: task.route ?? null,
     definitionHash: task.definitionHash,
+    requestHash: requestHashOf(task.idempotencyKey, task.fingerprint),
     deliveries: 0,
   };
 }

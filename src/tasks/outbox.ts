@@ -5,6 +5,7 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { REQUEST_HASH } from './request-hash.ts';
 
 /** What Temporal can be told beside the start of a task; all of it about a task but the promotion of an output. */
 type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
@@ -25,6 +26,7 @@ export type OutboxItem = ClaimedRow &
         readonly model: string;
         readonly route: string | null;
         readonly definitionHash: string;
+        readonly requestHash: string | null;
       }
     | { readonly kind: Exclude<OutboxKind, 'promote_output'>; readonly subjectId: TaskId }
     | { readonly kind: 'promote_output'; readonly subjectId: string }
@@ -64,7 +66,7 @@ const LEASE = `claimed AS (
             WHERE o.id IN (SELECT id FROM taken) AND ${WITHOUT_WAITING_FOR_DISK}
         RETURNING o.id, o.kind, o.subject_id, o.account_id, o.deliveries - 1 AS deliveries)
          SELECT c.id, c.kind, c.subject_id AS "subjectId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
-                t.definition_hash AS "definitionHash"
+                t.definition_hash AS "definitionHash", ${REQUEST_HASH} AS "requestHash"
            FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'`;
 
 /**
@@ -92,7 +94,7 @@ const claim: Statement = {
          taken AS (SELECT id FROM admitted UNION ALL SELECT id FROM due),
          ${LEASE}
           UNION ALL
-         SELECT NULL, NULL, NULL, account_id, NULL, NULL, NULL, NULL
+         SELECT NULL, NULL, NULL, account_id, NULL, NULL, NULL, NULL, NULL
            FROM chosen WHERE account_id NOT IN (SELECT account_id FROM ready_accounts)
           ORDER BY id`,
 };

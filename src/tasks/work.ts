@@ -9,6 +9,7 @@ import type { StoredFile } from '../domain/run-record.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { TaskNotFoundError } from './read.ts';
+import { REQUEST_HASH } from './request-hash.ts';
 import { addEvent, withFreeSeq } from './timeline.ts';
 import type { TaskEventType } from './timeline.ts';
 
@@ -34,8 +35,8 @@ export interface WorkingTask {
   readonly deadlineSeconds: number | null;
   /** Which key signs the URLs that its providers are given (files/url-keys.ts): the same in every attempt. */
   readonly urlKeyId: string | null;
-  /** Tells requests under one Idempotency-Key apart: the beginning of the fingerprint, in hex. */
-  readonly requestHash: string;
+  /** Tells requests under one Idempotency-Key apart (request-hash.ts); null without a key. */
+  readonly requestHash: string | null;
 }
 
 interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadlineAt'> {
@@ -47,7 +48,7 @@ interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadline
 const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
   definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
   held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
-  left(encode(fingerprint, 'hex'), 16) AS "requestHash",
+  ${REQUEST_HASH} AS "requestHash",
   floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds", url_key_id AS "urlKeyId",
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
   extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
@@ -227,16 +228,16 @@ export async function recordFault(database: Queryable, taskId: TaskId, { kind, f
 const touchStatement: Statement = {
   name: 'touch_task',
   text: `UPDATE tasks SET updated_at = now()
-          WHERE id = $1 AND ($2::text IS NULL OR left(encode(fingerprint, 'hex'), 16) = $2) RETURNING id`,
+          WHERE id = $1 AND ($2::text IS NULL OR ${REQUEST_HASH} = $2) RETURNING id`,
 };
 
 /**
  * Notes that a task was worked on, and takes its row's lock, under which events are added.
  *
- * @param requestHash of the request that it has to be for; undefined: any.
+ * @param requestHash of the request that it has to be for; absent: any.
  * @returns false where the database has lost the task, or has it for another request by now.
  */
-export async function touchTask(transaction: Queryable, taskId: TaskId, requestHash?: string): Promise<boolean> {
+export async function touchTask(transaction: Queryable, taskId: TaskId, requestHash?: string | null): Promise<boolean> {
   const rows = await transaction.query(touchStatement, [taskId, requestHash ?? null]);
   return rows.length === 1;
 }
@@ -334,7 +335,7 @@ const upsertFiles: Statement = {
   name: 'record_generation_files',
   text: `WITH task AS MATERIALIZED (
            SELECT id, completed_at IS NULL AS is_open FROM tasks
-            WHERE id = $1 AND left(encode(fingerprint, 'hex'), 16) = $5 FOR NO KEY UPDATE),
+            WHERE id = $1 AND ${REQUEST_HASH} IS NOT DISTINCT FROM $5 FOR NO KEY UPDATE),
          stored AS (
            INSERT INTO generations (task_id, upstream, place, state, files)
            SELECT id, $2, $4::smallint, 'produced', $3::jsonb FROM task

@@ -43,7 +43,8 @@ export function readRunHistory({ events }: History): RunRecord {
     job,
     mayHaveSubmitted: mayHaveSubmitted(all, names, submitted, sent),
     place: place ?? sent?.place,
-    requestHash: textOf(submitted['requestHash']),
+    hasBegun: [...names.values()].includes('submitGeneration'),
+    requestHash: textOf(submitted['requestHash']) ?? textOf(input['requestHash']),
     earlierRunId: textOf(input['earlierRunId']),
   };
 }

@@ -42,6 +42,7 @@ export interface TaskStart {
   readonly queuedSeconds: number;
   readonly isUpstream: boolean;
   readonly isCapped?: boolean;
+  readonly requestHash?: string;
 }
 
 /** What asking for a task's workflow came to: it was started or runs already, or there was one that has closed. */

@@ -282,23 +282,63 @@ describe('a task of which the database has lost commits', () => {
     await outside.assertSettled(sent.account);
   });
 
-  it('is not given what was made for another request, where a key comes again with another body', async () => {
-    const sent = await prepare('test/replicate');
-    const before = await keepRows(outside.darkroom.testDatabase);
-    const { taskId } = await send(sent);
-    await sent.account.client.untilTerminal(taskId);
-    await outside.untilCalledBack(taskId);
+  /** The same key, with another body. */
+  function otherThan(sent: Sent): Sent {
+    return { ...sent, body: { ...sent.body, input: { prompt: `${sent.marker} a mountain` } } };
+  }
 
-    await before.putBack();
-    await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
-    const other = { ...sent, body: { ...sent.body, input: { prompt: `${sent.marker} a mountain` } } };
-    assert.equal((await send(other)).taskId, taskId);
+  async function assertUnknown(sent: Sent, taskId: string, submitted: number): Promise<void> {
     const task = await sent.account.client.untilTerminal(taskId);
-
     assert.deepEqual([task.status, task.error?.reason, task.billing.captured], ['fail', 'outcome_unknown', '0']);
-    assert.equal(await submits(sent), 1);
+    const log = await outside.providerLog(sent.marker);
+    assert.equal(log.filter(({ kind }) => kind === 'submit').length, submitted);
+    assert.ok(!log.some(({ prompt }) => prompt?.includes('a mountain')), 'the other request was sent');
     await outside.assertSettled(sent.account);
-  });
+  }
+
+  for (const [what, model, behaviour, submitted] of [
+    ['was made for', 'test/replicate', '', 1],
+    ['the upstream said to', 'test/openai', '[content]', 0],
+  ] as const) {
+    it(`is not given what ${what} another request, where a key comes again with another body`, async () => {
+      const sent = await prepare(model, behaviour);
+      const before = await keepRows(outside.darkroom.testDatabase);
+      const { taskId } = await send(sent);
+      await sent.account.client.untilTerminal(taskId);
+      await outside.untilCalledBack(taskId);
+
+      await before.putBack();
+      await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+      assert.equal((await send(otherThan(sent))).taskId, taskId);
+
+      await assertUnknown(sent, taskId, submitted);
+    });
+  }
+
+  for (const [when, isRunOver] of [
+    ['after its run has ended', true],
+    ['while its run goes on', false],
+  ] as const) {
+    it(`is not sent for another request to an upstream that may have the first, with a key that comes again ${when}`, async () => {
+      const sent = await prepare('test/tasks', '[delay-submit 600000]');
+      const before = await keepRows(outside.darkroom.testDatabase);
+      const { taskId } = await send(sent);
+      await outside.untilProvider(sent.marker, 'submit');
+      const [worker] = outside.darkroom.workers;
+      await worker?.kill('SIGKILL');
+      await before.putBack();
+      if (isRunOver) {
+        await worker?.start();
+        await failureOf(taskId);
+      }
+
+      await until('the database is back', async () => (await sent.account.client.get(taskId)).status === 404);
+      assert.equal((await send(otherThan(sent))).taskId, taskId);
+      if (!isRunOver) await worker?.start();
+
+      await assertUnknown(sent, taskId, 1);
+    });
+  }
 });
 
 const LOCK_COUNTERS = {

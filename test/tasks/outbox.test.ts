@@ -165,6 +165,7 @@ describe('a claim', () => {
         model: 'acme/routed@fast',
         route: 'fast',
         definitionHash: hash,
+        requestHash: null,
       },
     );
   });

@@ -86,11 +86,25 @@ describe('the history of a run', () => {
       outcome: undefined,
       files: undefined,
       job: { jobId: 'job-7', place: 2 },
+      hasBegun: true,
       mayHaveSubmitted: true,
       place: 2,
       requestHash: 'abcd',
       earlierRunId: 'run-1',
     });
+  });
+
+  it('tells the request it is for, and whether it came to submitting, also where the submit failed', () => {
+    const input = { requestHash: 'abcd' };
+    const rejected = ['submitGeneration', failedWith('content_rejected')] as const;
+    const about = (history: History): readonly unknown[] => {
+      const { hasBegun, requestHash } = readRunHistory(history);
+      return [hasBegun, requestHash];
+    };
+
+    assert.deepEqual(about(historyOf([rejected], endedWith('content_rejected'), input)), [true, 'abcd']);
+    assert.deepEqual(about(historyOf([rejected], endedWith('content_rejected'))), [true, undefined]);
+    assert.deepEqual(about(historyOf([], {}, input)), [false, 'abcd']);
   });
 
   it('leaves out the frames that are made from a video', () => {

@@ -114,9 +114,9 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'activities/earlier-work.js',
-        find: 'const { outcome, files, job, mayHaveSubmitted, requestHash } = record;',
+        find: 'const { outcome, files, job, mayHaveSubmitted } = record;',
         replace:
-          "const { outcome, files, job, mayHaveSubmitted, requestHash } = record; if (files !== undefined) throw permanent('outcome_unknown');",
+          "const { outcome, files, job, mayHaveSubmitted } = record; if (files !== undefined) throw permanent('outcome_unknown');",
       },
     ],
     plan: [{ kind: 'lost-commits', target: 'postgres', atMs: 12_000, forMs: 8_000 }],

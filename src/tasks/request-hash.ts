@@ -1,0 +1,19 @@
+/**
+ * What tells requests under one Idempotency-Key apart in a workflow's history, where the database has lost the first of
+ * them (docs/0037). It is salted with the key, which no history has: the fingerprint alone would let whoever reads
+ * histories try out prompts. A task without a key has none, because no other request can come in its place.
+ */
+import { createHash } from 'node:crypto';
+import type { Fingerprint } from './fingerprint.ts';
+
+/** Enough to tell two requests apart, in hex digits. */
+const DIGITS = 16;
+
+/** The same of a row of `tasks`. */
+export const REQUEST_HASH = `left(encode(sha256(convert_to(idempotency_key, 'UTF8') || fingerprint), 'hex'), ${DIGITS})`;
+
+/** @returns lower-case hex; null without a key. */
+export function requestHashOf(idempotencyKey: string | undefined, { hash }: Fingerprint): string | null {
+  if (idempotencyKey === undefined) return null;
+  return createHash('sha256').update(idempotencyKey).update(hash).digest('hex').slice(0, DIGITS);
+}
