@@ -11,6 +11,7 @@ import { packageFile } from '../config/package-root.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Database, Statement } from './database.ts';
+import { forgetForeignTransactions } from './foreign-transactions.ts';
 import { watchBlockers } from './lock-blockers.ts';
 import type { Blocker } from './lock-blockers.ts';
 import { migrationLoader } from './migration-file.ts';
@@ -22,6 +23,8 @@ export interface MigrateOptions {
   readonly lockTimeoutMs?: number;
   /** After so long without its lock a migration is given up. Default 30 min. */
   readonly giveUpAfterMs?: number;
+  /** How much of a restored table of events is changed at once, in pages. Default 4,000. */
+  readonly eventPagesAtOnce?: number;
 }
 
 const LOCK_TIMEOUT_MS = 1_000;
@@ -52,10 +55,12 @@ export async function migrate(
   logger: Logger,
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  const applied = await withClient(databaseUrl, (client) => applyAll(client, database, logger, options));
-  await database.query(createInstallation, [newId('inst')]);
-  await database.query(forgetForeignTransactions);
-  return applied;
+  return withClient(databaseUrl, async (client) => {
+    const applied = await applyAll(client, database, logger, options);
+    await database.query(createInstallation, [newId('inst')]);
+    await forgetForeignTransactions(client, logger, options.eventPagesAtOnce);
+    return applied;
+  });
 }
 
 /** The library closes a connection of its own without waiting for it: whoever ends then meets one that is still open. */
@@ -71,6 +76,7 @@ async function withClient<T>(connectionString: string, work: (client: pg.Client)
   }
 }
 
+/** Ends with the migration lock: what is left of migrating is for one process as well, and its session ends soon. */
 async function applyAll(
   client: pg.Client,
   database: Database,
@@ -112,7 +118,6 @@ async function applyAll(
       await blockers.stop();
     }
   }
-  await releaseMigrationLock(client);
   return applied;
 }
 
@@ -176,16 +181,6 @@ function backoffMs(failures: number, lockTimeoutMs: number): number {
   const least = LEAST_BACKOFF_IN_LOCK_TIMEOUTS * lockTimeoutMs;
   return Math.round(Math.min(least * 2 ** failures, Math.max(least, MOST_BACKOFF_MS)) * (1 + Math.random() / 4));
 }
-
-/**
- * A database restored into another server has events of transactions that are yet to come there. They would look new to
- * every reader of the feed (tasks/feed.ts) until then.
- */
-const forgetForeignTransactions: Statement = {
-  name: 'forget_foreign_transactions',
-  text: `UPDATE task_events SET xid = pg_snapshot_xmin(pg_current_snapshot())
-          WHERE xid > pg_snapshot_xmax(pg_current_snapshot())`,
-};
 
 const createInstallation: Statement = {
   name: 'create_installation',
