@@ -23,6 +23,7 @@ import { openStore } from './files/open-store.ts';
 import { createUrlSigner } from './files/signed-url.ts';
 import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
 import { createStalledRows } from './limits/stalled-rows.ts';
+import { createUpstreamDatabase } from './limits/upstream-database.ts';
 import { createMediaInspector } from './media/inspect.ts';
 import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
@@ -134,6 +135,11 @@ export function createActivityContext(
       ...foundation,
       upstreams: createUpstreams({
         database: foundation.database,
+        upstreamDatabase: createUpstreamDatabase(
+          foundation.database,
+          config.database.poolSize,
+          foundation.metrics.shares,
+        ),
         logger,
         wake: (transaction, { accountId, taskId }) => requestWork(transaction, 'wake_task', accountId, taskId),
         publicUrl: foundation.urlSigner.publicUrl,

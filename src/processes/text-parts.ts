@@ -2,6 +2,7 @@
  * What an api process adds to answer text calls: who answers, and the books. Beside http-context.ts, because it is opened
  * and closed: its lease is a row, and what it has not settled when it ends others have to.
  */
+import { createUpstreamDatabase } from '../limits/upstream-database.ts';
 import { openTextMoney } from '../text/money/text-money.ts';
 import { createEmbeddedTextSource } from '../text/conformance/source.ts';
 import { loadVocabulary } from '../text/conformance/tokens.ts';
@@ -37,7 +38,11 @@ export async function openTextParts(
   const router = createTextRouter({
     embedded: createEmbeddedTextSource(threads),
     secrets: createSecretSource(config.upstreamSecrets),
-    gate: createUpstreamGate({ database, logger }),
+    gate: createUpstreamGate({
+      database,
+      upstreamDatabase: createUpstreamDatabase(database, config.database.poolSize, metrics.shares),
+      logger,
+    }),
     metrics: metrics.outgoing,
     logger,
     now,

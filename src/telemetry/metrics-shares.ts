@@ -23,6 +23,7 @@ export const SHARED_RESOURCES = [
   'suspect_inspections',
   'text_threads',
   'uploads',
+  'upstream_transactions',
   'waiting_answers',
 ] as const;
 export type SharedResource = (typeof SHARED_RESOURCES)[number];

@@ -8,7 +8,9 @@
  */
 import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import type { UpstreamDatabase } from '../limits/upstream-database.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { createDepartures } from './departures.ts';
 import {
   MAX_ADMISSIONS,
   admitWaiting,
@@ -97,11 +99,14 @@ interface Known {
 
 export function createUpstreamGate({
   database,
+  upstreamDatabase = () => database,
   logger,
   wake = () => Promise.resolve(),
   now = () => performance.now(),
 }: {
   readonly database: Database;
+  /** For what locks the row of an upstream; default: the same, without a bound by upstream. */
+  readonly upstreamDatabase?: UpstreamDatabase;
   readonly logger: Logger;
   /** Default: nobody waits. */
   readonly wake?: Wake;
@@ -144,9 +149,9 @@ export function createUpstreamGate({
   const change = (
     name: string,
     work: (transaction: Queryable) => Promise<unknown>,
-    isAwake?: TaskId,
+    { isAwake, isLeaving }: { readonly isAwake?: TaskId; readonly isLeaving?: boolean } = {},
   ): Promise<readonly Admission[]> =>
-    database.transaction(async (transaction) => {
+    upstreamDatabase(name, isLeaving).transaction(async (transaction) => {
       if (!(await lockUpstream(transaction, name))) return [];
       await work(transaction);
       const admissions = await admitWaiting(transaction, name);
@@ -161,27 +166,34 @@ export function createUpstreamGate({
   };
 
   const takeOrWait = async (name: string, cap: number | undefined, task: Admission): Promise<Entry> => {
-    if (cap === undefined || (await takeSlot(database, name, task, cap))) return { kind: 'open' };
+    if (cap === undefined || (await takeSlot(upstreamDatabase(name), name, task, cap))) return { kind: 'open' };
     let waitedMs = 0;
     const join = async (transaction: Queryable): Promise<void> => {
       if (now() - (sweptAt.get(name) ?? -Infinity) >= SWEEP_INTERVAL_MS) await sweep(transaction, name);
       waitedMs = await joinQueue(transaction, name, task, cap);
     };
-    const admissions = await change(name, join, task.taskId);
+    const admissions = await change(name, join, { isAwake: task.taskId });
     const isIn = admissions.some(({ taskId }) => taskId === task.taskId);
     return isIn ? { kind: 'open' } : { kind: 'full', waitedMs };
   };
 
-  const leave = async (upstream: GatedUpstream, taskId: TaskId): Promise<void> => {
-    const { name, concurrency } = upstream;
-    await quietly(upstream, async () => {
-      if (concurrency === undefined && !mayHaveSlots(await stateOf(name))) return;
-      await change(name, async (transaction) => {
+  const depart = (name: string, taskIds: readonly TaskId[]): Promise<readonly Admission[]> => {
+    const work = async (transaction: Queryable): Promise<void> => {
+      for (const taskId of taskIds) {
         await leaveQueue(transaction, name, taskId);
         await giveBackSlot(transaction, name, taskId);
-      });
-    });
+      }
+    };
+    return change(name, work, { isLeaving: true });
   };
+  const departures = createDepartures({ depart, logger });
+
+  const leave = (upstream: GatedUpstream, taskId: TaskId): Promise<void> =>
+    quietly(upstream, async () => {
+      const { name, concurrency } = upstream;
+      if (concurrency === undefined && !mayHaveSlots(await stateOf(name))) return;
+      await departures.leave(name, taskId);
+    });
 
   const tidy = (name: string): Promise<readonly Admission[]> =>
     change(name, async (transaction) => {
@@ -193,13 +205,14 @@ export function createUpstreamGate({
     leave,
 
     async enter(upstream, task) {
+      await departures.recall(upstream.name, task.taskId);
       const state = await stateOf(upstream.name);
       const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
       if (waitMs > 0) return { kind: 'closed', waitMs };
       const entry = await takeOrWait(upstream.name, capOf(upstream, state), task);
       if (entry.kind !== 'open' || !state.isBroken) return entry;
       known.delete(upstream.name);
-      if (await claimUpstreamProbe(database, upstream.name)) return { kind: 'open' };
+      if (await claimUpstreamProbe(upstreamDatabase(upstream.name), upstream.name)) return { kind: 'open' };
       await leave(upstream, task.taskId);
       return { kind: 'closed', waitMs: BROKEN_WAIT_MS };
     },
@@ -209,20 +222,20 @@ export function createUpstreamGate({
       const state = known.get(name)?.state;
       if (health === 'failed') {
         await quietly(upstream, async () => {
-          const isBroken = await countUpstreamFailure(database, name);
+          const isBroken = await countUpstreamFailure(upstreamDatabase(name), name);
           if (isBroken) logger.warn({ upstream: name }, 'an upstream keeps failing and is left alone for a while');
         });
         known.delete(name);
         return;
       }
       if (state === undefined || state.isBroken || state.failures > 0) {
-        await quietly(upstream, () => forgetUpstreamFailures(database, name));
+        await quietly(upstream, () => forgetUpstreamFailures(upstreamDatabase(name), name));
         known.delete(name);
       }
       if (health === 'answered' || health.pauseMs <= 0) return;
       const { pauseMs } = health;
       logger.info({ upstream: name, pauseMs }, 'an upstream asks to be left alone');
-      await quietly(upstream, () => pauseUpstream(database, name, pauseMs));
+      await quietly(upstream, () => pauseUpstream(upstreamDatabase(name), name, pauseMs));
       known.delete(name);
     },
 

@@ -10,6 +10,7 @@
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { isMediaModel } from '../catalogue/text-definition.ts';
+import { LockTimeoutError } from '../database/database.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { capsOf } from './upstream-caps.ts';
@@ -18,13 +19,17 @@ const TELL_EVERY_MS = 10_000;
 /** An api that has said nothing for so long is gone: six times may fail. */
 const BELIEVED_SECONDS = 60;
 
+/** Rows that are written already stay locked while the next is waited for, and with them their upstreams. */
+const ROW_WAIT_MS = 200;
+
 /** One without a cap is written down only where something is known of it: nobody looks for more. */
 const tell: Statement = {
   name: 'tell_upstream_caps',
   text: `INSERT INTO upstream_states AS s (upstream, cap, cap_since, cap_told_at)
          SELECT t.upstream, t.cap, to_timestamp($3::float8 / 1000), now()
            FROM unnest($1::text[], $2::integer[]) AS t (upstream, cap)
-          WHERE t.cap IS NOT NULL OR EXISTS (SELECT 1 FROM upstream_states k WHERE k.upstream = t.upstream)
+          WHERE (SELECT set_config('lock_timeout', '${ROW_WAIT_MS}', true)) IS NOT NULL
+            AND (t.cap IS NOT NULL OR EXISTS (SELECT 1 FROM upstream_states k WHERE k.upstream = t.upstream))
           ORDER BY t.upstream
          ON CONFLICT (upstream) DO UPDATE
             SET cap = excluded.cap, cap_since = excluded.cap_since, cap_told_at = excluded.cap_told_at
@@ -33,10 +38,12 @@ const tell: Statement = {
 };
 
 /**
- * Puts the caps in force, where none is told of newer models.
+ * Puts the caps in force, where none is told of newer models. Those of all other upstreams also where the row of one
+ * stays locked.
  *
  * @param caps by upstream, the smallest first, as models have them; none: any number of jobs.
  * @param since when those models were taken up: milliseconds since 1970.
+ * @throws {LockTimeoutError} a row was locked.
  */
 export async function tellCaps(
   database: Queryable,
@@ -44,7 +51,27 @@ export async function tellCaps(
   since: number,
 ): Promise<void> {
   if (caps.size === 0) return;
-  await database.query(tell, [[...caps.keys()], [...caps.values()].map(([smallest]) => smallest ?? null), since]);
+  const smallest = [...caps.values()].map(([cap]) => cap ?? null);
+  try {
+    await database.query(tell, [[...caps.keys()], smallest, since]);
+  } catch (error) {
+    if (!(error instanceof LockTimeoutError)) throw error;
+    if (caps.size > 1) await tellOneByOne(database, caps, since);
+    throw error;
+  }
+}
+
+/** Passes by those whose rows stay locked. */
+async function tellOneByOne(
+  database: Queryable,
+  caps: ReadonlyMap<string, readonly number[]>,
+  since: number,
+): Promise<void> {
+  for (const one of caps) {
+    await tellCaps(database, new Map([one]), since).catch((error: unknown) => {
+      if (!(error instanceof LockTimeoutError)) throw error;
+    });
+  }
 }
 
 /** Tells the caps of a catalogue, now and as long as the process runs. What could not be told is told the next time. */

@@ -1,5 +1,6 @@
 /** What a worker knows of upstreams beside their protocols: made once for a process (src/context.ts). */
 import type { Database } from '../database/database.ts';
+import type { UpstreamDatabase } from '../limits/upstream-database.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { createUpstreamGate } from './gate.ts';
 import type { UpstreamGate, Wake } from './gate.ts';
@@ -16,6 +17,7 @@ export interface Upstreams {
 
 export function createUpstreams(dependencies: {
   readonly database: Database;
+  readonly upstreamDatabase?: UpstreamDatabase;
   readonly logger: Logger;
   readonly wake?: Wake;
   readonly publicUrl: string;

@@ -38,10 +38,11 @@ const TEXT_TOKENS = 40;
 
 /**
  * What a machine brings about that is slower than the load, restart or not, and what is tried again by design: waiting in
- * vain for a connection, for the account's row, and for one of the downloads that one account may have at a time.
+ * vain for a connection, for the row of the account or of the upstream, and for one of the downloads that one account may
+ * have at a time.
  */
 const PASSING: Readonly<Record<string, readonly string[]>> = {
-  submitGeneration: ['DatabaseUnavailableError'],
+  submitGeneration: ['DatabaseUnavailableError', 'UpstreamBusyError'],
   awaitGeneration: ['DatabaseUnavailableError'],
   archiveOutputs: ['DatabaseUnavailableError', 'provider_unavailable'],
   settleTask: ['DatabaseUnavailableError', 'AccountBusyError'],

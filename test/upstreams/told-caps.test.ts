@@ -4,12 +4,14 @@ import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import { LockTimeoutError } from '../../src/database/database.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';
 import { startTellingCaps, tellCaps } from '../../src/upstreams/told-caps.ts';
 import { definition, textDefinition } from '../catalogue/definitions.ts';
 import { unreachableDatabase } from '../http/serve.ts';
+import { lockRows } from '../support/locked-rows.ts';
 import { until } from '../support/until.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
@@ -124,6 +126,23 @@ describe('an api', () => {
     );
     await tell(upstream, [1], EARLIER);
     assert.equal(await capInForce(upstream), 1);
+  });
+
+  it('tells the caps of all other upstreams while the row of one stays locked', async () => {
+    const [before, locked, behind] = ['a', 'b', 'c'].map((place) => `${newId('req')}-${place}`);
+    assert.ok(before && locked && behind);
+    const upstreams = [before, locked, behind];
+    const tellAll = (cap: number): Promise<void> =>
+      tellCaps(room.database, new Map(upstreams.map((upstream) => [upstream, [cap]])), EARLIER);
+    await tellAll(1);
+    const row = await lockRows(room.url, 'SELECT 1 FROM upstream_states WHERE upstream = $1 FOR UPDATE', locked);
+    try {
+      await assert.rejects(tellAll(2), LockTimeoutError);
+    } finally {
+      await row.release();
+    }
+
+    assert.deepEqual(await Promise.all(upstreams.map((upstream) => capInForce(upstream))), [2, 1, 2]);
   });
 
   it('starts also while the database is away', async () => {

@@ -1,0 +1,42 @@
+/**
+ * An upstream's share of a process's connections to the database. Slots and queue of a capped upstream change under a lock
+ * of its one row (src/upstreams/queue.ts), and whoever waits for it holds a connection (row-database.ts).
+ */
+import { DatabaseUnavailableError } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { createRowDatabase } from './row-database.ts';
+import { createStalledRows } from './stalled-rows.ts';
+
+/**
+ * The database for what locks the row of one upstream. Never inside a transaction: it would wait for a connection.
+ *
+ * @param isLeaving a slot is given back: before all that comes to the same upstream, which may be waiting for the slot.
+ */
+export type UpstreamDatabase = (upstream: string, isLeaving?: boolean) => Database;
+
+/** The upstream's row stays locked, or its transactions wait for one another. Nothing was done. */
+export class UpstreamBusyError extends DatabaseUnavailableError {
+  override readonly name = 'UpstreamBusyError';
+}
+
+/** One after the other they take some milliseconds each; those that find no room come again. */
+const WAITING = { perTenant: 1_000, perProcess: 10_000 };
+/** Each keeps a slot of the worker meanwhile. */
+const WAIT_MS = 2_000;
+/** One at a time is all that the row allows, so that these are two upstreams at once in a pool of ten. */
+const SHARE_OF_POOL = 0.2;
+
+/** @param poolSize connections of the process. */
+export function createUpstreamDatabase(database: Database, poolSize: number, metrics?: ShareMetrics): UpstreamDatabase {
+  const databaseOf = createRowDatabase({
+    database,
+    resource: 'upstream_transactions',
+    connections: Math.max(1, Math.floor(poolSize * SHARE_OF_POOL)),
+    waiting: WAITING,
+    stalled: createStalledRows(),
+    busy: (options) => new UpstreamBusyError('the transactions of this upstream wait for one another', options),
+    metrics,
+  });
+  return (upstream, isLeaving = false) => databaseOf(upstream, { waitMs: WAIT_MS, isFirstOfTenant: isLeaving });
+}

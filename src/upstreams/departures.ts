@@ -1,0 +1,86 @@
+/**
+ * Tasks that give back their slot at an upstream, or their place in its queue. Where the upstream's row cannot be had in
+ * time, because somebody keeps it locked or the database is away, this is repeated until it goes through: the slot of a
+ * task that goes on elsewhere would stay taken until that task is over. Nothing of it outlives the process; then the
+ * slots are swept (slots.ts).
+ */
+import { DatabaseUnavailableError } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+const RETRY_AFTER_MS = 1_000;
+/** Of one transaction: each costs some statements, and others wait for the row meanwhile. */
+const MAX_TOGETHER = 20;
+/** What is beyond them at one upstream is left to the sweep. */
+const MAX_LATE = 10_000;
+
+export interface Departures {
+  /** Returns once the task has left, or the database was not available: then it is repeated. Throws what else goes wrong. */
+  leave(upstream: string, taskId: TaskId): Promise<void>;
+  /** The task is back: what it has there, it keeps. */
+  recall(upstream: string, taskId: TaskId): Promise<void>;
+}
+
+export function createDepartures({
+  depart,
+  logger,
+}: {
+  /** Has tasks leave, all of them or none. */
+  readonly depart: (upstream: string, taskIds: readonly TaskId[]) => Promise<unknown>;
+  readonly logger: Logger;
+}): Departures {
+  /** Those that have yet to leave, by upstream. */
+  const late = new Map<string, Set<TaskId>>();
+  const retrying = new Map<string, Promise<void>>();
+
+  /** @returns whether another try is worth it. Never throws. */
+  const retry = async (upstream: string, tasks: Set<TaskId>): Promise<boolean> => {
+    const together = [...tasks].slice(0, MAX_TOGETHER);
+    try {
+      await depart(upstream, together);
+    } catch (err) {
+      if (err instanceof DatabaseUnavailableError) return true;
+      logger.warn({ err, upstream, tasks: tasks.size }, 'slots were not given back; they are swept');
+      tasks.clear();
+      return false;
+    }
+    for (const taskId of together) tasks.delete(taskId);
+    return tasks.size > 0;
+  };
+
+  const retryLater = (upstream: string, tasks: Set<TaskId>): void => {
+    setTimeout(() => {
+      const trying = retry(upstream, tasks).then((isWorthIt) => {
+        retrying.delete(upstream);
+        if (isWorthIt) retryLater(upstream, tasks);
+        else late.delete(upstream);
+      });
+      retrying.set(upstream, trying);
+    }, RETRY_AFTER_MS).unref();
+  };
+
+  const keep = (upstream: string, taskId: TaskId, err: DatabaseUnavailableError): void => {
+    const known = late.get(upstream);
+    const tasks = known ?? new Set<TaskId>();
+    if (tasks.size < MAX_LATE) tasks.add(taskId);
+    if (known !== undefined) return;
+    logger.warn({ err, upstream }, 'slots cannot be given back at this moment; retrying');
+    late.set(upstream, tasks);
+    retryLater(upstream, tasks);
+  };
+
+  return {
+    async leave(upstream, taskId) {
+      try {
+        await depart(upstream, [taskId]);
+      } catch (err) {
+        if (!(err instanceof DatabaseUnavailableError)) throw err;
+        keep(upstream, taskId, err);
+      }
+    },
+    async recall(upstream, taskId) {
+      // Where it is being written at this moment, it has left before it comes back.
+      if (late.get(upstream)?.delete(taskId) === true) await retrying.get(upstream);
+    },
+  };
+}
