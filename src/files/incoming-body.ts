@@ -4,8 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { CollectedBytes } from '../domain/collected-bytes.ts';
 import { ObjectTooLargeError } from './object-store.ts';
 import type { PutResult } from './object-store.ts';
+
+/** Whoever sends a body decides how it is cut: smaller pieces than this are put together. */
+const GATHERED_BYTES = 16 * 1_024;
 
 export interface BodyBounds {
   readonly maxBytes?: number;
@@ -32,16 +36,13 @@ export class IncomingBody {
   }
 
   /**
-   * The bytes, each counted and hashed as it passes.
+   * The bytes, each counted and hashed as it passes, in pieces of at least 16 kB where they can be told apart.
    *
    * @throws {ObjectTooLargeError} at the first byte beyond `maxBytes`; the signal's reason; the source's own error.
    */
   async *chunks(): AsyncGenerator<Buffer, void, undefined> {
     try {
-      for await (const chunk of this.#body) {
-        const bytes = toBuffer(chunk);
-        this.#sizeBytes += bytes.byteLength;
-        assertWithin(this.#sizeBytes, this.#bounds.maxBytes);
+      for await (const bytes of gathered(this.#counted())) {
         this.#hash.update(bytes);
         yield bytes;
       }
@@ -49,6 +50,15 @@ export class IncomingBody {
     } catch (error) {
       this.failure = this.#bounds.signal?.aborted ? this.#bounds.signal.reason : error;
       throw this.failure;
+    }
+  }
+
+  async *#counted(): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of this.#body) {
+      const bytes = toBuffer(chunk);
+      this.#sizeBytes += bytes.byteLength;
+      assertWithin(this.#sizeBytes, this.#bounds.maxBytes);
+      yield bytes;
     }
   }
 
@@ -77,6 +87,18 @@ export function assertWithin(sizeBytes: number, maxBytes: number | undefined): v
 /** Length and SHA-256 of a body that is in memory already. */
 export function measure(bytes: Uint8Array): PutResult {
   return { sizeBytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/** The same bytes in pieces of some size: a store keeps those of a part, and writes each of them by itself. */
+async function* gathered(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  const small = new CollectedBytes();
+  for await (const piece of pieces) {
+    const isSmall = piece.length < GATHERED_BYTES;
+    if (isSmall) small.push(piece);
+    if (small.length >= GATHERED_BYTES || (!isSmall && small.length > 0)) yield small.take();
+    if (!isSmall) yield piece;
+  }
+  if (small.length > 0) yield small.take();
 }
 
 function toBuffer(chunk: unknown): Buffer {

@@ -5,6 +5,7 @@
  * Bounds: pictures 100 megapixels; films 4096 x 4096 pixels; films and sounds 600 s; 1 GB of memory.
  */
 import { resolve } from 'node:path';
+import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { DecodeRequest } from './decode-child.ts';
 import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
 import type { Moment, Still } from './film-decoding.ts';
@@ -129,13 +130,17 @@ export async function decodeSound(
   if (!(sampleRate >= 8000 && sampleRate <= 192_000)) throw new RangeError('sampleRate must be 8000 to 192000');
   const child = await startDecoding({ decode: 'sound', path, sampleRate, maxSeconds }, signal);
   try {
-    const pieces: Buffer[] = [];
+    // What a piece is, is for the file to say: it may be a few samples.
+    const [left, right] = [new CollectedBytes(), new CollectedBytes()];
     for (;;) {
       const message = await child.receive();
       if (message.kind === 'facts') break;
-      pieces.push(message.bytes);
+      const half = message.bytes.length / 2;
+      left.push(message.bytes.subarray(0, half));
+      right.push(message.bytes.subarray(half));
     }
-    return joined(pieces, sampleRate);
+    const channels = [samplesOf(left), samplesOf(right)] as const;
+    return { channels, seconds: channels[0].length / sampleRate };
   } finally {
     await child.end();
   }
@@ -215,15 +220,6 @@ function edge(maxEdge: number): number {
 }
 
 /** Each piece has all of its left samples and then all of its right ones. */
-function joined(pieces: readonly Buffer[], sampleRate: number): DecodedSound {
-  const samples = pieces.reduce((sum, piece) => sum + piece.length / 8, 0);
-  const [left, right] = [new Float32Array(samples), new Float32Array(samples)];
-  let at = 0;
-  for (const piece of pieces) {
-    const count = piece.length / 8;
-    left.set(new Float32Array(piece.buffer, piece.byteOffset, count), at);
-    right.set(new Float32Array(piece.buffer, piece.byteOffset + count * 4, count), at);
-    at += count;
-  }
-  return { channels: [left, right], seconds: samples / sampleRate };
+function samplesOf(collected: CollectedBytes): Float32Array {
+  return new Float32Array(collected.take().buffer);
 }

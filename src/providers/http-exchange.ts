@@ -10,6 +10,7 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
@@ -90,8 +91,7 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
     let status: number | undefined;
     let retryAfterMs: number | undefined;
     let isFile = false;
-    const chunks: Buffer[] = [];
-    let receivedBytes = 0;
+    const received = new CollectedBytes();
     const scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
 
     const finish = (fault?: string): void => {
@@ -105,8 +105,8 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       }
       if (status === undefined) reject(new ExchangeLost(isBegun && isRead, fault ?? 'NO_STATUS'));
       else if (fault !== undefined) resolve({ status, retryAfterMs, ...unread(fault) });
-      else if (isFile) resolve({ status, retryAfterMs, json: undefined, file: Buffer.concat(chunks) });
-      else resolve({ status, retryAfterMs, ...parse(chunks) });
+      else if (isFile) resolve({ status, retryAfterMs, json: undefined, file: received.take() });
+      else resolve({ status, retryAfterMs, ...parse(received.take()) });
     };
     const onAbort = (): void => finish('ABORTED');
     const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => finish('TIMEOUT'), request.timeoutMs);
@@ -140,9 +140,8 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
         if (Number(headers['content-length'] ?? 0) > request.maxBytes) return finish('BODY_TOO_LARGE');
       },
       onResponseData(_controller, chunk) {
-        receivedBytes += chunk.length;
-        if (receivedBytes > request.maxBytes) return finish('BODY_TOO_LARGE');
-        chunks.push(chunk);
+        if (received.length + chunk.length > request.maxBytes) return finish('BODY_TOO_LARGE');
+        received.push(chunk);
         // As it comes: what is parsed at the end takes as long as there are values, and holds up everything else.
         if (!isFile && !isWithinBounds(scanner, chunk)) finish('JSON_TOO_LARGE');
       },
@@ -172,9 +171,9 @@ function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {
   }
 }
 
-function parse(chunks: readonly Buffer[]): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
+function parse(body: Buffer): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
   try {
-    return { json: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown };
+    return { json: JSON.parse(body.toString('utf8')) as unknown };
   } catch {
     return unread('NOT_JSON');
   }

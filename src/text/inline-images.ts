@@ -3,6 +3,7 @@
  * (`TEXT_IMAGES=inline`). They are fetched like any address of a client, by the egress policy, and so no upstream
  * resolves a name that its owner may point elsewhere in between.
  */
+import { CollectedBytes } from '../domain/collected-bytes.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';
 import { ShareExhaustedError, createTenantShares } from '../limits/tenant-shares.ts';
@@ -98,7 +99,7 @@ async function fetchOne(
   const bytes = await imageFetches.run(
     accountId,
     async () => {
-      const chunks: Buffer[] = [];
+      const received = new CollectedBytes();
       try {
         const { body } = await egress.download(url, {
           accountId,
@@ -110,12 +111,12 @@ async function fetchOne(
           if (!count(chunk.length))
             throw refused(field, `the images have more than ${MAX_INLINED.bytes} bytes together`);
           hold(asBase64(chunk.length));
-          chunks.push(chunk);
+          received.push(chunk);
         }
       } catch (error) {
         throw signal.aborted ? signal.reason : problemOf(field, error);
       }
-      return Buffer.concat(chunks);
+      return received.take();
     },
     { signal, waitMs: WAIT_MS },
   );

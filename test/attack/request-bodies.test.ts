@@ -10,6 +10,7 @@ import { open } from '../http/raw-socket.ts';
 import type { Client } from '../http/raw-socket.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
+import { liveBuffers } from '../support/live-buffers.ts';
 import { until } from '../support/until.ts';
 import { longestPause } from './event-loop.ts';
 
@@ -88,6 +89,36 @@ describe('bodies that are not sent to their end', () => {
     assert.match(clients.find((client) => client.heard() !== '')?.heard() ?? '', /^HTTP\/1\.1 429 /);
     for (const client of clients) client.socket.destroy();
     await until('everything is given back', async () => (await bytesHeld()) === 0);
+  });
+});
+
+describe('a body in chunks of one byte', () => {
+  const CHUNKS = 60_000;
+
+  it('is held in a few buffers, and all that it takes is counted', async () => {
+    const account = await served.newAccount();
+    const client = begin('/v1/tasks', headersOf(account));
+    client.socket.write('6\r\n{"a":"\r\n');
+    await until('it has begun', async () => (await bytesHeld()) > 0);
+    const before = liveBuffers();
+
+    client.socket.write('1\r\nx\r\n'.repeat(CHUNKS));
+    await until('all of it is held', async () => (await bytesHeld()) >= CHUNKS);
+
+    assert.ok(liveBuffers() - before < 100, `${liveBuffers() - before} buffers more`);
+    assert.ok((await bytesHeld()) <= 2 * CHUNKS, `${await bytesHeld()} bytes are held`);
+    client.socket.destroy();
+    await until('everything is given back', async () => (await bytesHeld()) === 0);
+  });
+
+  it('is read as any other', async () => {
+    const account = await served.newAccount();
+    const client = begin('/v1/tasks/estimate', headersOf(account));
+    const chunks = [...JSON.stringify(body())].map((character) => `1\r\n${character}\r\n`);
+    client.socket.write(`${chunks.join('')}0\r\n\r\n`);
+
+    assert.match(await answered(client, 'an answer'), /^HTTP\/1\.1 200 /);
+    client.socket.destroy();
   });
 });
 

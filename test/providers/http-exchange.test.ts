@@ -52,6 +52,17 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     });
   });
 
+  it('reads an answer in chunks of one byte, as JSON and as a file', async () => {
+    const inChunks: RequestListener = (_request, response) => {
+      response.setHeader('content-type', 'application/octet-stream');
+      for (const character of '{"some":"thing"}') response.write(character);
+      response.end();
+    };
+
+    assert.deepEqual((await ask(inChunks)).json, { some: 'thing' });
+    assert.equal((await ask(inChunks, { bringsFile: true })).file?.toString(), '{"some":"thing"}');
+  });
+
   it('stops reading a body above the bound, and keeps the status', async () => {
     let cut: Promise<unknown> | undefined;
     const answer = await ask((_request, response) => {

@@ -30,7 +30,7 @@ export interface BodyAllowance {
   readonly tenant: string;
   /** Takes bytes from the sender's minute, before they are read. @throws {RateLimitedError} */
   charge(bytes: number): Promise<void>;
-  /** Bytes have come in and are kept until the release. @throws {ShareExhaustedError} */
+  /** So much memory is taken by what has come in, and kept until the release. @throws {ShareExhaustedError} */
   hold(bytes: number): void;
   /** Nothing of the body is in memory any more; a second call does nothing. */
   release(): void;

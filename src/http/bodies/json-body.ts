@@ -3,6 +3,7 @@
  * it while the bytes arrive. What is large is parsed in a thread.
  */
 import type { IncomingMessage } from 'node:http';
+import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
@@ -61,20 +62,15 @@ export async function readJson(request: IncomingMessage, reading: BodyReading): 
   const { maxBytes, allowance, threads, needsFacts } = reading;
   requireJsonType(request);
   const scanner = createJsonScanner();
-  const chunks: Buffer[] = [];
+  const collected = new CollectedBytes();
   const length = await readBody(request, maxBytes, allowance, (chunk) => {
-    allowance.hold(chunk.length);
+    const grown = collected.push(chunk);
+    if (grown > 0) allowance.hold(grown);
     scan(scanner, chunk);
-    chunks.push(chunk);
   });
   await allowance.charge(scanner.values * BYTES_PER_VALUE - length);
   // In memory of its own, which can be handed to a thread.
-  const bytes = new Uint8Array(length);
-  let end = 0;
-  for (const chunk of chunks.splice(0)) {
-    bytes.set(chunk, end);
-    end += chunk.length;
-  }
+  const bytes = collected.take();
   const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
   const parsed = isLarge ? await parseInThread(threads, allowance.tenant, bytes, needsFacts) : parseBody(bytes);
   if (parsed.kind === 'not_utf8') throw unreadableBody('invalid request: the body is not UTF-8');

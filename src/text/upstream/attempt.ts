@@ -3,6 +3,7 @@
  * there; until then whatever goes wrong is an error of `begun`, after that an error in the middle of the pieces.
  */
 import type { TextLimits } from '../../catalogue/text-definition.ts';
+import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { OpenedAnswer, TextCall } from '../source.ts';
 import { TextFailure } from '../text-failure.ts';
@@ -60,8 +61,7 @@ class Attempt implements Receiver {
   readonly #onAbort = (): void => this.#fail(abortedBy(this.#options.signal));
   #state: State = 'waiting';
   #exchange: RunningExchange | undefined;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #received = new CollectedBytes();
   readonly #scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
   #refusedWith: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   #shortTimer: NodeJS.Timeout | undefined;
@@ -116,13 +116,13 @@ class Attempt implements Receiver {
   data(chunk: Buffer): void {
     switch (this.#state) {
       case 'refused':
-        this.#keep(chunk);
-        if (this.#bytes > MAX_REFUSAL_BYTES) this.#refuse();
+        this.#received.push(chunk);
+        if (this.#received.length > MAX_REFUSAL_BYTES) this.#refuse();
         return;
       case 'whole':
         this.#clock.wait();
-        this.#keep(chunk);
-        if (this.#bytes > MAX_BODY_BYTES) return this.#fail(tooLarge());
+        this.#received.push(chunk);
+        if (this.#received.length > MAX_BODY_BYTES) return this.#fail(tooLarge());
         this.#scan(chunk);
         return;
       case 'streaming':
@@ -223,7 +223,7 @@ class Attempt implements Receiver {
     try {
       const { plan } = this.#options;
       if (plan.kind !== 'whole') throw new Error('a stream was read as a whole');
-      const answer = plan.read(parse(Buffer.concat(this.#chunks).toString('utf8')));
+      const answer = plan.read(parse(this.#received.take().toString('utf8')));
       this.#finish();
       this.#resolve(answer);
     } catch (error) {
@@ -234,7 +234,7 @@ class Attempt implements Receiver {
   #refuse(): void {
     const refused = this.#refusedWith;
     if (refused === undefined) return;
-    const text = Buffer.concat(this.#chunks).toString('utf8');
+    const text = this.#received.take().toString('utf8');
     const { call, plan } = this.#options;
     this.#fail(refusalOf({ ...refused, text }, call, plan.interfaceUsed));
   }
@@ -247,11 +247,6 @@ class Attempt implements Receiver {
       if (!(error instanceof JsonBoundsError)) throw error;
       this.#fail(invalidAnswer(error.message));
     }
-  }
-
-  #keep(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
   }
 
   /** The connection may serve another call, if the answer ends as it should. */
@@ -279,7 +274,7 @@ class Attempt implements Receiver {
 
   #finish(): void {
     this.#state = 'over';
-    this.#chunks = [];
+    this.#received.clear();
     this.#clock.stop();
     clearTimeout(this.#shortTimer);
     this.#options.signal.removeEventListener('abort', this.#onAbort);

@@ -4,10 +4,13 @@
  * Comments, ids and reconnection times are dropped.
  */
 import { StringDecoder } from 'node:string_decoder';
+import { CollectedText } from '../../domain/collected-text.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
 /** Characters. The whole answer of an image tool fits in; a server that never ends an event does not fill our memory. */
 const MAX_EVENT = 4 * 1024 * 1024;
+/** What a line takes beside its characters, counted as such: it may have one. */
+const LINE_OVERHEAD = 64;
 
 /** Takes one event. @param name of `event:`; undefined where there is none. @param data its lines, joined by `\n`. */
 export type TakeEvent = (name: string | undefined, data: string) => void;
@@ -15,10 +18,11 @@ export type TakeEvent = (name: string | undefined, data: string) => void;
 export class EventSplitter {
   readonly #take: TakeEvent;
   readonly #decoder = new StringDecoder('utf8');
-  /** The line that has begun. It is only added to, and read once it ends, so that a long one is not copied each time. */
-  #line = '';
+  /** The line that has begun. */
+  readonly #line = new CollectedText();
   #name: string | undefined;
   #data: string | undefined;
+  #dataLines = 0;
   #isFirst = true;
   /** The last character was a carriage return: a line feed that comes next belongs to it. */
   #isAfterReturn = false;
@@ -35,7 +39,7 @@ export class EventSplitter {
   /** The bytes are over. Whatever stands there is an event too. @throws as `push`. */
   end(): void {
     this.#split(this.#decoder.end());
-    if (this.#line !== '') this.#endLine('');
+    if (this.#line.length > 0) this.#endLine('');
     this.#endEvent();
   }
 
@@ -64,14 +68,13 @@ export class EventSplitter {
       nextReturn = text.indexOf('\r', at);
     }
     if (at >= text.length) return;
-    this.#line += text.slice(at);
+    this.#line.push(text.slice(at));
     this.#bound(this.#line.length);
   }
 
   /** @param rest of the line, behind what has come of it. */
   #endLine(rest: string): void {
-    const line = this.#line === '' ? rest : this.#line + rest;
-    this.#line = '';
+    const line = this.#line.length === 0 ? rest : this.#line.take() + rest;
     if (line === '') return this.#endEvent();
     const colon = line.indexOf(':');
     if (colon === 0) return;
@@ -84,6 +87,7 @@ export class EventSplitter {
       return;
     }
     this.#bound(value.length);
+    this.#dataLines += 1;
     this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
   }
 
@@ -92,11 +96,12 @@ export class EventSplitter {
     const data = this.#data;
     this.#name = undefined;
     this.#data = undefined;
+    this.#dataLines = 0;
     if (data !== undefined) this.#take(name === '' ? undefined : name, data);
   }
 
   #bound(more: number): void {
-    if (more + (this.#data?.length ?? 0) <= MAX_EVENT) return;
+    if (more + (this.#data?.length ?? 0) + this.#dataLines * LINE_OVERHEAD <= MAX_EVENT) return;
     throw new UpstreamFailure('upstream_invalid', `an event of more than ${MAX_EVENT} characters`);
   }
 }

@@ -1,0 +1,38 @@
+/**
+ * A text that a stranger sends in pieces, kept until it is whole. Adding one to the other makes an object for each of them,
+ * of thirty bytes where there is one character: so they are joined by the thousand.
+ */
+const JOINED_TOGETHER = 1_024;
+
+export class CollectedText {
+  #joined: string[] = [];
+  #pieces: string[] = [];
+  #length = 0;
+
+  /** Characters that have come. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Texts that are held. */
+  get parts(): number {
+    return this.#joined.length + this.#pieces.length;
+  }
+
+  push(piece: string): void {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+    if (this.#pieces.length < JOINED_TOGETHER) return;
+    this.#joined.push(this.#pieces.join(''));
+    this.#pieces = [];
+  }
+
+  /** All that has come; nothing is held here any more. */
+  take(): string {
+    const whole = [...this.#joined, ...this.#pieces].join('');
+    this.#joined = [];
+    this.#pieces = [];
+    this.#length = 0;
+    return whole;
+  }
+}

@@ -1,0 +1,82 @@
+/** Answers of upstreams in pieces of one byte: what is held of them is a few buffers, whatever is done with them. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { textLimitsOf } from '../../../src/catalogue/text-definition.ts';
+import { attempt } from '../../../src/text/upstream/attempt.ts';
+import { EventSplitter } from '../../../src/text/upstream/event-splitter.ts';
+import type { Receiver } from '../../../src/text/upstream/exchange.ts';
+import { planOf } from '../../../src/text/upstream/plan.ts';
+import { UpstreamFailure } from '../../../src/text/upstream/upstream-failure.ts';
+import { liveBuffers } from '../../support/live-buffers.ts';
+import { HELLO, chatCompletion } from './scripted-answers.ts';
+import { chatCall, failureOf, openaiUpstream, textModel } from './upstream-bench.ts';
+
+const PIECES = 60_000;
+const upstream = openaiUpstream('http://127.0.0.1:1/v1');
+
+/** A call whose upstream is whoever holds the receiver. */
+async function begin(): Promise<{ readonly receiver: Receiver; readonly opened: ReturnType<typeof attempt> }> {
+  const call = await chatCall(textModel([upstream]));
+  let receiver: Receiver | undefined;
+  const opened = attempt({
+    exchange: (_request, given) => {
+      receiver = given;
+      return { pause: () => undefined, resume: () => undefined, abort: () => undefined };
+    },
+    request: { origin: 'http://127.0.0.1:1', path: '/', headers: {}, body: '{}', onFreshConnection: false },
+    call,
+    plan: planOf(call, upstream, Date.now),
+    limits: textLimitsOf(call.model),
+    startedAt: performance.now(),
+    signal: new AbortController().signal,
+  });
+  return { receiver: receiver ?? assert.fail(), opened };
+}
+
+function sendBytes(receiver: Receiver, bytes: Buffer): void {
+  for (const byte of bytes) receiver.data(Buffer.of(byte));
+}
+
+describe('an answer in pieces of one byte', () => {
+  it('is held in a few buffers, and read as any other', async () => {
+    const { receiver, opened } = await begin();
+    const before = liveBuffers();
+    receiver.head(200, { 'content-type': 'application/json' });
+    sendBytes(receiver, Buffer.alloc(PIECES, ' '));
+
+    assert.ok(liveBuffers() - before < 100, `${liveBuffers() - before} buffers more`);
+    sendBytes(receiver, Buffer.from(JSON.stringify(chatCompletion(HELLO))));
+    receiver.end();
+    assert.equal((await opened).kind, 'body');
+  });
+
+  it('is held in a few buffers where it is a refusal', async () => {
+    const { receiver, opened } = await begin();
+    const before = liveBuffers();
+    receiver.head(400, { 'content-type': 'application/json' });
+    sendBytes(receiver, Buffer.alloc(PIECES, ' '));
+
+    assert.ok(liveBuffers() - before < 100, `${liveBuffers() - before} buffers more`);
+    receiver.end();
+    assert.ok((await failureOf(opened)) instanceof Error);
+  });
+});
+
+describe('an event', () => {
+  it('of many empty lines is as large as what they take', () => {
+    const splitter = new EventSplitter(() => undefined);
+    const lines = Buffer.from('data:\n'.repeat(10_000));
+
+    assert.throws(() => {
+      for (let count = 0; count < 10; count++) splitter.push(lines);
+    }, UpstreamFailure);
+  });
+
+  it('whose line comes byte by byte is whole', () => {
+    const events: string[] = [];
+    const splitter = new EventSplitter((_name, data) => events.push(data));
+    for (const byte of Buffer.from(`data: ${'é'.repeat(5_000)}\n\n`)) splitter.push(Buffer.of(byte));
+
+    assert.deepEqual(events, ['é'.repeat(5_000)]);
+  });
+});
