@@ -18,7 +18,7 @@ import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { clusterUrl } from '../../src/embedded/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
+import { describeHealthy, healthyFor } from '../load/healthy-clients.ts';
 import { createBenchAccount } from '../stage/account.ts';
 import { Child, stopAll } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
@@ -27,9 +27,6 @@ import type { AttackReport } from './attackers.ts';
 
 /** What an api is configured with by default: the limits are part of what is measured. */
 const DEFAULT_LIMITS = { MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '1000' };
-const HEALTHY_CLIENTS = 10;
-/** Each creates and reads in turn, so often: the machine is not to be busy with them. */
-const HEALTHY_EVERY_MS = 100;
 const WARM_UP_SECONDS = 3;
 /** More than sockets hold by themselves. */
 const LARGE_FILE_BYTES = 20_000_000;
@@ -77,10 +74,10 @@ async function measure(): Promise<void> {
   await api.ready();
   const file = await uploadLargeFile(port, key.text);
 
-  await healthyFor(port, key.text, WARM_UP_SECONDS);
+  await healthyFor({ port, apiKey: key.text }, WARM_UP_SECONDS);
   const quietMb = await residentMb(api.pid);
-  const quiet = await healthyFor(port, key.text, options.quiet);
-  say(`quiet: ${describe(quiet)}, the api holds ${quietMb.toFixed(0)} MB`);
+  const quiet = await healthyFor({ port, apiKey: key.text }, options.quiet);
+  say(`quiet: ${describeHealthy(quiet)}, the api holds ${quietMb.toFixed(0)} MB`);
 
   const { slow, garbage, seconds } = options;
   const launch = loadLaunch('slow-clients/attackers.ts', [port, key.text, file, slow, garbage].map(String));
@@ -95,11 +92,11 @@ async function measure(): Promise<void> {
       mostMb = Math.max(mostMb, mb);
     });
   }, MEMORY_EVERY_MS);
-  const attacked = await healthyFor(port, key.text, seconds);
+  const attacked = await healthyFor({ port, apiKey: key.text }, seconds);
   clearInterval(watching);
   attackers.send('report');
   const [report] = (await once(attackers, 'message')) as [AttackReport];
-  say(`attacked: ${describe(attacked)}, the api held ${mostMb.toFixed(0)} MB at most`);
+  say(`attacked: ${describeHealthy(attacked)}, the api held ${mostMb.toFixed(0)} MB at most`);
   const ratios = { p50: attacked.p50Ms / quiet.p50Ms, p99: attacked.p99Ms / quiet.p99Ms };
   say(`attacked over quiet: p50 ${ratios.p50.toFixed(2)}, p99 ${ratios.p99.toFixed(2)}`);
   say(`${slow} slow connections, of which ${report.cut} were cut and came again; ${report.garbage} times garbage`);
@@ -113,61 +110,6 @@ async function measure(): Promise<void> {
   const result = { at: new Date().toISOString(), options: { slow, garbage, seconds }, quiet, attacked, ratios };
   await writeFile(results, `${JSON.stringify({ ...result, quietMb, mostMb, report, serverErrors }, null, 2)}\n`);
   say(`Results: ${results}`);
-}
-
-interface Healthy {
-  readonly requests: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Not answered, or not with 200. */
-  readonly failed: number;
-  readonly serverErrors: number;
-}
-
-/** Clients at a steady pace, whatever the answers take. */
-async function healthyFor(port: number, apiKey: string, seconds: number): Promise<Healthy> {
-  const latencies: number[] = [];
-  let failed = 0;
-  let serverErrors = 0;
-  const end = performance.now() + seconds * 1_000;
-  const common = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
-  const body = '{"model":"bench/swatch","input":{"prompt":"teal"}}';
-  const create = `POST /v1/tasks HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  await Promise.all(
-    Array.from({ length: HEALTHY_CLIENTS }, async (_, place) => {
-      let connection = new KeepAliveConnection(port);
-      let read = `GET /v1/tasks?size=1 HTTP/1.1\r\n${common}\r\n`;
-      await new Promise((resolve) => setTimeout(resolve, (place * HEALTHY_EVERY_MS) / HEALTHY_CLIENTS));
-      for (let count = 0; performance.now() < end; count++) {
-        const begun = performance.now();
-        try {
-          const { status, body: answer } = await connection.request(count % 2 === 0 ? create : read);
-          latencies.push(performance.now() - begun);
-          if (status !== 200) failed += 1;
-          else if (count % 2 === 0) read = readOf(answer, common);
-          if (status >= 500) serverErrors += 1;
-        } catch {
-          failed += 1;
-          connection = new KeepAliveConnection(port);
-        }
-        const rest = HEALTHY_EVERY_MS - (performance.now() - begun);
-        if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
-      }
-      connection.end();
-    }),
-  );
-  latencies.sort((a, b) => a - b);
-  const at = (share: number): number => latencies[Math.floor((latencies.length - 1) * share)] ?? Number.NaN;
-  return { requests: latencies.length + failed, p50Ms: at(0.5), p99Ms: at(0.99), failed, serverErrors };
-}
-
-function readOf(answer: string, common: string): string {
-  const { taskId } = (JSON.parse(answer) as { data: { taskId: string } }).data;
-  return `GET /v1/tasks/${taskId} HTTP/1.1\r\n${common}\r\n`;
-}
-
-function describe({ requests, p50Ms, p99Ms, failed }: Healthy): string {
-  return `${requests} healthy requests, p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${failed} failed`;
 }
 
 /** @returns the path of what a reader can be slow with. */

@@ -1,0 +1,35 @@
+/**
+ * Clients that send large bodies one after the other, in a process of their own.
+ *
+ * Usage: senders.ts <port> <file of a body> <senders> <API key>...
+ *
+ * The keys are taken in turn. Says over its channel that all have begun; asked for anything, it answers with how often
+ * each status came.
+ */
+import { readFile } from 'node:fs/promises';
+import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
+
+const [port = '', file = '', senders = '', ...keys] = process.argv.slice(2);
+const text = await readFile(file, 'utf8');
+const statuses: Record<string, number> = {};
+
+async function send(key: string): Promise<void> {
+  const head = `POST /v1/tasks/estimate HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${key}\r\n`;
+  const request = `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+  for (;;) {
+    const connection = new KeepAliveConnection(Number(port));
+    try {
+      for (;;) {
+        const { status } = await connection.request(request);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      }
+    } catch {
+      statuses['none'] = (statuses['none'] ?? 0) + 1;
+    }
+  }
+}
+
+for (let place = 0; place < Number(senders); place++) void send(keys[place % keys.length] ?? '');
+process.send?.('begun');
+process.once('message', () => process.send?.(statuses));
+process.once('disconnect', () => process.exit(0));
