@@ -11,6 +11,8 @@ export interface JsonBounds {
   readonly elementsPerArray: number;
   /** Objects, arrays, texts, numbers and words, all together. */
   readonly values: number;
+  /** Of the names of members, as they are written, all together. */
+  readonly nameBytes: number;
 }
 
 /** Several times what the largest requests of clients have: ten thousand messages, schemas of five thousand members. */
@@ -19,6 +21,8 @@ export const JSON_BOUNDS: JsonBounds = {
   membersPerObject: 10_000,
   elementsPerArray: 25_000,
   values: 50_000,
+  // The engine keeps each name once: making objects takes longer with every byte of names that it has not seen.
+  nameBytes: 1_000_000,
 };
 
 /** The answers of upstreams: lists of models and of chunks are longer than what clients send. */
@@ -27,6 +31,7 @@ export const UPSTREAM_JSON_BOUNDS: JsonBounds = {
   membersPerObject: 50_000,
   elementsPerArray: 200_000,
   values: 400_000,
+  nameBytes: Infinity,
 };
 
 /** JSON is deeper or has more parts than is parsed; the message says which bound. */
@@ -37,6 +42,7 @@ export class JsonBoundsError extends Error {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
@@ -57,6 +63,9 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
   let values = 1;
   let isInText = false;
   let isEscaped = false;
+  /** Of the text that came last, which is a name where a colon follows. */
+  let textBytes = 0;
+  let nameBytes = 0;
 
   const count = (): void => {
     values += 1;
@@ -83,6 +92,13 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
     }
   };
 
+  const nameText = (): void => {
+    nameBytes += textBytes;
+    if (nameBytes > bounds.nameBytes) {
+      throw new JsonBoundsError(`JSON has more than ${bounds.nameBytes} bytes of member names`);
+    }
+  };
+
   return {
     get values() {
       return values;
@@ -93,6 +109,7 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
       let escaped = isEscaped;
       let quoteAt = -1;
       let backslashAt = -1;
+      let textAt = 0;
       const { length } = bytes;
       const find = (byte: number, from: number): number => {
         const at = bytes.indexOf(byte, from);
@@ -109,14 +126,20 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
           at = Math.min(quoteAt, backslashAt);
           escaped = backslashAt < quoteAt;
           inside = escaped || at === length;
+          if (!inside) textBytes += at - textAt;
           continue;
         }
         const byte = bytes[at];
-        if (byte === QUOTE) inside = true;
-        else if (byte === COMMA) separate();
+        if (byte === QUOTE) {
+          inside = true;
+          textBytes = 0;
+          textAt = at + 1;
+        } else if (byte === COMMA) separate();
+        else if (byte === COLON) nameText();
         else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open(byte === OPEN_OBJECT);
         else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && depth > 0) depth -= 1;
       }
+      if (inside) textBytes += length - textAt;
       isInText = inside;
       isEscaped = escaped;
     },

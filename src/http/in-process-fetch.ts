@@ -17,13 +17,15 @@ export interface InProcessFetchOptions {
   /** On whose behalf. */
   readonly outer: IncomingMessage;
   readonly requestId: string;
+  /** To be awaited before all of a large body is gone through (limits/turns.ts); absent: it is small. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
   /** The one origin that is here; nothing else is reached. */
   readonly origin: string;
 }
 
 /** @returns a `fetch` whose answers are whole when they come: it is not for streams. It follows no redirect. */
 export function createInProcessFetch(options: InProcessFetchOptions): typeof globalThis.fetch {
-  const { handle, outer, requestId, origin } = options;
+  const { handle, outer, requestId, origin, nextTurn } = options;
   const ofTheClient = Object.fromEntries(
     OF_THE_CLIENT.flatMap((name) => {
       const values = outer.headersDistinct[name];
@@ -32,6 +34,7 @@ export function createInProcessFetch(options: InProcessFetchOptions): typeof glo
   );
 
   return async (input, init) => {
+    await nextTurn?.();
     const request = new Request(input, init);
     const url = new URL(request.url);
     if (url.origin !== origin) throw new TypeError(`${url.origin} is not this service`);

@@ -174,7 +174,10 @@ function server(http: HttpContext, route: Route): Serve {
     if (!ctx.res.hasHeader('Cache-Control')) {
       ctx.set('Cache-Control', route.method === 'GET' ? 'private, no-cache' : 'no-store');
     }
+    // The answer may repeat all of it, and is made into bytes where it is sent.
+    await request.large?.nextTurn();
     answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
+    await request.large?.nextTurn();
   }
 
   async function bodyOf(
@@ -184,13 +187,14 @@ function server(http: HttpContext, route: Route): Serve {
     if (route.body?.kind !== 'json' || allowance === undefined) return { body: undefined };
     if (route.body.isOptional === true && hasNoBody(ctx.req)) return { body: {} };
     const { maxBytes = SMALL_BODY_BYTES, isCheckedLater = false, needsFacts = false } = route.body;
-    const read = await readJson(ctx.req, { maxBytes, allowance, threads: http.bodyThreads, needsFacts });
+    const { bodyThreads: threads, turns } = http;
+    const read = await readJson(ctx.req, { maxBytes, allowance, threads, turns, needsFacts });
     const { value: body, isLarge, facts } = read;
-    if (isLarge) await http.turns.next();
+    if (isLarge) await turns.next();
     const problem = checkBody?.(body);
     if (problem !== undefined) throw invalidRequest(problem);
     if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
-    return { body, ...(isLarge && { large: { facts, nextTurn: () => http.turns.next() } }) };
+    return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
 }
 

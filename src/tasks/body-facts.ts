@@ -17,7 +17,7 @@ export interface LargeBody {
   /** Where they are known already. */
   readonly facts: BodyFacts | undefined;
   /** To be awaited before anything is done that goes through all of it (limits/turns.ts). */
-  nextTurn(): Promise<void>;
+  readonly nextTurn: () => Promise<void>;
 }
 
 export function factsOf(body: Readonly<Record<string, unknown>>): BodyFacts {

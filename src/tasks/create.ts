@@ -108,6 +108,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
         budget?.giveBack();
         return { taskId: replayed, isReplay: true };
       }
+      await large?.nextTurn();
       const acceptance = await acceptor.accept(task);
       if (acceptance.isReplay) budget?.giveBack();
       return acceptance;

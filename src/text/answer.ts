@@ -50,6 +50,8 @@ export interface TextAsk {
   readonly model: TextModelDefinition;
   readonly request: TextRequest;
   readonly body: Readonly<Record<string, unknown>>;
+  /** To be awaited before all of a large request is gone through (limits/turns.ts); absent: it is small. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
   /** Of responses: what the answer's object repeats of the request. */
   readonly echo?: ResponseEcho;
   /** Of responses that are streamed and kept. */
@@ -106,10 +108,11 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   });
 
   /** Everything that can be said before money is asked for. @returns the counted input. */
-  const judge = async (caller: Caller, { request, model, parameters }: TextAsk): Promise<number> => {
+  const judge = async (caller: Caller, { request, model, parameters, nextTurn }: TextAsk): Promise<number> => {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
     requireCap(request, model, parameters);
+    await nextTurn?.();
     const [inputTokens = 0] = await threads.countInput(caller.accountId, [request], model.contextTokens);
     if (inputTokens >= model.contextTokens) {
       const message = `${parameters.conversation}: more than ${model.contextTokens} tokens, which is all that ${model.name} takes, its answer included`;
@@ -129,6 +132,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     const room = model.contextTokens - inputTokens;
     const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
     const asked = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
+    await ask.nextTurn?.();
     const input = await reportedInputs.bound(asked);
     const bounds = { inputTokens: input.tokens, maxOutputTokens, choices: request.choices };
     const heldMicroUsd = worstCaseCost(model.pricing, bounds);
@@ -158,7 +162,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       const { heldMicroUsd, input } = await hold(caller, ask, inputTokens);
       const tally = new Tally(inputTokens);
       const createdAt = Math.floor(now() / 1000);
-      const { id, surface, model, request, body, isStreamed, echo, deltas } = ask;
+      const { id, surface, model, request, body, nextTurn, isStreamed, echo, deltas } = ask;
       const call: TextCall = {
         id,
         accountId: caller.accountId,
@@ -166,6 +170,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         model,
         request,
         body,
+        nextTurn,
         isStreamed,
         tally,
         createdAt,

@@ -25,6 +25,8 @@ export interface TextCall {
   readonly request: TextRequest;
   /** The client's own body, checked: what an upstream of the same surface is sent, with its own model's name. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** To be awaited before all of a large request is gone through (limits/turns.ts); absent: it is small. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
   readonly isStreamed: boolean;
   /** Kept up to date while the answer passes. */
   readonly tally: Tally;

@@ -6,16 +6,24 @@ import assert from 'node:assert/strict';
 import { Hash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
+import { syncBuiltinESMExports } from 'node:module';
+import v8 from 'node:v8';
 import fc from 'fast-check';
 import { createBodyThreads } from '../../src/http/bodies/body-threads.ts';
 import { parseBody } from '../../src/http/bodies/parse-body.ts';
 import { factsOf } from '../../src/tasks/body-facts.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from '../http/raw-request.ts';
+import { textDefinition } from '../catalogue/definitions.ts';
 import { serveApp } from '../http/serve.ts';
+import { startTestUpstream } from '../text/upstream/test-upstream.ts';
+import type { TestUpstream } from '../text/upstream/test-upstream.ts';
+import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 
 const MB = 1_000_000;
+/** Ours: the application's is watched. */
+const deserialize = v8.deserialize.bind(v8) as (bytes: Uint8Array) => unknown;
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
 describe('a body thread', () => {
@@ -33,8 +41,9 @@ describe('a body thread', () => {
 
         const expected = JSON.parse(text) as Record<string, unknown>;
         assert.ok(answer.kind === 'parsed');
-        assert.deepStrictEqual(answer.value, expected);
-        assert.ok(Object.hasOwn(answer.value, '__proto__'));
+        const found = deserialize(answer.serialized);
+        assert.deepStrictEqual(found, expected);
+        assert.ok(typeof found === 'object' && found !== null && Object.hasOwn(found, '__proto__'));
         const facts = factsOf(expected);
         assert.ok(Buffer.from(answer.facts?.fingerprint.hash ?? []).equals(facts.fingerprint.hash));
         assert.equal(answer.facts?.unstorable, facts.unstorable);
@@ -134,6 +143,99 @@ describe('a large body', () => {
   });
 });
 
+describe('what is left for the event loop of a large body', () => {
+  let upstream: TestUpstream;
+  let served: ServedApp;
+  before(async () => {
+    upstream = await startTestUpstream();
+    const far = textDefinition({ name: 'acme/far', upstreams: [openaiUpstream(upstream.baseUrl, { id: 'far' })] });
+    served = await serveApp({ models: [far] });
+  });
+  after(async () => {
+    await served?.close();
+    await upstream?.close();
+  });
+
+  const IMAGE = `data:image/png;base64,${'A'.repeat(9 * MB)}`;
+  const chat = {
+    model: 'acme/far',
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: IMAGE } }] }],
+  };
+  const response = {
+    model: 'acme/far',
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url: IMAGE }] }],
+  };
+  const call = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'estimate', arguments: { model: 'acme/pictures', input: { prompt: 'x'.repeat(9 * MB) } } },
+  };
+  // What is sent to the upstream is written; of a response what is kept too. A tool calls the API itself.
+  const endpoints: readonly (readonly [path: string, body: unknown, work: readonly string[]])[] = [
+    ['/v1/tasks', body({ input: { prompt: 'x'.repeat(9 * MB) } }), ['read']],
+    ['/v1/tasks/estimate', body({ input: { prompt: 'x'.repeat(9 * MB) } }), ['read']],
+    ['/v1/chat/completions', chat, ['read', 'write']],
+    ['/v1/responses', response, ['read', 'write', 'write']],
+    ['/mcp', call, ['read', 'write', 'read']],
+  ];
+
+  for (const [path, sent, expected] of endpoints) {
+    it(`is done piece by piece, each in a turn that it waited for: POST ${path}`, async (t) => {
+      const { client } = await served.newAccount();
+      const headers = { authorization: `Bearer ${client.key}`, 'content-type': 'application/json', accept: '*/*' };
+      const text = JSON.stringify(sent);
+      const pieces = watchTurns(t, served);
+      await raw(served.url, 'POST', path, headers, text);
+
+      assert.deepEqual(
+        pieces.map(({ work }) => work),
+        expected,
+      );
+      const turns = pieces.map(({ turn }) => turn);
+      assert.ok(!turns.includes(undefined), JSON.stringify(pieces));
+      assert.equal(new Set(turns).size, turns.length, JSON.stringify(pieces));
+    });
+  }
+});
+
+/** A piece of work that goes through a large value, and the turn of limits/turns.ts in which it was done, if any. */
+interface Piece {
+  readonly work: 'read' | 'write';
+  readonly turn: number | undefined;
+}
+
+function watchTurns(t: TestContext, { http }: ServedApp): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let turns = 0;
+  let current: number | undefined;
+  const { turns: given } = http;
+  const next = given.next.bind(given);
+  t.mock.method(given, 'next', async () => {
+    await next();
+    turns += 1;
+    current = turns;
+    // The caller's, until the loop goes on.
+    setImmediate(() => (current = undefined));
+  });
+  const { stringify } = JSON;
+  t.mock.method(JSON, 'stringify', (...values: Parameters<typeof stringify>) => {
+    const text = stringify(...values) as string | undefined;
+    if (text !== undefined && text.length > MB) pieces.push({ work: 'write', turn: current });
+    return text;
+  });
+  t.mock.method(v8, 'deserialize', (bytes: Uint8Array): unknown => {
+    if (bytes.length > MB) pieces.push({ work: 'read', turn: current });
+    return deserialize(bytes);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  return pieces;
+}
+
 /** How many bytes and characters are decoded, parsed and hashed in this thread. */
 interface Work {
   decoded: number;
@@ -145,7 +247,7 @@ function watchThisThread(t: TestContext): Work {
   const work: Work = { decoded: 0, parsed: 0, hashed: 0 };
   const { parse } = JSON;
   t.mock.method(JSON, 'parse', (...given: Parameters<typeof parse>): unknown => {
-    work.parsed += String(given[0]).length;
+    work.parsed += given[0].length;
     return parse(...given) as unknown;
   });
   const { decode } = TextDecoder.prototype;

@@ -52,7 +52,8 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/http/bodies/parse-body.ts': {
     uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'clients',
-    bound: '128 kB and 5,000 values on the event loop; in a thread 10 MB, 50,000 values, 32 levels (json-scanner.ts)',
+    bound:
+      '128 kB and 5,000 values on the event loop; in a thread 10 MB, 50,000 values, 1 MB of names, 32 levels (json-scanner.ts)',
   },
   'src/http/routes/mcp.ts': { uses: { '.json': 2 }, of: 'our own', bound: "the answer of this process's own routes" },
   'src/http/upload-body.ts': {

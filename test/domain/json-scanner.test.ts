@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { JSON_BOUNDS, JsonBoundsError, createJsonScanner } from '../../src/domain/json-scanner.ts';
 import type { JsonBounds } from '../../src/domain/json-scanner.ts';
 
-const SMALL: JsonBounds = { depth: 4, membersPerObject: 3, elementsPerArray: 5, values: 12 };
+const SMALL: JsonBounds = { depth: 4, membersPerObject: 3, elementsPerArray: 5, values: 12, nameBytes: 20 };
 
 /** @param pieces how many bytes come at a time. @returns how many values there are, or what is wrong. */
 function scan(text: string, bounds = JSON_BOUNDS, pieces = 7): number | string {
@@ -56,6 +56,21 @@ describe('JSON that arrives', () => {
     assert.match(String(scan(array(6), SMALL)), /an array of more than 5 elements/);
     assert.equal(scan(`${values},1]`, SMALL), 12);
     assert.match(String(scan(`${values},1,1]`, SMALL)), /more than 12 values/);
+  });
+
+  it('may have so many bytes of member names, as they are written, and no more; other texts are no names', () => {
+    const texts = fc.string({ unit: 'binary', minLength: 1 });
+    fc.assert(
+      fc.property(fc.dictionary(texts, texts), fc.integer({ min: 1, max: 9 }), (object, pieces) => {
+        const text = JSON.stringify([object, 'a text', { 'ein Wört"chen': object }]);
+        const names = ['ein Wört"chen', ...Object.keys(object), ...Object.keys(object)];
+        const nameBytes = names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)) - 2, 0);
+
+        assert.equal(typeof scan(text, { ...JSON_BOUNDS, nameBytes }, pieces), 'number');
+        const fewer = { ...JSON_BOUNDS, nameBytes: nameBytes - 1 };
+        assert.match(String(scan(text, fewer, pieces)), /more than \d+ bytes of member names/);
+      }),
+    );
   });
 
   it('is counted by level: what was closed counts no more', () => {

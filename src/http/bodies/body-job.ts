@@ -9,7 +9,10 @@ export type BodyJob =
 
 export type BodyJobAnswer =
   | { readonly kind: 'started' }
-  /** `facts` where they were asked for and the value is an object. */
-  | { readonly kind: 'parsed'; readonly value: unknown; readonly facts: BodyFacts | undefined }
+  /**
+   * @param serialized the value (`v8.deserialize`): as bytes, so that it is made in the other thread when its turn comes,
+   *   and not when the message does. @param facts where they were asked for and the value is an object.
+   */
+  | { readonly kind: 'parsed'; readonly serialized: Uint8Array; readonly facts: BodyFacts | undefined }
   | { readonly kind: 'not_utf8' }
   | { readonly kind: 'not_json' };

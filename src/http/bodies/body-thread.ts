@@ -2,6 +2,7 @@
  * Entry of the threads in which large request bodies are parsed: takes one job at a time. Found by path from
  * body-threads.ts.
  */
+import { serialize } from 'node:v8';
 import { factsOf } from '../../tasks/body-facts.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 import { isJsonObject, parseBody } from './parse-body.ts';
@@ -12,5 +13,6 @@ export default function doBodyJob(job: BodyJob): BodyJobAnswer {
   const parsed = parseBody(job.bytes);
   if (parsed.kind !== 'parsed') return parsed;
   const { value } = parsed;
-  return { kind: 'parsed', value, facts: job.needsFacts && isJsonObject(value) ? factsOf(value) : undefined };
+  const facts = job.needsFacts && isJsonObject(value) ? factsOf(value) : undefined;
+  return { kind: 'parsed', serialized: serialize(value), facts };
 }

@@ -3,17 +3,20 @@
  * it while the bytes arrive. What is large is parsed in a thread.
  */
 import type { IncomingMessage } from 'node:http';
+import { deserialize } from 'node:v8';
 import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { ThreadEndedError } from '../../limits/timed-thread.ts';
+import type { Turns } from '../../limits/turns.ts';
 import type { BodyFacts } from '../../tasks/body-facts.ts';
 import { RequestError, invalidRequest, unreadableBody } from '../errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
 import type { BodyJobAnswer } from './body-job.ts';
 import type { BodyThreads } from './body-threads.ts';
 import { parseBody } from './parse-body.ts';
+import type { ParsedBody } from './parse-body.ts';
 
 /** Contract §1: 10 MB on create, estimate and the text endpoints. */
 export const CREATE_BODY_BYTES = 10_000_000;
@@ -49,6 +52,8 @@ export interface BodyReading {
   readonly allowance: BodyAllowance;
   /** Where large bodies are parsed. */
   readonly threads: BodyThreads;
+  /** In which their values are made here. */
+  readonly turns: Turns;
   /** Whether a create comes of it. */
   readonly needsFacts: boolean;
 }
@@ -59,7 +64,7 @@ export interface BodyReading {
  * @throws {RequestError} 400, 413 or 415. @throws {RateLimitedError} nothing was read. @throws {ShareExhaustedError}
  */
 export async function readJson(request: IncomingMessage, reading: BodyReading): Promise<ReadBody> {
-  const { maxBytes, allowance, threads, needsFacts } = reading;
+  const { maxBytes, allowance } = reading;
   requireJsonType(request);
   const scanner = createJsonScanner();
   const collected = new CollectedBytes();
@@ -72,7 +77,7 @@ export async function readJson(request: IncomingMessage, reading: BodyReading): 
   // In memory of its own, which can be handed to a thread.
   const bytes = collected.take();
   const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
-  const parsed = isLarge ? await parseInThread(threads, allowance.tenant, bytes, needsFacts) : parseBody(bytes);
+  const parsed = isLarge ? await parseInThread(bytes, reading) : parseBody(bytes);
   if (parsed.kind === 'not_utf8') throw unreadableBody('invalid request: the body is not UTF-8');
   if (parsed.kind === 'not_json') throw unreadableBody('invalid request: the body is not JSON');
   return { ...parsed, isLarge };
@@ -86,17 +91,26 @@ function scan(scanner: JsonScanner, chunk: Uint8Array): void {
   }
 }
 
+async function parseInThread(
+  bytes: Uint8Array<ArrayBuffer>,
+  { threads, turns, allowance, needsFacts }: BodyReading,
+): Promise<ParsedBody & Pick<ReadBody, 'facts'>> {
+  const job = { kind: 'parse', bytes, needsFacts } as const;
+  const answer = await runInThread(threads, allowance.tenant, job);
+  if (answer.kind !== 'parsed') return answer;
+  await turns.next();
+  return { kind: 'parsed', value: deserialize(answer.serialized) as unknown, facts: answer.facts };
+}
+
 type Parsed = Exclude<BodyJobAnswer, { kind: 'started' }>;
 
-async function parseInThread(
+async function runInThread(
   threads: BodyThreads,
   tenant: string,
-  bytes: Uint8Array<ArrayBuffer>,
-  needsFacts: boolean,
+  job: { readonly kind: 'parse'; readonly bytes: Uint8Array<ArrayBuffer>; readonly needsFacts: boolean },
 ): Promise<Parsed> {
   try {
-    const job = { kind: 'parse', bytes, needsFacts } as const;
-    return (await threads.run(tenant, job, { transferred: [bytes.buffer] })) as Parsed;
+    return (await threads.run(tenant, job, { transferred: [job.bytes.buffer] })) as Parsed;
   } catch (error) {
     if (!(error instanceof ThreadEndedError)) throw error;
     throw new ShareExhaustedError('body_threads', 'process', RETRY_AFTER_SECONDS);

@@ -72,6 +72,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         const body = checkChatBody(request.body as Readonly<Record<string, unknown>>);
         const model = http.catalogue.resolveText(body.model);
         tellDeprecation(request.ctx, model);
+        await request.large?.nextTurn();
         const decoded = decodeChatRequest(body, model);
         const inlined = await prepareImages(http, request, imagesOfMessages(decoded.messages));
         const id = newTextCallId('chat');
@@ -83,6 +84,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
           model,
           request: { ...decoded, messages: withInlinedImages(decoded.messages, inlined) },
           body,
+          nextTurn: request.large?.nextTurn,
           isStreamed: body.stream === true,
           isStored: false,
           encoder: (created) =>

@@ -34,10 +34,10 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
   const { origin } = new URL(publicUrl);
   let handle: RequestListener | undefined;
 
-  const clientOf = (ctx: ParameterizedContext<RequestState>) => {
+  const clientOf = (ctx: ParameterizedContext<RequestState>, nextTurn: (() => Promise<void>) | undefined) => {
     const application = (handle ??= callbackOf(ctx));
     const { requestId } = ctx.state;
-    const fetch = createInProcessFetch({ handle: application, outer: ctx.req, requestId, origin });
+    const fetch = createInProcessFetch({ handle: application, outer: ctx.req, requestId, origin, nextTurn });
     return createApiClient({ baseUrl: `${publicUrl}/v1`, fetch });
   };
 
@@ -70,14 +70,14 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         202: { description: 'Nothing is to be answered: a notification.' },
       },
       errors: ['FORBIDDEN'],
-      async handle({ ctx, caller, body }) {
+      async handle({ ctx, caller, body, large }) {
         ctx.state.messageId = idOf(body);
         // A session of the dashboard is no key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
         await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
         const server = createMcpServer({
-          api: clientOf(ctx),
+          api: clientOf(ctx, large?.nextTurn),
           mayWait: () => http.isReady(),
           // Sent since 2025-06-18.
           protocolVersion: () => ctx.get('Mcp-Protocol-Version'),
@@ -101,6 +101,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
             resolve(undefined);
           });
         });
+        await large?.nextTurn();
         const response = await Promise.race([
           transport.handleRequest(requestOf(ctx, origin), { parsedBody: body }),
           gone,

@@ -144,10 +144,11 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       answerHeaders: TEXT_ANSWER_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
-        const { ctx, caller } = request;
+        const { ctx, caller, large } = request;
         const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
         const model = http.catalogue.resolveText(body.model);
         tellDeprecation(ctx, model);
+        await large?.nextTurn();
         const { decoded, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
         const isStreamed = body.stream === true;
@@ -159,6 +160,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           model,
           request: { ...decoded.request, messages: withInlinedImages(decoded.request.messages, inlined) },
           body: selfContainedBody(body, decoded, withInlinedItems(decoded.items, inlined)),
+          nextTurn: large?.nextTurn,
           echo: decoded.rendering.echo,
           isStreamed,
           isStored: decoded.isStored,
@@ -182,6 +184,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
                     now: http.now(),
                     response,
                     input: decoded.input,
+                    nextTurn: large?.nextTurn,
                     deltas: deltas === undefined ? undefined : cutsToKeep(response, deltas),
                   }),
               }

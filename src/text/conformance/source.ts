@@ -48,6 +48,7 @@ export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput'
         { length: request.choices },
         (_, index) => `${prompt.digest}/${variationOf(call, index)}`,
       );
+      await call.nextTurn?.();
       const plans = await threads
         .plan(accountId, { request, maxTokens: cap, seeds }, signal)
         .catch((error: unknown) => {

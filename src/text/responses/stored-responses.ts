@@ -38,6 +38,8 @@ export interface ResponseToSave {
   readonly input: readonly UnnamedInputItem[];
   /** Of its stream, where there was one. */
   readonly deltas?: DeltaCuts | undefined;
+  /** To be awaited before all of a large request is gone through (limits/turns.ts); absent: it is small. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
 }
 
 const insertResponse: Statement = {
@@ -53,6 +55,7 @@ const insertResponse: Statement = {
  */
 export async function saveResponse(database: Queryable, saved: ResponseToSave): Promise<void> {
   const { id, accountId, previousId, now } = saved;
+  await saved.nextTurn?.();
   const { output = [] } = saved.response;
   // Its place among the fields is kept.
   const fields = { ...saved.response, output: null };
@@ -60,6 +63,7 @@ export async function saveResponse(database: Queryable, saved: ResponseToSave): 
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const times = [new Date(now), new Date(now + RETENTION_MS)];
   const deltas = saved.deltas === undefined ? null : JSON.stringify(saved.deltas);
+  await saved.nextTurn?.();
   await database.query(insertResponse, [id, accountId, previousId ?? null, ...times, ...texts, bytes, deltas]);
 }
 

@@ -59,7 +59,8 @@ export function createUpstreamTextSources({
         complain(upstream, target);
         throw new UpstreamFailure('upstream_unavailable', target);
       }
-      const send = (onFreshConnection: boolean): Promise<OpenedAnswer> => {
+      const send = async (onFreshConnection: boolean): Promise<OpenedAnswer> => {
+        await call.nextTurn?.();
         const plan = planOf(call, upstream, now);
         const accept = plan.kind === 'stream' ? 'text/event-stream' : 'application/json';
         const request = {
@@ -69,6 +70,8 @@ export function createUpstreamTextSources({
           body: JSON.stringify(plan.body),
           onFreshConnection,
         };
+        // Its bytes are made of it where it is sent.
+        await call.nextTurn?.();
         return attempt({
           exchange: exchanges.start,
           request,
