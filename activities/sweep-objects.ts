@@ -3,9 +3,12 @@
  * that a sweep which was killed is simply made again.
  */
 import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
-import type { PassResult } from '../src/database/failing-items.ts';
+import type { Pass, PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
-import { ownsStore } from '../src/files/store-owner.ts';
+import { unlessAborted } from '../src/domain/unless-aborted.ts';
+import { assertAnswers, ownsStore } from '../src/files/store-owner.ts';
+import { StoreUnavailableError } from '../src/files/store-unavailable-error.ts';
+import type { StoreOperation } from '../src/files/store-unavailable-error.ts';
 import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -22,8 +25,17 @@ const IDLE_BUCKET_MS = 60 * 60_000;
 /** Where objects of ours lie (activities/stage-files.ts, src/files/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
 const BATCH = 200;
-/** A pass over what is gone ends by itself after so long, well within its attempt; the next goes on where it ended. */
-const PASS_MS = 40_000;
+/**
+ * A pass over what is gone ends by itself after so long; the next goes on where it ended. With one more deletion and one
+ * more look at the store it is well within its attempt of 50 s (workflows/activity-options.ts).
+ */
+const PASS_MS = 30_000;
+/** A deletion takes milliseconds; a server that does not answer is known by then. */
+const DELETE_WITHIN_MS = 10_000;
+/** Likewise a look at the store. */
+const ANSWER_WITHIN_MS = 5_000;
+/** A store that is broken in many places is not listed place by place. */
+const MAX_UNREADABLE = 100;
 /** Deletions at once: enough to hide the latency of a store, few enough to leave it air. */
 const AT_ONCE = 8;
 
@@ -54,11 +66,17 @@ async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: 
     signal.throwIfAborted();
     const objects = await listDoomedObjects(database, now - DOOMED_AFTER_MS, BATCH);
     if (objects.length === 0) return deleted;
-    const { done } = await deleteEach(context, tools, objects, ({ objectKey }) => objectKey);
-    const marked = await markBytesDeleted(database, done, now);
+    let marked = 0;
+    const { done } = await deleteEach(context, tools, objects, {
+      keyOf: ({ objectKey }) => objectKey,
+      endAt,
+      async onDone(gone) {
+        marked = await markBytesDeleted(database, gone, now);
+      },
+    });
     deleted += marked;
-    // What is left can be worked on by a later pass: it is listed again until then.
-    if (marked === 0) return deleted;
+    // Their records are locked: they would be listed again at once.
+    if (done.length > 0 && marked === 0) return deleted;
   }
   return deleted;
 }
@@ -66,7 +84,7 @@ async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: 
 /** What attempts left behind that came to nothing. */
 async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: AbortSignal): Promise<number> {
   const { store } = context;
-  const { database } = tools;
+  const { database, isolate } = tools;
   const before = (await context.clock.read()) - UNNAMED_AFTER_MS;
   if (!(await ownsStore(store, await readInstallationId(database)))) {
     context.logger.warn({}, 'the store belongs to another installation: what no record names is left there');
@@ -76,35 +94,61 @@ async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: 
   let keys: string[] = [];
   const sweep = async (): Promise<void> => {
     const unnamed = await listUnnamedKeys(database, keys);
-    const { done } = await deleteEach(context, tools, unnamed, (key) => key);
-    deleted += done.length;
     keys = [];
+    const { done } = await deleteEach(context, tools, unnamed, { keyOf: (key) => key });
+    deleted += done.length;
+  };
+  const unreadable = new Map<string, Error>();
+  const onUnreadable = (key: string, error: Error): void => {
+    if (unreadable.size < MAX_UNREADABLE) unreadable.set(key, error);
   };
   for (const prefix of PREFIXES) {
-    for await (const { key, modifiedAt } of store.list(prefix)) {
+    for await (const { key, modifiedAt } of store.list(prefix, { onUnreadable })) {
       signal.throwIfAborted();
       if (modifiedAt.getTime() > before || !isOurKey(key)) continue;
       keys.push(key);
       if (keys.length === BATCH) await sweep();
     }
   }
+  await isolate({
+    kind: 'object',
+    items: [...unreadable],
+    idOf: ([key]) => key,
+    work: ([, error]) => Promise.reject(error),
+  });
   await sweep();
   return deleted;
 }
 
-/** Deletes objects, each by itself. @throws {StoreUnavailableError} the store is away: no object is to blame for that. */
-function deleteEach<Item>(
+/** Deletes objects, each by itself. @throws {StoreUnavailableError} the store is away: the rest would fail as well. */
+async function deleteEach<Item>(
   { store }: ActivityContext,
   { isolate }: PassTools,
   items: readonly Item[],
-  keyOf: (item: Item) => string,
+  pass: Pick<Pass<Item>, 'endAt' | 'onDone'> & { readonly keyOf: (item: Item) => string },
 ): Promise<PassResult<Item>> {
+  const { keyOf, ...bounds } = pass;
   return isolate({
+    ...bounds,
     kind: 'object',
     items,
     idOf: keyOf,
-    work: (item) => store.delete(keyOf(item)),
+    work: (item) => within('delete', DELETE_WITHIN_MS, (signal) => store.delete(keyOf(item), { signal })),
     atOnce: AT_ONCE,
-    requireSurroundings: () => store.check(),
+    requireSurroundings: () => within('check', ANSWER_WITHIN_MS, () => assertAnswers(store)),
   });
+}
+
+/** Waits only so long for the store. @throws {StoreUnavailableError} in vain, or what the work throws. */
+async function within(
+  operation: StoreOperation,
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const signal = AbortSignal.timeout(milliseconds);
+  try {
+    await unlessAborted(work(signal), signal);
+  } catch (error) {
+    throw error === signal.reason ? new StoreUnavailableError(operation, { cause: error }) : error;
+  }
 }

@@ -4,6 +4,7 @@
  * way for all passes, because each of them would otherwise stop for ever at its first bad item.
  */
 import type { FailingKind } from '../domain/failing-kind.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { PassMetrics } from '../telemetry/metrics-passes.ts';
 import { DatabaseUnavailableError } from './database.ts';
@@ -34,11 +35,18 @@ export interface Pass<Item> {
   readonly work: (item: Item) => Promise<void>;
   /** How many are worked on at once; default: 1. */
   readonly atOnce?: number;
-  /** Called when something failed. It throws where that is not the item's fault, which ends the pass and records nothing. */
+  /** No item is begun after it, by `performance.now()`; those that are left are in neither list. */
+  readonly endAt?: number;
+  /** Called once with what was done, however the pass ends, so that nothing has to be done again. */
+  readonly onDone?: (items: readonly Item[]) => Promise<void>;
+  /**
+   * Called when something failed, which is recorded by then: whatever it says, the next pass begins with other items. It
+   * throws where those would fail as well, which ends the pass.
+   */
   readonly requireSurroundings?: () => Promise<void>;
 }
 
-/** What became of the items. Those whose retry is not due are in neither list. */
+/** What became of the items. Those whose retry is not due, or for which no time was left, are in neither list. */
 export interface PassResult<Item> {
   readonly done: readonly Item[];
   readonly failed: readonly Item[];
@@ -83,51 +91,43 @@ const forgetStatement: Statement = {
  *   what a pass's own `requireSurroundings` throws, and the signal's reason.
  */
 export function createIsolation({ database, logger, metrics, signal }: IsolationOptions): Isolation {
-  return async ({ kind, items, idOf, work, atOnce = 1, requireSurroundings }) => {
+  return async ({ kind, items, idOf, work, atOnce = 1, endAt = Infinity, onDone, requireSurroundings }) => {
     const known = await database.query<{ id: string; isHeldBack: boolean }>(selectKnown, [kind, items.map(idOf)]);
     const heldBack = new Set(known.filter(({ isHeldBack }) => isHeldBack).map(({ id }) => id));
     const due = items.filter((item) => !heldBack.has(idOf(item)));
     const done: (typeof items)[number][] = [];
     const failed: (typeof items)[number][] = [];
-    for (let first = 0; first < due.length; first += atOnce) {
-      signal?.throwIfAborted();
-      const group = due.slice(first, first + atOnce);
-      const results = await unlessAborted(Promise.allSettled(group.map((item) => work(item))), signal);
-      const errors = new Map<string, unknown>();
-      for (const [place, item] of group.entries()) {
-        const result = results[place];
-        if (result?.status !== 'rejected') {
-          done.push(item);
-          continue;
+    try {
+      for (let first = 0; first < due.length && performance.now() < endAt; first += atOnce) {
+        signal?.throwIfAborted();
+        const group = due.slice(first, first + atOnce);
+        const results = await unlessAborted(Promise.allSettled(group.map((item) => work(item))), signal);
+        const errors = new Map<string, unknown>();
+        for (const [place, item] of group.entries()) {
+          const result = results[place];
+          if (result?.status !== 'rejected') {
+            done.push(item);
+            continue;
+          }
+          failed.push(item);
+          errors.set(idOf(item), result.reason);
         }
-        failed.push(item);
-        errors.set(idOf(item), result.reason);
+        if (errors.size === 0) continue;
+        if ([...errors.values()].some((error) => error instanceof DatabaseUnavailableError)) await database.check();
+        for (const [id, err] of errors) logger.warn({ err, kind, id }, 'an item failed; the pass goes on without it');
+        metrics.itemsFailed(kind, errors.size);
+        await database.query(recordStatement, [kind, [...errors.keys()], [...errors.values()].map(textOf)]);
+        await requireSurroundings?.();
       }
-      if (errors.size === 0) continue;
-      if ([...errors.values()].some((error) => error instanceof DatabaseUnavailableError)) await database.check();
-      await requireSurroundings?.();
-      for (const [id, err] of errors) logger.warn({ err, kind, id }, 'an item failed; the pass goes on without it');
-      metrics.itemsFailed(kind, errors.size);
-      await database.query(recordStatement, [kind, [...errors.keys()], [...errors.values()].map(textOf)]);
+    } finally {
+      if (done.length > 0) await onDone?.(done);
+      const failedIds = new Set(failed.map(idOf));
+      const worked = new Set(done.map(idOf));
+      const recovered = known.flatMap(({ id }) => (worked.has(id) && !failedIds.has(id) ? [id] : []));
+      if (recovered.length > 0) await database.query(forgetStatement, [kind, recovered]);
     }
-    const failedIds = new Set(failed.map(idOf));
-    const worked = new Set(done.map(idOf));
-    const recovered = known.flatMap(({ id }) => (worked.has(id) && !failedIds.has(id) ? [id] : []));
-    if (recovered.length > 0) await database.query(forgetStatement, [kind, recovered]);
     return { done, failed };
   };
-}
-
-/** @throws the signal's reason as soon as it fires. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  let abort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** Records one item that something failed to deal with which is retried by other means than a pass. */

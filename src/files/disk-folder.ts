@@ -33,7 +33,13 @@ export async function openDiskFolder(folder: string): Promise<DiskFolder> {
 /** Ages are told by the clock of the file system, which stamps the files: that of this process may be another. */
 async function removeAbandoned(partial: string): Promise<void> {
   const fresh = path.join(partial, `clock-${randomUUID()}`);
-  await writeFile(fresh, '', { flag: 'wx' });
+  try {
+    await writeFile(fresh, '', { flag: 'wx' });
+  } catch (error) {
+    // A disk that is full can still be read, and emptied.
+    if (isFull(error)) return;
+    throw error;
+  }
   const { mtimeMs: now } = await stat(fresh);
   await rm(fresh, { force: true });
   for (const name of await readdir(partial)) {
@@ -41,6 +47,10 @@ async function removeAbandoned(partial: string): Promise<void> {
     const facts = await ifThere(lstat(file));
     if (facts && now - facts.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
   }
+}
+
+function isFull(error: unknown): boolean {
+  return codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
 }
 
 /** Whether a folder below the root is there, and is reached without passing a link. */
@@ -92,10 +102,24 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Every plain file below the root whose key begins with the prefix. Holds one open folder a level, never a whole listing. */
-export async function* walkFiles(root: string, prefix: string): AsyncGenerator<FoundFile> {
+/** What is done about a file or a folder that cannot be read. @param key of the file, or what its keys begin with. */
+type OnUnreadable = (key: string, error: Error) => void;
+
+/**
+ * Every plain file below the root whose key begins with the prefix. Holds one open folder a level, never a whole listing.
+ *
+ * @param onUnreadable absent: the first that cannot be read ends the walk.
+ */
+export async function* walkFiles(root: string, prefix: string, onUnreadable?: OnUnreadable): AsyncGenerator<FoundFile> {
   const base = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  if (base === '' || (await isPlainFolder(path.join(root, base.slice(0, -1))))) yield* walkBelow(root, base, prefix);
+  if (base !== '' && !(await isPlainFolder(path.join(root, base.slice(0, -1))))) return;
+  yield* walkBelow({ root, prefix, onUnreadable }, base);
+}
+
+interface Walk {
+  readonly root: string;
+  readonly prefix: string;
+  readonly onUnreadable: OnUnreadable | undefined;
 }
 
 interface FoundFile {
@@ -104,17 +128,37 @@ interface FoundFile {
   readonly modifiedAt: Date;
 }
 
-async function* walkBelow(root: string, base: string, prefix: string): AsyncGenerator<FoundFile> {
-  const entries = await ifThere(opendir(path.join(root, base)));
+async function* walkBelow(walk: Walk, base: string): AsyncGenerator<FoundFile> {
+  const { root, prefix } = walk;
+  const entries = await ifReadable(walk, base, opendir(path.join(root, base)));
   if (!entries) return;
-  for await (const entry of entries) {
-    const key = base + entry.name;
-    if (!key.startsWith(prefix) || !isObjectKey(key)) continue;
-    if (entry.isDirectory()) yield* walkBelow(root, `${key}/`, prefix);
-    if (!entry.isFile()) continue;
-    const facts = await ifThere(lstat(path.join(root, key)));
-    if (facts?.isFile()) yield { key, sizeBytes: facts.size, modifiedAt: facts.mtime };
+  try {
+    for await (const entry of entries) {
+      const key = base + entry.name;
+      if (!key.startsWith(prefix) || !isObjectKey(key)) continue;
+      if (entry.isDirectory()) yield* walkBelow(walk, `${key}/`);
+      if (!entry.isFile()) continue;
+      const facts = await ifReadable(walk, key, lstat(path.join(root, key)));
+      if (facts?.isFile()) yield { key, sizeBytes: facts.size, modifiedAt: facts.mtime };
+    }
+  } catch (error) {
+    leaveOut(walk, base, error);
   }
+}
+
+async function ifReadable<T>(walk: Walk, key: string, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await ifThere(work);
+  } catch (error) {
+    leaveOut(walk, key, error);
+    return undefined;
+  }
+}
+
+/** @throws what is not the system's error, and every one where nothing may be left out. */
+function leaveOut({ onUnreadable }: Walk, key: string, error: unknown): void {
+  if (onUnreadable === undefined || !(error instanceof Error) || codeOf(error) === undefined) throw error;
+  onUnreadable(key, error);
 }
 
 /** A result, or undefined where the path leads to nothing that could be an object. Other errors are thrown. */

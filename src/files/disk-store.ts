@@ -149,8 +149,9 @@ class DiskStore implements ObjectStore {
     }
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(key: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertObjectKey(key);
+    signal?.throwIfAborted();
     try {
       const { root } = await this.#open();
       const target = path.join(root, key);
@@ -165,11 +166,16 @@ class DiskStore implements ObjectStore {
     }
   }
 
-  async *list(prefix: string): AsyncGenerator<StoredObject & { readonly modifiedAt: Date }> {
+  async *list(
+    prefix: string,
+    { onUnreadable }: { readonly onUnreadable?: (key: string, error: Error) => void } = {},
+  ): AsyncGenerator<StoredObject & { readonly modifiedAt: Date }> {
     assertKeyPrefix(prefix);
+    const leaveOut =
+      onUnreadable && ((key: string, cause: Error) => onUnreadable(key, new StoreUnavailableError('list', { cause })));
     try {
       const { root } = await this.#open();
-      yield* walkFiles(root, prefix);
+      yield* walkFiles(root, prefix, leaveOut);
     } catch (error) {
       throw translate('list', error);
     }

@@ -61,10 +61,22 @@ export interface ObjectStore {
    * be missing. Absent where the store has no endpoint of its own.
    */
   presign?(key: string, read: DirectRead): Promise<string>;
-  /** Deletes an object; one that is not there is no error. */
-  delete(key: string): Promise<void>;
-  /** All objects whose key begins with a prefix, in no particular order. */
-  list(prefix: string): AsyncIterable<StoredObject & { readonly modifiedAt: Date }>;
+  /**
+   * Deletes an object; one that is not there is no error.
+   *
+   * @param options.signal ends the wait for a server that does not answer; the object may be deleted all the same.
+   */
+  delete(key: string, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /**
+   * All objects whose key begins with a prefix, in no particular order.
+   *
+   * @param options.onUnreadable is given the key, or the beginning of the keys, of what cannot be listed, and why; the
+   *   rest is listed. Without it that ends the listing.
+   */
+  list(
+    prefix: string,
+    options?: { readonly onUnreadable?: (key: string, error: Error) => void },
+  ): AsyncIterable<StoredObject & { readonly modifiedAt: Date }>;
   /** Throws unless the store can be written and read at this moment. For `readyz` and start-up. */
   check(): Promise<void>;
   close(): Promise<void>;

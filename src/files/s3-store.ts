@@ -166,11 +166,13 @@ class S3Store implements ObjectStore {
     return getSignedUrl(this.#presigner, command, { expiresIn: seconds });
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(key: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertObjectKey(key);
+    signal?.throwIfAborted();
     try {
-      await this.#client.send(new DeleteObjectCommand(this.#target(key)));
+      await this.#client.send(new DeleteObjectCommand(this.#target(key)), signal ? { abortSignal: signal } : {});
     } catch (error) {
+      signal?.throwIfAborted();
       const translated = translate('delete', key, error);
       if (!(translated instanceof ObjectNotFoundError)) throw translated;
     }

@@ -29,3 +29,16 @@ async function readOwner(store: ObjectStore): Promise<string | undefined> {
     throw error;
   }
 }
+
+/**
+ * Asks the store for one small thing, and writes nothing: a store that is full can still be emptied.
+ *
+ * @throws {StoreUnavailableError} it does not answer.
+ */
+export async function assertAnswers(store: ObjectStore): Promise<void> {
+  try {
+    await store.head(OWNER_KEY);
+  } catch (error) {
+    if (!(error instanceof ObjectNotFoundError)) throw error;
+  }
+}

@@ -160,7 +160,7 @@ describe('items of a pass', () => {
     assert.deepEqual(await listFailingItems(room.database, { kind: 'unpaid_storage', limit: 10 }), []);
   });
 
-  it('are not blamed where the database, or what the pass needs, is away', async () => {
+  it('are not blamed where the database is away', async () => {
     const { database } = room;
     const isAway = { ...database, check: () => Promise.reject(new DatabaseUnavailableError('away')) };
     const away = createIsolation({ database: isAway, logger: silentLogger(), metrics: metrics.passes })({
@@ -170,15 +170,41 @@ describe('items of a pass', () => {
       work: () => Promise.reject(new DatabaseUnavailableError('away')),
     });
     await assert.rejects(away, DatabaseUnavailableError);
-    const unmet = isolate({
-      kind: 'task',
-      items: ['one', 'two'],
-      idOf,
-      work: () => Promise.reject(new Error('no answer')),
-      requireSurroundings: () => Promise.reject(new RangeError('the store is away')),
-    });
-    await assert.rejects(unmet, RangeError);
 
     assert.deepEqual(await listFailingItems(room.database, { kind: 'task', limit: 10 }), []);
+  });
+
+  it('are recorded, and what was done is noted, before the pass ends because the rest would fail as well', async () => {
+    const noted: string[] = [];
+    const pass = (): Promise<unknown> =>
+      isolate({
+        kind: 'webhook_key',
+        items: ['fine', 'bad', 'another', 'bad as well'],
+        idOf,
+        work: async (id) => {
+          if (id.startsWith('bad')) throw new Error('no answer');
+        },
+        onDone: async (done) => {
+          noted.push(...done);
+        },
+        requireSurroundings: () => Promise.reject(new RangeError('the store is away')),
+      });
+    const listed = async (): Promise<readonly string[]> =>
+      (await listFailingItems(room.database, { kind: 'webhook_key', limit: 10 })).map(({ id }) => id);
+
+    await assert.rejects(pass(), RangeError);
+    assert.deepEqual(noted, ['fine']);
+    assert.deepEqual(await listed(), ['bad']);
+
+    // The next pass gets further, whatever its surroundings.
+    await assert.rejects(pass(), RangeError);
+    assert.deepEqual(noted, ['fine', 'fine', 'another']);
+    assert.deepEqual(await listed(), ['bad', 'bad as well']);
+  });
+
+  it('are left to the next pass when the time of this one is over', async () => {
+    const result = await isolate({ kind: 'task', items: ['one'], idOf, work: () => assert.fail(), endAt: 0 });
+
+    assert.deepEqual(result, { done: [], failed: [] });
   });
 });

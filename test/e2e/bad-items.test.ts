@@ -1,10 +1,15 @@
 /** One bad item stops no pass: the maintenance workflows on a real Temporal server, with items that always fail. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import fs, { utimes } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import type { FailingKind } from '../../src/domain/failing-kind.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/files/object-store.ts';
 import { StoreUnavailableError } from '../../src/files/store-unavailable-error.ts';
@@ -22,12 +27,31 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const DAY_MS = 86_400_000;
 
+/** As the file system does where rights are missing; the rights themselves do not stop tests that run as root. */
+function makeUnreadable(t: TestContext, folder: string): void {
+  const { opendir } = fs;
+  const { mock } = t.mock.method(fs, 'opendir', (opened: string) =>
+    opened.startsWith(folder)
+      ? Promise.reject(Object.assign(new Error('permission denied'), { code: 'EACCES', syscall: 'opendir' }))
+      : opendir(opened),
+  );
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.restore();
+    syncBuiltinESMExports();
+  });
+}
+
 describe('a pass', () => {
   let app: AppWithClock;
   let served: ServedApp;
   let maintenance: MaintenanceWorker;
   /** Objects that the store does not delete, and tasks that Temporal cannot be asked about. */
   const bad = new Set<string>();
+  /** Objects whose deletion gets no answer. */
+  const hanging = new Set<string>();
+  /** Whether the store takes nothing more. */
+  let isFull = false;
 
   before(async () => {
     app = await serveWithClock();
@@ -37,10 +61,15 @@ describe('a pass', () => {
       store: new Proxy(store, {
         get(target, name) {
           if (name === 'delete') {
-            return (key: string) =>
-              bad.has(key)
+            return (key: string) => {
+              if (hanging.has(key)) return new Promise(() => {});
+              return bad.has(key)
                 ? Promise.reject(new StoreUnavailableError('delete', { cause: new Error('access denied') }))
                 : target.delete(key);
+            };
+          }
+          if (isFull && (name === 'check' || name === 'put')) {
+            return () => Promise.reject(new StoreUnavailableError('put', { cause: new Error('no space left') }));
           }
           const member: unknown = Reflect.get(target, name);
           return typeof member === 'function' ? (member.bind(target) as unknown) : member;
@@ -65,31 +94,86 @@ describe('a pass', () => {
     }
   }
 
+  const keyOf = ({ taskId }: { readonly taskId: string }): string => `outputs/${taskId}/1`;
+  const sweepDeleted = (): Promise<SweepResult> =>
+    app.later(61_000, () => maintenance.run('sweepObjects', { target: 'deleted' }));
+
+  async function storeAndDelete(count: number): Promise<readonly string[]> {
+    const account = await served.newAccount();
+    const keys: string[] = [];
+    for (let place = 0; place < count; place++) {
+      const output = await storeOutput(served, account);
+      await account.client.send('DELETE', `/v1/storages/${output.id}`);
+      keys.push(keyOf(output));
+    }
+    return keys;
+  }
+
   async function failing(kind: FailingKind): Promise<readonly string[]> {
     return (await listFailingItems(served.room.database, { kind, limit: 100 })).map(({ id }) => id);
   }
 
   it('of the sweep deletes what it can behind an object that it cannot, and that one when it can', async () => {
-    const account = await served.newAccount();
-    const [first, second] = [await storeOutput(served, account), await storeOutput(served, account)];
-    for (const { id } of [first, second]) await account.client.send('DELETE', `/v1/storages/${id}`);
-    const keyOf = ({ taskId }: { readonly taskId: string }): string => `outputs/${taskId}/1`;
-    bad.add(keyOf(first));
-    const sweep = (): Promise<SweepResult> =>
-      app.later(61_000, () => maintenance.run('sweepObjects', { target: 'deleted' }));
+    const [first = '', second = ''] = await storeAndDelete(2);
+    bad.add(first);
 
-    assert.deepEqual(await sweep(), { deleted: 1 });
-    assert.equal(await isStored(keyOf(first)), true);
-    assert.equal(await isStored(keyOf(second)), false);
-    assert.deepEqual(await failing('object'), [keyOf(first)]);
+    assert.deepEqual(await sweepDeleted(), { deleted: 1 });
+    assert.equal(await isStored(first), true);
+    assert.equal(await isStored(second), false);
+    assert.deepEqual(await failing('object'), [first]);
     // It waits for its retry, and keeps no later pass busy.
-    assert.deepEqual(await sweep(), { deleted: 0 });
+    assert.deepEqual(await sweepDeleted(), { deleted: 0 });
 
-    bad.delete(keyOf(first));
+    bad.delete(first);
     await served.room.rows('UPDATE failing_items SET retry_at = now()');
-    assert.deepEqual(await sweep(), { deleted: 1 });
-    assert.equal(await isStored(keyOf(first)), false);
+    assert.deepEqual(await sweepDeleted(), { deleted: 1 });
+    assert.equal(await isStored(first), false);
     assert.deepEqual(await failing('object'), []);
+  });
+
+  it('of the sweep empties a full disk around an object that it cannot delete', async (t) => {
+    const [first = '', ...others] = await storeAndDelete(20);
+    bad.add(first);
+    isFull = true;
+    t.after(() => {
+      isFull = false;
+    });
+
+    assert.deepEqual(await sweepDeleted(), { deleted: others.length });
+
+    for (const key of others) assert.equal(await isStored(key), false);
+    assert.deepEqual(await failing('object'), [first]);
+    bad.delete(first);
+    await served.room.rows('UPDATE failing_items SET retry_at = now()');
+    assert.deepEqual(await sweepDeleted(), { deleted: 1 });
+  });
+
+  it('of the sweep waits for no deletion that gets no answer', async () => {
+    const [first = '', ...others] = await storeAndDelete(20);
+    hanging.add(first);
+
+    assert.deepEqual(await sweepDeleted(), { deleted: others.length });
+
+    assert.deepEqual(await failing('object'), [first]);
+    const [item] = await listFailingItems(served.room.database, { limit: 1 });
+    assert.equal(item?.error, 'StoreUnavailableError: the object store could not delete: TimeoutError');
+  });
+
+  it('of the sweep of what nothing names goes around a folder that cannot be read', async (t) => {
+    await served.room.rows('DELETE FROM failing_items');
+    const root = served.http.config.store.storeUrl.replace('file://', '');
+    const left = ['AA', 'BB', 'CC'].map((folder) => `outputs/${folder}/${newTaskId()}-generated-left`);
+    const aDayAgo = new Date(Date.now() - 2 * DAY_MS);
+    for (const key of left) {
+      await served.store.put(key, randomBytes(10), { mimeType: 'image/png' });
+      await utimes(path.join(root, key), aDayAgo, aDayAgo);
+    }
+    makeUnreadable(t, path.join(root, 'outputs/BB'));
+
+    assert.deepEqual(await maintenance.run<SweepResult>('sweepObjects', { target: 'unnamed' }), { deleted: 2 });
+
+    assert.deepEqual(await Promise.all(left.map(isStored)), [false, true, false]);
+    assert.deepEqual(await failing('object'), ['outputs/BB/']);
   });
 
   it('of the repair goes on behind a task whose repair throws', async () => {

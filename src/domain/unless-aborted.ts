@@ -1,0 +1,13 @@
+/** A bound on waiting for what cannot be interrupted, or may not heed that it should end. Pure. */
+
+/** @throws the signal's reason as soon as it fires; the work then goes on unwatched. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort));
+}
