@@ -24,20 +24,32 @@ const MAX_RUNS = 10;
 /** What was found of earlier work: how it ended the task, or how far its generation has come. */
 export type EarlierWork =
   | { readonly kind: 'ended'; readonly result: SubmitResult }
-  | { readonly kind: 'going on'; readonly generation: Generation }
+  | {
+      readonly kind: 'going on';
+      readonly generation: Generation;
+      /** The task had ended as a success: a cancel that was accepted since came too late. */
+      readonly isDecided: boolean;
+    }
   | { readonly kind: 'none' };
 
 /**
  * Takes over what a run had brought about.
  *
  * @param runId the run to look at; where it had nothing, the one before it, and so on.
+ * @param onlyIfEnded nothing but what had ended the task.
  * @throws {ApplicationFailure} `outcome_unknown`: it worked for another request under the same Idempotency-Key, or nobody
  *   can tell which of several upstreams may have the work.
  */
-export async function takeOver(context: ActivityContext, task: WorkingTask, runId: string): Promise<EarlierWork> {
+export async function takeOver(
+  context: ActivityContext,
+  task: WorkingTask,
+  runId: string,
+  onlyIfEnded = false,
+): Promise<EarlierWork> {
   const record = await findRecord(context, task, runId);
   if (record === undefined) return { kind: 'none' };
   const { outcome, files, job, mayHaveSubmitted } = record;
+  if (outcome === undefined && onlyIfEnded) return { kind: 'none' };
   if (outcome?.status === 'fail') {
     const { reason, billedUsd, finishedFiles } = outcome;
     // Files that were written down are in no answer of the provider's.
@@ -120,7 +132,7 @@ async function writeDown(
   );
   const generation: Generation =
     known.state === 'produced' ? { ...known, jobId: null, place: upstream.place } : { ...known, place: upstream.place };
-  return { kind: 'going on', generation };
+  return { kind: 'going on', generation, isDecided };
 }
 
 /** The upstream of a run that does not say which it was. */

@@ -14,11 +14,13 @@ import { createSettleTask } from './settle-task.ts';
 import { blamingTheStore } from './store-deadline.ts';
 import { createSubmitGeneration } from './submit-generation.ts';
 import { createSweepObjects } from './sweep-objects.ts';
+import { createTakeOverRun } from './take-over-run.ts';
 
 export function createActivities(context: ActivityContext): Activities {
   const { logger } = context;
   return {
     submitGeneration: shielded('submitGeneration', logger, blamingTheStore(context, createSubmitGeneration(context))),
+    takeOverRun: shielded('takeOverRun', logger, createTakeOverRun(context)),
     awaitGeneration: shielded('awaitGeneration', logger, blamingTheStore(context, createAwaitGeneration(context))),
     cancelGeneration: shielded('cancelGeneration', logger, createCancelGeneration(context)),
     archiveOutputs: shielded('archiveOutputs', logger, blamingTheStore(context, createArchiveOutputs(context))),

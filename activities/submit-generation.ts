@@ -73,7 +73,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       if (found.kind !== 'none') return found;
     }
     const lost = generation === undefined ? await intentOfEarlierAttempt(context, task) : undefined;
-    return lost === undefined ? { kind: 'none' } : { kind: 'going on', generation: lost };
+    return lost === undefined ? { kind: 'none' } : { kind: 'going on', generation: lost, isDecided: false };
   }
 }
 

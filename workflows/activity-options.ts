@@ -73,6 +73,17 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
   };
 }
 
+/**
+ * Asking what an earlier run had ended its task with: a look into its history. Like the settlement that waits for it, it is
+ * never given up.
+ */
+export const TAKE_OVER_OPTIONS: ActivityOptions = {
+  startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: NEVER_GIVEN_UP,
+  retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
+  summary: 'ask what an earlier run had decided',
+};
+
 /** Telling a provider to stop: a courtesy with a bound. 30 s an attempt, three attempts, then the task ends anyway. */
 export const CANCEL_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',

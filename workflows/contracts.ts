@@ -66,6 +66,11 @@ export interface SubmitResult {
   readonly isStored?: boolean;
 }
 
+/** What an earlier run had ended its task with, for one that is about to end as cancelled; absent: nothing. */
+export interface TakeOverResult {
+  readonly decided?: SubmitResult;
+}
+
 /** What `archiveOutputs` brought; `over` when the task ended meanwhile. */
 export type ArchiveResult =
   | { readonly kind: 'archived'; readonly outputs: readonly ArchivedOutput[] }
@@ -186,6 +191,7 @@ export interface MeterResult {
 /** The activities as the workflows call them. */
 export interface Activities {
   submitGeneration(input: SubmitInput): Promise<SubmitResult>;
+  takeOverRun(input: MediaTaskInput): Promise<TakeOverResult>;
   awaitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
   cancelGeneration(input: StopGenerationInput): Promise<StopResult>;
   archiveOutputs(input: MediaTaskInput): Promise<ArchiveResult>;

@@ -23,6 +23,7 @@ import {
   CANCEL_OPTIONS,
   SETTLE_LOCALLY,
   SETTLE_OPTIONS,
+  TAKE_OVER_OPTIONS,
   archiveOptions,
   awaitOptions,
   submitOptions,
@@ -48,6 +49,7 @@ const local = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALL
 const regular = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const courtesy = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
 const asking = proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP_OPTIONS);
+const earlier = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIONS);
 
 /** Since the second release: histories before it settle a cancelled task first. */
 const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
@@ -58,6 +60,8 @@ const KNOWS_OF_LOST_COMMITS = 'knows-of-lost-commits';
  * job.
  */
 const CANCELLATION_COMES_FIRST = 'cancellation-comes-first';
+/** Since part 8: a cancel does not undo what an earlier run had decided, whenever it comes. */
+const ASKS_EARLIER_RUN = 'asks-an-earlier-run-before-it-is-cancelled';
 
 /**
  * Runs a task to its end.
@@ -86,17 +90,8 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     // What was finished before the activity heard of the cancellation is not wanted any more: throws.
     const scope = CancellationScope.current();
     if (scope.consideredCancelled) await scope.cancelRequested;
-    settlement = await CancellationScope.nonCancellable(async () => {
-      // From archiving on, cancelling changes nothing (contract §4).
-      if (submitted.kind === 'over') return failed(input, 'terminated');
-      if (submitted.kind === 'ended' && patched(KNOWS_OF_LOST_COMMITS)) return endedBefore(input, submitted);
-      showStatus('archiving');
-      const archived = await (submitted.isStored === true
-        ? archiveInside(input, archiveOutputs)
-        : archiveOutputs(input));
-      if (archived.kind === 'over') return failed(input, 'terminated');
-      return { ...settledTask(input), status: 'success' as const, outputs: archived.outputs };
-    });
+    // From archiving on, cancelling changes nothing (contract §4).
+    settlement = await CancellationScope.nonCancellable(() => finish(input, submitted, archiveOutputs));
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
     cancellation = await cancellationOf(error);
@@ -104,6 +99,9 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   }
 
   return CancellationScope.nonCancellable(async () => {
+    if (mayHaveBeenDecided(input, settlement)) {
+      settlement = (await decidedBefore(input, { awaitGeneration, archiveOutputs })) ?? settlement;
+    }
     let isTold = false;
     const isCancelled = settlement.status === 'fail' && settlement.reason === 'cancelled';
     if (isCancelled && (hasJob ? patched(ASKS_FOR_BILL) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
@@ -119,6 +117,47 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     const reason = outcome.reason ?? 'provider_error';
     throw ApplicationFailure.nonRetryable(`the task failed: ${reason}`, reason);
   });
+}
+
+/** Archives what was generated. @returns how the task is to end. */
+async function finish(
+  input: MediaTaskInput,
+  submitted: SubmitResult,
+  archiveOutputs: Activities['archiveOutputs'],
+): Promise<SettleInput> {
+  if (submitted.kind === 'over') return failed(input, 'terminated');
+  if (submitted.kind === 'ended' && patched(KNOWS_OF_LOST_COMMITS)) return endedBefore(input, submitted);
+  showStatus('archiving');
+  const archived = await (submitted.isStored === true ? archiveInside(input, archiveOutputs) : archiveOutputs(input));
+  if (archived.kind === 'over') return failed(input, 'terminated');
+  return { ...settledTask(input), status: 'success', outputs: archived.outputs };
+}
+
+/** Whether a task that is to end as cancelled may have been ended by an earlier run. */
+function mayHaveBeenDecided({ earlierRunId }: MediaTaskInput, settlement: SettleInput): boolean {
+  if (earlierRunId === undefined || settlement.status !== 'fail' || settlement.reason !== 'cancelled') return false;
+  return patched(ASKS_EARLIER_RUN);
+}
+
+/**
+ * How an earlier run had ended the task, whose commit the database has lost: its receiver may have heard of it, so that a
+ * cancel which was accepted since has come too late, also one that came before anything of this run was done.
+ *
+ * @returns undefined: it had not ended it, or does not say how.
+ */
+async function decidedBefore(
+  input: MediaTaskInput,
+  { awaitGeneration, archiveOutputs }: Pick<Activities, 'awaitGeneration' | 'archiveOutputs'>,
+): Promise<SettleInput | undefined> {
+  let decided: SubmitResult | undefined;
+  try {
+    ({ decided } = await earlier.takeOverRun(input));
+    if (decided === undefined) return undefined;
+    return await finish(input, decided.kind === 'job' ? await awaitGeneration(input) : decided, archiveOutputs);
+  } catch (error) {
+    if (hasLostTask(error)) throw taskNotFound();
+    return decided === undefined ? undefined : failed(input, reasonOf(error));
+  }
 }
 
 /**

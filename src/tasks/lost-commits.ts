@@ -52,7 +52,9 @@ const restore: Statement = {
   text: `WITH task AS (
            UPDATE tasks SET updated_at = now(), cancel_requested_at = CASE WHEN $7 THEN NULL ELSE cancel_requested_at END
             WHERE id = $1 AND completed_at IS NULL
-        RETURNING id)
+        RETURNING id),
+         too_late AS (
+           DELETE FROM outbox o USING task t WHERE $7 AND o.kind = 'cancel_task' AND o.subject_id = t.id)
          INSERT INTO generations (task_id, upstream, place, state, job_id, files)
          SELECT id, $2, $3::smallint, $4, $5, $6::jsonb FROM task
          ON CONFLICT (task_id) DO UPDATE
@@ -63,7 +65,8 @@ const restore: Statement = {
 /**
  * Writes down once more what the database has lost of a task's generation, in place of what it has.
  *
- * @param isDecided the task had ended as a success: a cancel that stands in its row had come too late.
+ * @param isDecided the task had ended as a success: a cancel that stands in its row, or is on its way to Temporal, came
+ *   too late.
  */
 export async function restoreGeneration(
   database: Queryable,

@@ -177,6 +177,34 @@ describe('a task of which the database has lost commits', () => {
     });
   }
 
+  it('succeeds once more although a cancel reaches its next run before anything of that is done', async () => {
+    const sent = await prepare('test/replicate', '[slow 1500]');
+    const { taskId } = await send(sent);
+    await outside.untilProvider(sent.marker, 'poll');
+    const handling = await keepRows(outside.darkroom.testDatabase);
+    await sent.account.client.untilTerminal(taskId);
+    await outside.untilCalledBack(taskId);
+    const [worker] = outside.darkroom.workers;
+    await worker?.kill('SIGTERM');
+
+    await handling.putBack();
+    await until('it has another run', async () => {
+      // Reading it has it repaired.
+      await sent.account.client.get(taskId);
+      return (await runOf(taskId)).status === 'RUNNING';
+    });
+    const cancel = await sent.account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+    assert.equal(cancel.status, 200);
+    await until('that is to be cancelled', async () => {
+      const { events } = await outside.darkroom.temporal.workflow.getHandle(taskId).fetchHistory();
+      return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) === true;
+    });
+    await worker?.start();
+
+    await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+    assert.ok(!(await announced(taskId)).includes('fail'));
+  });
+
   it('is settled once more from the archived files, long after its deadlines and without its upstream', async () => {
     const sent = await prepare('test/replicate', '[slow 1500]');
     const { database } = outside.darkroom.testDatabase;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { Milestone, ONE_OUTPUT, openLab, workUntilCancelled } from './workflow-lab.ts';
-import type { LabTask, WorkflowLab } from './workflow-lab.ts';
+import type { LabTask, Script, WorkflowLab } from './workflow-lab.ts';
 
 async function assertCancelled(task: LabTask): Promise<void> {
   assert.ok((await task.failure()) instanceof CancelledFailure);
@@ -307,3 +307,73 @@ describe('a mediaTask that is cancelled before anything was done', () => {
     }
   });
 });
+
+describe('a mediaTask after an earlier run that is cancelled before anything was done', () => {
+  const earlierRunId = 'run-1';
+  let lab: WorkflowLab;
+  before(async () => {
+    lab = await openLab();
+    // Its submit waits for a place in the generation queue, for ever.
+    await lab.startWorkers(['media', 'waiting', 'archiving']);
+  });
+  after(() => lab.close());
+
+  async function cancelled(script: Script): Promise<LabTask> {
+    const task = await lab.startTask(script, { earlierRunId });
+    await task.untilEvent((event) => event.activityTaskScheduledEventAttributes != null);
+    await task.handle.cancel();
+    return task;
+  }
+
+  for (const [what, decided, calls] of [
+    ['files', { kind: 'produced' }, ['takeOverRun', 'archiveOutputs', 'settleTask']],
+    ['a job', { kind: 'job' }, ['takeOverRun', 'awaitGeneration', 'archiveOutputs', 'settleTask']],
+  ] as const) {
+    it(`succeeds as that one had, with ${what} of it`, async () => {
+      const task = await cancelled({ takeOverRun: () => Promise.resolve({ decided }) });
+
+      assert.deepEqual(await task.result(), { status: 'success', reason: null });
+      assert.deepEqual(task.callNames, calls);
+    });
+  }
+
+  it('succeeds as that one had where no worker had taken it', async () => {
+    const other = await openLab();
+    try {
+      const script: Script = { takeOverRun: () => Promise.resolve({ decided: { kind: 'produced' } }) };
+      const task = await other.startTask(script, { earlierRunId });
+      await task.handle.cancel();
+      await other.startWorkers();
+
+      assert.deepEqual(await task.result(), { status: 'success', reason: null });
+      assert.deepEqual(task.callNames, ['takeOverRun', 'archiveOutputs', 'settleTask']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('fails as that one had', async () => {
+    const decided = { kind: 'ended', reason: 'content_rejected' } as const;
+    const task = await cancelled({ takeOverRun: () => Promise.resolve({ decided }) });
+
+    const failure = await task.failure();
+    assert.equal(failure instanceof ApplicationFailure && failure.type, 'content_rejected');
+    assert.deepEqual(task.callNames, ['takeOverRun', 'settleTask']);
+  });
+
+  for (const [what, script] of [
+    ['had not ended the task', {}],
+    ['does not say how', { takeOverRun: () => permanent('outcome_unknown') }],
+  ] as const) {
+    it(`settles as cancelled where that one ${what}`, async () => {
+      const task = await cancelled(script);
+
+      await assertCancelled(task);
+      assert.deepEqual(task.callNames, ['takeOverRun', 'settleTask', 'cancelGeneration']);
+    });
+  }
+});
+
+function permanent(type: string): Promise<never> {
+  return Promise.reject(ApplicationFailure.nonRetryable('scripted', type));
+}

@@ -44,6 +44,7 @@ export const ONE_OUTPUT = {
 
 const GOES_WELL: Activities = {
   submitGeneration: () => Promise.resolve({ kind: 'produced' }),
+  takeOverRun: () => Promise.resolve({}),
   awaitGeneration: () => Promise.resolve({ kind: 'produced' }),
   cancelGeneration: () => Promise.resolve({}),
   archiveOutputs: () => Promise.resolve({ kind: 'archived', outputs: [ONE_OUTPUT] }),
@@ -95,7 +96,7 @@ export class WorkflowLab {
   /** Starts a task's workflow as the launcher does. */
   async startTask(
     script: Script = {},
-    facts: Pick<MediaTaskInput, 'route' | 'isUpstream' | 'isCapped'> = {},
+    facts: Pick<MediaTaskInput, 'route' | 'isUpstream' | 'isCapped' | 'earlierRunId'> = {},
   ): Promise<LabTask> {
     const taskId = this.#enter(script);
     const input: MediaTaskInput = {
@@ -164,6 +165,7 @@ export class WorkflowLab {
     };
     return {
       submitGeneration: scripted('submitGeneration'),
+      takeOverRun: scripted('takeOverRun'),
       awaitGeneration: scripted('awaitGeneration'),
       cancelGeneration: scripted('cancelGeneration'),
       archiveOutputs: scripted('archiveOutputs'),

@@ -1,0 +1,48 @@
+/** What is written down again of a task of which the database has lost commits (docs/0037). */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { cancelTask } from '../../src/tasks/cancel.ts';
+import { restoreGeneration } from '../../src/tasks/lost-commits.ts';
+import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { beginHandling, readGeneration, readWorkingTask } from '../../src/tasks/work.ts';
+import { body, openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+describe('a generation that is restored', () => {
+  let room: TaskRoom;
+  before(async () => {
+    room = await openTaskRoom();
+  });
+  after(() => room.close());
+
+  /** A task whose cancel is on its way to Temporal. */
+  async function cancelledTask(): Promise<TaskId> {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await claimOutbox(room.database, 1_000);
+    await beginHandling(room.database, taskId, 60);
+    await cancelTask(room.database, caller.accountId, taskId, 7);
+    return taskId;
+  }
+
+  for (const isDecided of [true, false]) {
+    it(`${isDecided ? 'takes a cancel away that came after' : 'leaves a cancel where it came before'} the end of its task`, async () => {
+      const [taskId, other] = [await cancelledTask(), await cancelledTask()];
+      const known = { state: 'submitted', jobId: 'job-1' } as const;
+
+      await restoreGeneration(room.database, taskId, { upstreamName: 'one', place: 0 }, known, isDecided);
+
+      assert.equal((await readGeneration(room.database, taskId))?.state, 'submitted');
+      assert.equal((await readWorkingTask(room.database, taskId)).isCancelRequested, !isDecided);
+      const rows = await room.rows<{ id: string }>(
+        `SELECT subject_id AS id FROM outbox WHERE kind = 'cancel_task' AND subject_id = ANY ($1) ORDER BY id`,
+        [taskId, other],
+      );
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        isDecided ? [other] : [taskId, other],
+      );
+    });
+  }
+});
