@@ -17,6 +17,7 @@ import {
   finishAttempt,
   markExhausted,
   postponeAttempt,
+  takeBackAttempt,
 } from '../src/callbacks/attempts.ts';
 import type { AttemptResult, CallbackState, PendingCallback } from '../src/callbacks/attempts.ts';
 import { recordFailingItem } from '../src/database/failing-items.ts';
@@ -42,6 +43,10 @@ const MAX_REPLY_BYTES = 64 * 1024;
 const HTTP_GONE = 410;
 /** With the exchange well within the activity's own time (workflows/activity-options.ts). */
 const RECORD_WITHIN_MS = 5_000;
+/** What has to be left of that time when an attempt is counted: when it has passed, Temporal begins the next. */
+const LEFT_TO_BEGIN_MS = EXCHANGE_TIMEOUT_MS + RECORD_WITHIN_MS;
+/** The same when it is sent, so that a commit may take a moment. */
+const LEFT_TO_SEND_MS = EXCHANGE_TIMEOUT_MS + 2_000;
 
 /** An attempt that is counted, with all that sending it needs. */
 interface BegunAttempt extends PendingCallback {
@@ -58,10 +63,16 @@ interface Exchange extends AttemptResult {
   readonly retryAfterMs?: number;
 }
 
-export function createSendCallback(context: ActivityContext): Activities['sendCallback'] {
+/** @param steadyClock milliseconds since any moment; never set. */
+export function createSendCallback(
+  context: ActivityContext,
+  steadyClock = () => performance.now(),
+): Activities['sendCallback'] {
   const { offsetsSeconds } = context.config.callbacks;
   const slots = createDeliverySlots({ metrics: context.metrics.shares });
   return async ({ taskId }: DeliverCallbackInput) => {
+    // Not since it was scheduled: that is another machine's clock, and includes the wait for a worker.
+    const endsAt = steadyClock() + Context.current().info.startToCloseTimeoutMs;
     const accountId = await accountOfCallback(context.database, taskId);
     if (accountId === undefined) return { state: 'nothing_to_send' };
     const slot = slots.take(accountId);
@@ -75,16 +86,16 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
       });
     }
     try {
-      return await attemptOnce(taskId);
+      return await attemptOnce(taskId, () => endsAt - steadyClock());
     } finally {
       slot.release();
     }
   };
 
   /** A signing key that cannot be decrypted is its account's affair: its deliveries are retried, and operators see it. */
-  async function beginOrRecord(taskId: TaskId): Promise<BegunAttempt | undefined> {
+  async function beginOrRecord(taskId: TaskId, leftMs: () => number): Promise<BegunAttempt | undefined> {
     try {
-      return await begin(context, taskId, offsetsSeconds.length);
+      return await begin(context, taskId, offsetsSeconds.length, leftMs);
     } catch (error) {
       if (error instanceof WrongEncryptionKeyError) {
         const accountId = (await accountOfCallback(context.database, taskId)) ?? taskId;
@@ -96,13 +107,17 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
   }
 
   /** @throws {ApplicationFailure} unless it was delivered, or nothing is to be sent any more. */
-  async function attemptOnce(taskId: TaskId): Promise<DeliveryResult> {
-    const begun = await beginOrRecord(taskId);
+  async function attemptOnce(taskId: TaskId, leftMs: () => number): Promise<DeliveryResult> {
+    const begun = await beginOrRecord(taskId, leftMs);
     if (begun === undefined) return { state: 'nothing_to_send' };
     const { attempt, scheduled, hasOneAttempt } = begun;
-    const startedAt = performance.now();
+    if (leftMs() < LEFT_TO_SEND_MS) {
+      await takeBackAttempt(context.database, taskId, attempt);
+      throw tooLate();
+    }
+    const startedAt = steadyClock();
     const exchange = await send(context, begun);
-    context.metrics.callbacks.attempted(exchange, (performance.now() - startedAt) / 1000);
+    context.metrics.callbacks.attempted(exchange, (steadyClock() - startedAt) / 1000);
     context.logger.info({ taskId, attempt, ...exchange }, 'a callback was attempted');
 
     const status = exchange.httpStatus ?? 0;
@@ -127,8 +142,18 @@ export function createSendCallback(context: ActivityContext): Activities['sendCa
   }
 }
 
-/** Counts the attempt together with reading what it sends: where that fails, none is used up. */
-async function begin(context: ActivityContext, taskId: TaskId, maxAttempts: number): Promise<BegunAttempt | undefined> {
+/** The database took so much of the attempt's time that Temporal would begin the next beside it. */
+function tooLate(): ApplicationFailure {
+  return ApplicationFailure.retryable('too little time was left to send it', 'CallbackTooLate');
+}
+
+/** Counts the attempt together with reading what it sends: where that fails, or comes too late, none is used up. */
+async function begin(
+  context: ActivityContext,
+  taskId: TaskId,
+  maxAttempts: number,
+  leftMs: () => number,
+): Promise<BegunAttempt | undefined> {
   return context.database.transaction(async (transaction) => {
     const pending = await beginAttempt(transaction, taskId, maxAttempts);
     if (pending === undefined) {
@@ -141,6 +166,7 @@ async function begin(context: ActivityContext, taskId: TaskId, maxAttempts: numb
     const [failing] = await listFailingReceivers(transaction, pending.accountId, origin);
     const { oneAttemptAfterDays } = context.config.callbacks;
     const hasOneAttempt = failing !== undefined && isReduced(failing, oneAttemptAfterDays, context.now());
+    if (leftMs() < LEFT_TO_BEGIN_MS) throw tooLate();
     return { ...pending, task, secrets, origin, hasOneAttempt };
   });
 }

@@ -163,8 +163,9 @@ export const SETTLE_OPTIONS: ActivityOptions = {
 
 /**
  * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and writing the attempt
- * down. When the next attempt comes is the activity's to say (`nextRetryDelay`); the intervals here are for attempts
- * that could not even begin, the database being away.
+ * down. An attempt for which too little of it is left is neither counted nor sent (activities/send-callback.ts): the next
+ * would run beside it. When the next attempt comes is the activity's to say (`nextRetryDelay`); the intervals here are for
+ * attempts that could not even begin, the database being away.
  */
 export const CALLBACK_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '20 seconds',

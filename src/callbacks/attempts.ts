@@ -55,6 +55,20 @@ export async function beginAttempt(
   return row;
 }
 
+const takeBackStatement: Statement = {
+  name: 'take_back_callback_attempt',
+  text: `WITH callback AS (
+           UPDATE callbacks SET attempts = attempts - 1, next_attempt_at = now()
+            WHERE task_id = $1 AND attempts = $2 AND state = 'pending'
+        RETURNING task_id)
+         DELETE FROM callback_attempts a USING callback c WHERE a.task_id = c.task_id AND a.attempt = $2`,
+};
+
+/** Uncounts an attempt that was begun and not sent, unless another has begun since. To be run once for each. */
+export async function takeBackAttempt(database: Queryable, taskId: TaskId, attempt: number): Promise<void> {
+  await database.query(takeBackStatement, [taskId, attempt]);
+}
+
 /** An erased task keeps its callback's address only as long as it is being delivered (tasks/erase.ts). */
 const IS_ERASED = `(SELECT t.erased_at IS NOT NULL FROM tasks t WHERE t.id = callbacks.task_id)`;
 

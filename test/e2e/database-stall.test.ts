@@ -1,22 +1,61 @@
 /**
- * A database that stands still under an activity for longer than a worker may go without a heartbeat: the activity is not
- * taken for dead, so no retry of it runs beside it.
+ * A database that stands still under an activity, for longer than a worker may go without a heartbeat, or than anything
+ * waits for an answer: nothing that costs, is owed or is announced happens beside its own retry, or twice.
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import pg from 'pg';
+import { openDatabase } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { TestAccount } from '../support/darkroom.ts';
+import { startDatabaseWire } from '../support/database-wire.ts';
+import type { DatabaseWire } from '../support/database-wire.ts';
+import { createGate, startHeldAnswers } from '../support/held-answers.ts';
+import type { HeldAnswers } from '../support/held-answers.ts';
 import { letPass } from '../support/let-pass.ts';
+import { adminUrl } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 /** Beyond the heartbeat time-out of 10 s, and below the 15 s after which the database ends a statement. */
 const STALL_MS = 13_000;
 
+/** Beyond the 20 s after which the process gives up a statement whose answer it has not got. */
+const LONG_STALL_MS = 22_000;
+/** A retry of a callback that comes due inside the stall is looked up for 17 s, and has 3 s left of its 20. */
+const CALLBACK_OFFSETS_SECONDS = '0,5,6,7';
+/** With which an exchange that began after those 17 s outlives its attempt. */
+const SLOW_ANSWER_MS = 7_000;
+/** A job that is still under way when the stall begins, and over before it ends. */
+const JOB_MS = 12_000;
+
+let wire: DatabaseWire;
+let held: HeldAnswers;
 let world: DarkroomWithUpstreams;
+let direct: Database;
 before(async () => {
-  world = await startDarkroomWithUpstreams();
+  [wire, held] = await Promise.all([startDatabaseWire(adminUrl()), startHeldAnswers()]);
+  // So that each activity waits for its answer, and none for a connection.
+  const environment = { CALLBACK_OFFSETS_SECONDS, DATABASE_POOL_SIZE: '40' };
+  world = await startDarkroomWithUpstreams(environment, [held.url], {}, 1, wire.url);
+  direct = openDatabase({ url: directUrl(), poolSize: 2 }, silentLogger());
 });
-after(() => world?.stop());
+after(async () => {
+  wire?.resume();
+  await direct?.close();
+  await world?.stop();
+  wire?.close();
+  held?.stop();
+});
+
+/** Not by way of the wire. */
+function directUrl(): string {
+  const url = new URL(adminUrl());
+  url.pathname = new URL(world.darkroom.testDatabase.url).pathname;
+  return url.href;
+}
 
 it('a submit that waits for the database at its very beginning is not begun beside itself', async () => {
   const { darkroom } = world;
@@ -52,3 +91,96 @@ it('a submit that waits for the database at its very beginning is not begun besi
   assert.equal((await account.client.untilTerminal(taskId)).status, 'success');
   assert.equal((await world.providerLog('a stalled lake')).filter(({ kind }) => kind === 'submit').length, 1);
 });
+
+it('a stall of 22 s under every activity brings one submit, one settlement, and no callback that is not recorded', async () => {
+  const { darkroom } = world;
+  const [worker] = darkroom.workers;
+  const [locking, finishing, stalling] = [createGate(), createGate(), createGate()];
+  held.answers
+    .set('/archived', () => stalling.opened.then(() => 200))
+    .set('/settled', () => locking.opened.then(() => 200))
+    .set('/recorded', (earlier) => (earlier === 0 ? stalling.opened.then(() => 204) : 204))
+    .set('/again', (earlier) =>
+      earlier === 0 ? finishing.opened.then(() => 500) : letPass(SLOW_ANSWER_MS).then(() => 204),
+    );
+  const [account, locked] = [await darkroom.createAccount(), await darkroom.createAccount()];
+  const tasks = new Map<string, { taskId: string; owner: TestAccount }>();
+  const create = async (name: string, model: string, behaviour = '', owner = account): Promise<string> => {
+    const callback = { url: `${held.url}/${name}` };
+    const taskId = await world.create(owner, { model, input: { prompt: `a ${name} pier ${behaviour}` }, callback });
+    tasks.set(name, { taskId, owner });
+    return taskId;
+  };
+
+  await worker?.kill('SIGTERM');
+  const begun = await create('begun', 'test/openai');
+  const locker = new pg.Client(directUrl());
+  await locker.connect();
+  await locker.query('BEGIN');
+  await locker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [begun]);
+  await worker?.start();
+  await untilLocked(`%SET status = 'handling'%`);
+  await create('settling', 'test/replicate', `[file-redirect ${held.url}/settled]`, locked);
+  await until('a file is asked for', () => held.asked('/settled') > 0);
+  await locker.query('SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE', [locked.id]);
+  locking.open();
+  await untilLocked('%UPDATE account_counters%held_micro_usd%');
+  await create('archiving', 'test/replicate', `[file-redirect ${held.url}/archived]`);
+  await until('another file is asked for', () => held.asked('/archived') > 0);
+  const again = await create('again', 'test/openai');
+  await create('recorded', 'test/openai');
+  await until('both are called back', () => held.asked('/again') > 0 && held.asked('/recorded') > 0);
+  await create('awaited', 'test/tasks', `[slow ${JOB_MS}]`);
+  await create('submitted', 'test/replicate', `[delay-submit ${JOB_MS}]`);
+  await Promise.all([world.untilProvider('a awaited', 'poll'), world.untilProvider('a submitted', 'submit')]);
+  finishing.open();
+  await until('its first attempt is recorded', () => isFinished(again));
+
+  wire.stall();
+  stalling.open();
+  await locker.query('COMMIT');
+  await locker.end();
+  await letPass(LONG_STALL_MS);
+  wire.resume();
+
+  for (const [name, { taskId, owner }] of tasks) {
+    const task = await owner.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
+    assert.equal(task.status, 'success', name);
+    const submits = (await world.providerLog(`a ${name} pier`)).filter(({ kind }) => kind === 'submit');
+    assert.equal(submits.length, 1, `submits of ${name}`);
+    assert.deepEqual(await readEnd(taskId), { settlements: 1, captures: 1, attempts: held.asked(`/${name}`) }, name);
+    assert.equal(held.mostOpen(`/${name}`), 1, `attempts of ${name} at once`);
+  }
+  assert.equal(held.asked('/again'), 2, 'an attempt was begun for which too little time was left');
+  await Promise.all([account, locked].map((owner) => world.assertSettled(owner)));
+});
+
+/** Waits until a statement of a process waits for a row. @param pattern of its text, as LIKE has it. */
+async function untilLocked(pattern: string): Promise<void> {
+  await until(`${pattern} waits`, async () => (await direct.query(SELECT_WAITING, [pattern])).length > 0);
+}
+
+async function isFinished(taskId: string): Promise<boolean> {
+  return (await direct.query(SELECT_FINISHED, [taskId])).length > 0;
+}
+
+async function readEnd(taskId: string): Promise<unknown> {
+  const [row] = await direct.query(SELECT_END, [taskId]);
+  return row;
+}
+
+const SELECT_WAITING = {
+  name: 'test_waiting',
+  text: `SELECT pid FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+};
+const SELECT_FINISHED = {
+  name: 'test_finished',
+  text: 'SELECT attempt FROM callback_attempts WHERE task_id = $1 AND finished_at IS NOT NULL',
+};
+const SELECT_END = {
+  name: 'test_end',
+  text: `SELECT (SELECT count(*) FROM task_events WHERE task_id = $1 AND type = 'settled')::integer AS settlements,
+                (SELECT count(*) FROM ledger_entries WHERE reference = $1 AND kind = 'capture')::integer AS captures,
+                (SELECT count(*) FROM callback_attempts WHERE task_id = $1)::integer AS attempts`,
+};

@@ -108,18 +108,21 @@ export class DarkroomWithUpstreams {
  *
  * @param alsoAllowed more entries of EGRESS_ALLOW.
  * @param models more models than one for each protocol (model-files.ts).
+ * @param databaseServer the PostgreSQL server to make the database on; default: the run's.
  */
 export async function startDarkroomWithUpstreams(
   environment: Readonly<Record<string, string>> = {},
   alsoAllowed: readonly string[] = [],
   models: Readonly<Record<string, readonly TestUpstream[]>> = {},
   apis = 1,
+  databaseServer?: string,
 ): Promise<DarkroomWithUpstreams> {
   const [provider, receiver] = await Promise.all([startTestProvider(), startCallbackReceiver()]);
   const modelsDir = await writeModelFiles(provider.url, models);
   try {
     const darkroom = await startDarkroom({
       apis,
+      ...(databaseServer === undefined ? {} : { databaseServer }),
       environment: {
         MODELS_DIR: modelsDir,
         UPSTREAM_TEST_KEY: 'test-key',

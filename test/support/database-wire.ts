@@ -1,4 +1,4 @@
-/** The way to PostgreSQL, which a test can cut. */
+/** The way to PostgreSQL, which a test can cut, or have stand still. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -8,30 +8,65 @@ export interface DatabaseWire {
   readonly url: string;
   cut(): void;
   mend(): void;
+  /**
+   * Holds every question and answer until `resume`. Connections are still made: a server whose disk stands still accepts
+   * them, and whoever makes one waits longer than where it does not.
+   */
+  stall(): void;
+  resume(): void;
   close(): void;
+}
+
+/** One direction of a connection. */
+interface Way {
+  readonly from: Socket;
+  readonly to: Socket;
+  /** What passes the bytes on instead of a pipe, of a connection that is made during a stall. */
+  readonly passSignIn?: (bytes: Buffer) => void;
+}
+
+/** What a client sends until it is signed in begins with one of these: the length of its greeting, or `p`. */
+const OF_SIGN_IN = new Set([0x00, 0x70]);
+
+/** Passes on what makes a connection, and holds the rest. */
+function startSignIn(from: Socket, to: Socket): Way {
+  const passSignIn = (bytes: Buffer): void => {
+    if (OF_SIGN_IN.has(bytes[0] ?? 0)) to.write(bytes);
+    else from.off('data', passSignIn).pause().unshift(bytes);
+  };
+  from.on('data', passSignIn);
+  return { from, to, passSignIn };
+}
+
+function startPipe(from: Socket, to: Socket): Way {
+  from.pipe(to);
+  return { from, to };
 }
 
 /** @param server the URL of the real one. */
 export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
   const target = new URL(server);
   const open = new Set<Socket>();
+  const ways = new Set<Way>();
   let isCut = false;
+  let isStalled = false;
   const wire: Server = createServer((near) => {
     if (isCut) {
       near.destroy();
       return;
     }
     const far = connect(Number(target.port), target.hostname);
-    for (const socket of [near, far]) {
-      open.add(socket);
-      socket.on('error', () => undefined);
-      socket.once('close', () => {
-        open.delete(socket);
-        (socket === near ? far : near).destroy();
+    for (const way of [isStalled ? startSignIn(near, far) : startPipe(near, far), startPipe(far, near)]) {
+      const { from, to } = way;
+      open.add(from);
+      ways.add(way);
+      from.on('error', () => undefined);
+      from.once('close', () => {
+        open.delete(from);
+        ways.delete(way);
+        to.destroy();
       });
     }
-    near.pipe(far);
-    far.pipe(near);
   });
   wire.listen(0, '127.0.0.1').unref();
   await once(wire, 'listening');
@@ -46,6 +81,17 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
     },
     mend() {
       isCut = false;
+    },
+    stall() {
+      isStalled = true;
+      for (const { from, to } of ways) from.unpipe(to).pause();
+    },
+    resume() {
+      isStalled = false;
+      for (const { from, to, passSignIn } of ways) {
+        if (passSignIn !== undefined) from.off('data', passSignIn);
+        from.unpipe(to).pipe(to);
+      }
     },
     close() {
       wire.close();
