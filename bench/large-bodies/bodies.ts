@@ -77,11 +77,13 @@ export function largeBodies(nameBytes: number): readonly LargeBody[] {
     add('/v1/tasks', name, { model: TASK_MODEL, input: { prompt: 'x', data: value } });
     add('/v1/tasks/estimate', name, { model: TASK_MODEL, input: { prompt: 'x', data: value } });
     add('/v1/chat/completions', name, chat(question, { tools: [tool({ type: 'object', default: value })] }));
-    add('/v1/responses', name, {
+    const response = {
       model: TEXT_MODEL,
       input: 'x',
       tools: [{ type: 'function', name: 'f', parameters: { type: 'object', default: value } }],
-    });
+    };
+    add('/v1/responses', name, response);
+    add('/v1/responses', `${name}, streamed`, { ...response, stream: true });
     add('/mcp', name, call({ prompt: 'x', data: value }));
   }
   const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: IMAGE } }] }];

@@ -23,7 +23,6 @@ import type { Launch } from '../../src/embedded/launch.ts';
 import { clusterUrl } from '../../src/embedded/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { describeHealthy, healthyFor } from '../load/healthy-clients.ts';
-import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
 import { median } from '../measures.ts';
 import { createBenchAccount } from '../stage/account.ts';
 import { Child, stopAll } from '../stage/children.ts';
@@ -145,18 +144,22 @@ async function startHelper<Ready>(launch: Launch): Promise<{ readonly process: C
 
 /** One body, several times. */
 async function measurePauses({ port, probePort }: Api, apiKey: string, body: LargeBody): Promise<object> {
-  const connection = new KeepAliveConnection(port);
   const found: Pauses[] = [];
   let status = 0;
   let answer: string = '';
   // The first of them compiles what it meets.
   for (let round = 0; round <= options.rounds; round++) {
     await takePauses(probePort);
-    ({ status, body: answer } = await connection.request(requestOf(port, apiKey, body)));
+    const response = await fetch(`http://127.0.0.1:${port}${body.path}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: body.text,
+    });
+    ({ status } = response);
+    answer = await response.text();
     const pauses = await takePauses(probePort);
     if (round > 0) found.push(pauses);
   }
-  connection.end();
   const wallMs = median(found.map((each) => each.wallMs));
   const processorMs = median(found.map((each) => each.processorMs));
   const where = `${body.path} ${body.name} (${(Buffer.byteLength(body.text) / 1e6).toFixed(1)} MB, ${status})`;
@@ -169,18 +172,6 @@ async function measurePauses({ port, probePort }: Api, apiKey: string, body: Lar
 async function takePauses(probePort: number): Promise<Pauses> {
   const answer = await fetch(`http://127.0.0.1:${probePort}/`);
   return (await answer.json()) as Pauses;
-}
-
-function requestOf(port: number, apiKey: string, { path: where, text }: LargeBody): string {
-  const head = [
-    `POST ${where} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
-    `Authorization: Bearer ${apiKey}`,
-    'Content-Type: application/json',
-    'Accept: application/json',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-  ];
-  return `${head.join('\r\n')}\r\n\r\n${text}`;
 }
 
 /** Small requests in quiet, then beside twenty bodies at once of the shape that costs most, then of one text. */

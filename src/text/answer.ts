@@ -300,15 +300,17 @@ async function* streamOf(
       yield* opened.frames;
       progress.whole = opened.whole?.();
     } else {
-      yield* encoder.begin();
+      await ask.nextTurn?.();
+      yield* inTurns(encoder.begin(), ask);
       for await (const event of opened.events) {
         feed(call.tally, event);
         yield* encoder.next(event);
       }
+      await ask.nextTurn?.();
       const last = encoder.end(call.tally.usage());
       progress.whole = encoder.answer();
       progress.state = 'over';
-      yield* last;
+      yield* inTurns(last, ask);
     }
     progress.state = 'over';
   } catch (error) {
@@ -318,6 +320,14 @@ async function* streamOf(
     yield* opened.kind === 'frames' && opened.fail !== undefined ? opened.fail(problem) : encoder.fail(problem);
   }
   yield DONE;
+}
+
+/** What may repeat a large request is made into bytes when it is taken. */
+async function* inTurns(frames: readonly string[], { nextTurn }: TextAsk): AsyncGenerator<string> {
+  for (const frame of frames) {
+    await nextTurn?.();
+    yield frame;
+  }
 }
 
 function feed(tally: Tally, event: TextEvent): void {

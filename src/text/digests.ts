@@ -21,9 +21,9 @@ export async function digestsOf(
   owner: string,
   { tools, messages }: Pick<TextRequest, 'tools' | 'messages'>,
 ): Promise<readonly [string, ...string[]]> {
-  let digest = createHash('sha256')
-    .update(JSON.stringify([owner, tools]))
-    .digest('base64');
+  const hash = createHash('sha256');
+  await update(hash, JSON.stringify([owner, tools]));
+  let digest = hash.digest('base64');
   const digests: [string, ...string[]] = [digest];
   for (const message of messages) {
     if (digests.length % TURN_MESSAGES === 0) await nextTurn();

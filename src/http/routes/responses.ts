@@ -172,6 +172,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
               createdAt,
               model: model.name,
               deltas,
+              isStreamed,
               now: () => http.now(),
             }),
           ...(decoded.isStored

@@ -27,6 +27,8 @@ export interface ResponseMeta extends Rendering {
   readonly model: string;
   /** Told each event, where the stream is to be sent again. */
   readonly deltas?: DeltaRecorder | undefined;
+  /** False: no events are written, because there is no stream. Default: true. */
+  readonly isStreamed?: boolean;
   /** Milliseconds since 1970, by the clock of `createdAt`. */
   readonly now: () => number;
 }
@@ -39,16 +41,19 @@ const INCOMPLETE_REASONS: Readonly<Record<FinishReason, IncompleteReason | undef
 };
 
 export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
-  const { createdAt, now, deltas } = meta;
+  const { createdAt, now, deltas, isStreamed = true } = meta;
   let frames: string[] = [];
   let sequence = 0;
   let finish: FinishReason | undefined;
   let last: Readonly<Record<string, unknown>> | undefined;
 
-  const emit = (type: string, data: Readonly<Record<string, unknown>>): void => {
-    frames.push(frameOf({ type, sequence_number: sequence, ...data }, type));
+  const note = (data: Readonly<Record<string, unknown>>): void => {
     deltas?.note(data);
     sequence += 1;
+  };
+  const emit = (type: string, data: Readonly<Record<string, unknown>>): void => {
+    if (isStreamed) frames.push(frameOf({ type, sequence_number: sequence, ...data }, type));
+    note(data);
   };
   const taken = (): readonly string[] => {
     const written = frames;
@@ -76,8 +81,15 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
   return {
     begin() {
       const response = stateOf({});
-      emit('response.created', { response });
-      emit('response.in_progress', { response });
+      // It repeats a request that may be large: it is written once for both.
+      const text = isStreamed ? JSON.stringify(response) : '';
+      for (const type of ['response.created', 'response.in_progress']) {
+        if (isStreamed) {
+          const data = `{"type":"${type}","sequence_number":${sequence},"response":${text}}`;
+          frames.push(`event: ${type}\ndata: ${data}\n\n`);
+        }
+        note({ response });
+      }
       return taken();
     },
     next(event) {
