@@ -47,11 +47,21 @@ export class DarkroomWithUpstreams {
 
   /** Changes the file of a model that has one upstream, as its operator would: every api takes it up by itself. */
   async changeUpstream(model: string, changes: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#changeModel(model, ({ routes }) => {
+      const [upstream] = routes['default']?.upstreams ?? [];
+      return { routes: { default: { upstreams: [{ ...upstream, ...changes }] } } };
+    });
+  }
+
+  /** The same for what a model costs. */
+  async changePricing(model: string, changes: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#changeModel(model, ({ pricing }) => ({ pricing: { ...pricing, ...changes } }));
+  }
+
+  async #changeModel(model: string, changesOf: (definition: ModelDefinition) => object): Promise<void> {
     const file = path.join(this.#modelsDir, `${model}.json`);
     const definition = JSON.parse(await readFile(file, 'utf8')) as ModelDefinition;
-    const [upstream] = definition.routes['default']?.upstreams ?? [];
-    const routes = { default: { upstreams: [{ ...upstream, ...changes }] } };
-    await writeFile(`${file}.new`, JSON.stringify({ ...definition, routes }));
+    await writeFile(`${file}.new`, JSON.stringify({ ...definition, ...changesOf(definition) }));
     await rename(`${file}.new`, file);
   }
 

@@ -69,7 +69,8 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
   if (job.pollFailuresLeft-- > 0) return wording.error(500, 'other');
   if (job.behaviour.answersPollsWithHtml) return { status: 200, html: '<!doctype html><title>One moment</title>' };
   if (job.behaviour.answersPollsWithOtherTypes) return { status: 200, json: OTHER_TYPES };
-  return success(detail(room, job), job.state === 'running' ? { 'retry-after': '1' } : {});
+  const pollAfterSeconds = job.behaviour.pollAfterSeconds || 1;
+  return success(detail(room, job), job.state === 'running' ? { 'retry-after': String(pollAfterSeconds) } : {});
 }
 
 function detail(room: Room, job: Job): Record<string, unknown> {
