@@ -23,7 +23,7 @@ import type { AttemptResult, CallbackState, PendingCallback } from '../src/callb
 import { recordFailingItem } from '../src/database/failing-items.ts';
 import { createDeliverySlots } from '../src/callbacks/delivery-slots.ts';
 import { signCallback } from '../src/callbacks/signing.ts';
-import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs } from '../src/domain/callback-schedule.ts';
+import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs, nextKeyAttemptMs } from '../src/domain/callback-schedule.ts';
 import { parseRetryAfterMs } from '../src/domain/retry-after.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
@@ -92,23 +92,32 @@ export function createSendCallback(
     }
   };
 
-  /** A signing key that cannot be decrypted is its account's affair: its deliveries are retried, and operators see it. */
-  async function beginOrRecord(taskId: TaskId, leftMs: () => number): Promise<BegunAttempt | undefined> {
+  /**
+   * A signing key that cannot be decrypted is its account's affair: its deliveries are retried, and operators see it. The
+   * next attempt is written down, as after one that was made: the repair would take it for a delivery that was lost.
+   */
+  async function beginOrPostpone(taskId: TaskId, leftMs: () => number): Promise<BegunAttempt | undefined> {
     try {
       return await begin(context, taskId, offsetsSeconds.length, leftMs);
     } catch (error) {
-      if (error instanceof WrongEncryptionKeyError) {
-        const accountId = (await accountOfCallback(context.database, taskId)) ?? taskId;
-        const { database, metrics } = context;
-        await recordFailingItem({ database, metrics: metrics.passes }, 'webhook_key', accountId, error);
-      }
-      throw error;
+      if (!(error instanceof WrongEncryptionKeyError)) throw error;
+      const { database, metrics } = context;
+      const accountId = (await accountOfCallback(database, taskId)) ?? taskId;
+      await recordFailingItem({ database, metrics: metrics.passes }, 'webhook_key', accountId, error);
+      const delayMs = nextKeyAttemptMs(Context.current().info.attempt);
+      await postponeAttempt(database, taskId, delayMs);
+      throw ApplicationFailure.create({
+        message: 'the signing key cannot be decrypted',
+        type: error.name,
+        nonRetryable: false,
+        nextRetryDelay: delayMs,
+      });
     }
   }
 
   /** @throws {ApplicationFailure} unless it was delivered, or nothing is to be sent any more. */
   async function attemptOnce(taskId: TaskId, leftMs: () => number): Promise<DeliveryResult> {
-    const begun = await beginOrRecord(taskId, leftMs);
+    const begun = await beginOrPostpone(taskId, leftMs);
     if (begun === undefined) return { state: 'nothing_to_send' };
     const { attempt, scheduled, hasOneAttempt } = begun;
     if (leftMs() < LEFT_TO_SEND_MS) {

@@ -159,9 +159,21 @@ export async function markExhausted(database: Queryable, taskId: TaskId, maxAtte
   await database.query(exhaustStatement, [taskId, maxAttempts]);
 }
 
+const selectAskedAgain: Statement = {
+  name: 'select_callback_asked_again',
+  text: 'SELECT asked_again_at IS NOT NULL AS "isAskedAgain" FROM callbacks WHERE task_id = $1',
+};
+
+/** Whether the repair has asked for the delivery that is under way (tasks/outbox.ts), because it seemed to be lost. */
+export async function isAskedAgain(database: Queryable, taskId: TaskId): Promise<boolean> {
+  const [row] = await database.query<{ isAskedAgain: boolean }>(selectAskedAgain, [taskId]);
+  return row?.isAskedAgain === true;
+}
+
 const restartStatement: Statement = {
   name: 'restart_callback',
-  text: `UPDATE callbacks SET state = 'pending', attempts_before = attempts, next_attempt_at = now()
+  text: `UPDATE callbacks
+            SET state = 'pending', attempts_before = attempts, next_attempt_at = now(), asked_again_at = NULL
           WHERE task_id = $1 AND state <> 'pending'
          RETURNING task_id`,
 };

@@ -27,3 +27,16 @@ export function nextCallbackDelayMs(
   const scheduledMs = Math.max(0, next - last) * 1000;
   return Math.max(scheduledMs, Math.min(retryAfterMs ?? 0, MAX_CALLBACK_RETRY_AFTER_MS));
 }
+
+/** Once an operator has given the key back, no delivery waits longer than a quarter of an hour for it. */
+const KEY_ATTEMPT_MS = { first: 60_000, most: 900_000 } as const;
+
+/**
+ * When a delivery looks again for a signing key that could not be decrypted: after a minute, and then twice as long each
+ * time. No attempt of the schedule is used up.
+ *
+ * @param attempt how often it has looked by now, from 1.
+ */
+export function nextKeyAttemptMs(attempt: number): number {
+  return Math.min(KEY_ATTEMPT_MS.first * 2 ** (attempt - 1), KEY_ATTEMPT_MS.most);
+}

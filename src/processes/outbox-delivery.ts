@@ -2,6 +2,7 @@
  * What each kind of outbox row is for Temporal. Apart from the launcher, which decides when a row is delivered and what
  * becomes of it afterwards.
  */
+import { isAskedAgain } from '../callbacks/attempts.ts';
 import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Queryable } from '../database/database.ts';
@@ -53,7 +54,10 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         return true;
       }
       case 'deliver_callback':
-        await gateway.startCallback(item.subjectId, item.accountId);
+        // One that runs already goes on as planned; but a delivery that was begun anew may have come in its last moment.
+        if (await gateway.startCallback(item.subjectId, item.accountId)) return true;
+        if (await isAskedAgain(database, item.subjectId)) return true;
+        await gateway.deliverAgain(item.subjectId, item.accountId);
         return true;
       case 'stop_generation':
         await gateway.startStop(item.subjectId, item.accountId);

@@ -279,8 +279,8 @@ const insertStalledCallbacks: Statement = {
 
 /**
  * Asks once more for deliveries that are well overdue: their workflow was terminated, or lost with Temporal's database.
- * Where it still runs, the start is refused as a duplicate and nothing happens. Those that were asked for longest ago come
- * first, so that each has its turn however many of them never end.
+ * Where it still runs, the start is refused as a duplicate and nothing happens (processes/outbox-delivery.ts). Those that
+ * were asked for longest ago come first, so that each has its turn however many of them never end.
  *
  * @param limit of one pass.
  * @returns the tasks whose callbacks they are.

@@ -55,8 +55,10 @@ export interface WorkflowGateway {
    * @param earlierRunId a run of it that has closed, after which another is wanted all the same.
    */
   startTask(task: TaskStart, earlierRunId?: string): Promise<StartResult>;
-  /** Starts the delivery of a task's callback; one that runs already looks once more when it is done. */
-  startCallback(taskId: TaskId, accountId: string): Promise<void>;
+  /** Starts the delivery of a task's callback. @returns false where one runs already, of which nothing is asked. */
+  startCallback(taskId: TaskId, accountId: string): Promise<boolean>;
+  /** Has the delivery that runs look once more when it is done; where none does any more, another is started. */
+  deliverAgain(taskId: TaskId, accountId: string): Promise<void>;
   /** Starts telling a provider to stop; one that runs already is no error. */
   startStop(taskId: TaskId, accountId: string): Promise<void>;
   /** Starts making an output persistent; one that runs already is no error. */
@@ -105,6 +107,18 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       ),
     );
 
+  const callbackOptions = (taskId: TaskId, accountId: string) =>
+    ({
+      workflowId: callbackWorkflowId(taskId),
+      taskQueue: taskQueueOf('callbacks', installationId),
+      // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: [{ taskId }],
+      searchAttributes: { AccountId: [accountId] },
+      staticSummary: `callback of ${taskId}`,
+      priority: { fairnessKey: accountId },
+    }) as const;
+
   return {
     async startTask(task, earlierRunId) {
       const { taskId, route, ...facts } = task;
@@ -140,24 +154,20 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       }
     },
     async startCallback(taskId, accountId) {
-      const options = {
-        workflowId: callbackWorkflowId(taskId),
-        taskQueue: taskQueueOf('callbacks', installationId),
-        // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        args: [{ taskId }],
-        searchAttributes: { AccountId: [accountId] },
-        staticSummary: `callback of ${taskId}`,
-        priority: { fairnessKey: accountId },
-      } as const;
       try {
-        await bounded(START_TIMEOUT_MS, () => client.workflow.start('deliverCallback', options));
+        await bounded(START_TIMEOUT_MS, () =>
+          client.workflow.start('deliverCallback', callbackOptions(taskId, accountId)),
+        );
+        return true;
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        // It looks once more before it ends. Where it ends in this very moment, another run begins.
-        const again = { ...options, signal: DELIVER_AGAIN_SIGNAL };
-        await bounded(START_TIMEOUT_MS, () => client.workflow.signalWithStart('deliverCallback', again));
+        return false;
       }
+    },
+    async deliverAgain(taskId, accountId) {
+      // It looks once more before it ends. Where it ends in this very moment, another run begins.
+      const again = { ...callbackOptions(taskId, accountId), signal: DELIVER_AGAIN_SIGNAL };
+      await bounded(START_TIMEOUT_MS, () => client.workflow.signalWithStart('deliverCallback', again));
     },
     startStop: (taskId, accountId) =>
       startShort('stopGeneration', stopWorkflowId(taskId), { taskId }, accountId, `stop ${taskId} at its provider`),

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DEFAULT_CALLBACK_OFFSETS_SECONDS, nextCallbackDelayMs } from '../../src/domain/callback-schedule.ts';
+import {
+  DEFAULT_CALLBACK_OFFSETS_SECONDS,
+  nextCallbackDelayMs,
+  nextKeyAttemptMs,
+} from '../../src/domain/callback-schedule.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -24,6 +28,13 @@ describe('the schedule of a callback', () => {
     assert.equal(nextCallbackDelayMs(0, [0, 60]), undefined);
     assert.equal(nextCallbackDelayMs(1, []), undefined);
     assert.equal(nextCallbackDelayMs(1, [0]), undefined);
+  });
+
+  it('looks for a missing key ever more seldom, up to a quarter of an hour', () => {
+    assert.deepEqual(
+      [1, 2, 3, 4, 5, 6, 1_000].map(nextKeyAttemptMs),
+      [60_000, 120_000, 240_000, 480_000, 900_000, 900_000, 900_000],
+    );
   });
 
   it('tries again at once where two attempts are scheduled for the same time', () => {

@@ -2,6 +2,7 @@
  * A worker in the process of a test that runs the maintenance workflows on the app's database, store and clock, on a real
  * Temporal server: what the Schedules start, a test starts when it wants to.
  */
+import type { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { createArchivingSlots } from '../../activities/archiving-slots.ts';
@@ -21,15 +22,20 @@ import { createTestNamespace } from './test-namespace.ts';
 
 export interface MaintenanceWorker {
   readonly gateway: WorkflowGateway;
+  readonly client: Client;
   /** Runs one workflow to its end. @throws what it failed with. */
   run<Result>(type: string, ...args: unknown[]): Promise<Result>;
   close(): Promise<void>;
 }
 
-/** @param changes what the activities are given instead of what the app has. */
+/**
+ * @param changes what the activities are given instead of what the app has.
+ * @param queues served beside those of maintenance.
+ */
 export async function startMaintenanceWorker(
   served: ServedApp,
   changes: Partial<ActivityContext> = {},
+  queues: readonly 'callbacks'[] = [],
 ): Promise<MaintenanceWorker> {
   const namespace = await createTestNamespace();
   const installationId = await readInstallationId(served.http.database);
@@ -49,20 +55,21 @@ export async function startMaintenanceWorker(
   });
   const workflowBundle = await loadWorkflowBundle(silentLogger());
   const workers: Worker[] = [];
-  for (const queue of ['media', 'archiving', 'maintenance'] as const) {
+  for (const queue of ['media', 'archiving', 'maintenance', ...queues] as const) {
     workers.push(
       await Worker.create({
         connection: namespace.connection,
         namespace: namespace.name,
         taskQueue: taskQueueOf(queue, installationId),
         activities,
-        ...(queue === 'media' ? { workflowBundle } : {}),
+        ...(queue === 'media' || queue === 'callbacks' ? { workflowBundle } : {}),
       }),
     );
   }
   const finished = Promise.all(workers.map((worker) => worker.run()));
   return {
     gateway,
+    client: namespace.client,
     run<Result>(type: string, ...args: unknown[]): Promise<Result> {
       return namespace.client.workflow.execute(type, {
         workflowId: newId('req'),
