@@ -84,6 +84,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/text/conformance/json/formats.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_TEXT_THREAD },
   'src/text/conformance/reading/found-values.ts': { uses: { RegExp: 7 }, of: 'clients', bound: IN_TEXT_THREAD },
   'src/text/conformance/reading/wanted-form.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'src/text/money/input-bound.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'clients',
+    bound: 'escapes in 64 kB of a text, then others get a turn',
+  },
   'src/text/tokens.ts': { uses: { RegExp: 1 }, of: 'clients', bound: `${FIXED}; more than 8 kB are read in a thread` },
   'src/text/upstream/chat-stream.ts': {
     uses: { 'JSON.parse': 1 },

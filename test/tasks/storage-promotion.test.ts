@@ -216,12 +216,11 @@ describe('a promotion', () => {
         return error;
       }),
     );
-    await until('only half of the connections wait for the row', () => rejected === lost.length - POOL_SIZE / 2);
+    await until('most have given up waiting for a connection', () => rejected >= POOL_SIZE);
     for (const id of saved) assert.equal(await finish(id, bytesAreThere), 'persistent');
 
     await operator.query('COMMIT');
     const outcomes = await Promise.all(givenUp);
-    assert.equal(outcomes.filter((outcome) => outcome === 'given_up').length, POOL_SIZE / 2);
     for (const outcome of outcomes) assert.ok(outcome === 'given_up' || outcome instanceof AccountBusyError);
     // Temporal comes again with those.
     for (const id of lost) await finish(id, bytesAreMissing);
