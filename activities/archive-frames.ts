@@ -5,6 +5,7 @@
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { Context } from '@temporalio/activity';
 import { derivedFrames } from '../src/media/frames.ts';
 import type { DerivedFrames } from '../src/media/frames.ts';
 import { UndecodableMediaError } from '../src/media/undecodable-media-error.ts';
@@ -14,7 +15,11 @@ import type { ActivityContext } from './context.ts';
 import { withScratch } from './scratch.ts';
 import { attemptKey } from './stage-files.ts';
 
-/** @param position of the first of them among the task's outputs. @returns three, or none. */
+/**
+ * @param position of the first of them among the task's outputs.
+ * @returns three, or none.
+ * @throws {ApplicationFailure} passing: too many wait for a decoder, or one waits inside a workflow's worker.
+ */
 export async function archiveFrames(
   context: ActivityContext,
   { id: taskId, accountId }: Pick<WorkingTask, 'id' | 'accountId'>,
@@ -22,7 +27,10 @@ export async function archiveFrames(
   position: number,
   signal: AbortSignal,
 ): Promise<readonly ArchivedOutput[]> {
-  const frames = await context.frameDecoders.run(accountId, () => decode(context, taskId, film, signal), { signal });
+  const frames = await context.frameDecoders.run(accountId, () => decode(context, taskId, film, signal), {
+    signal,
+    waitMs: Context.current().info.isLocal ? 0 : undefined,
+  });
   if (frames === undefined) return [];
   const outputs: ArchivedOutput[] = [];
   for (const [type, { jpeg, width, height }] of [

@@ -59,12 +59,17 @@ async function inTurn(
   task: WorkingTask,
   archiveIt: () => Promise<ArchiveResult>,
 ): Promise<ArchiveResult> {
+  const { archivingSlots, filmSlots } = context;
+  const { attempt } = Context.current().info;
+  const { modality } = await context.definitions.read(task.definitionHash);
   let isTurn = false;
-  try {
-    return await context.archivingSlots.run(task.accountId, Context.current().info.attempt, () => {
+  const inSlot = () =>
+    archivingSlots.run(task.accountId, attempt, () => {
       isTurn = true;
       return archiveIt();
     });
+  try {
+    return await (modality === 'video' ? filmSlots.run(task.accountId, attempt, inSlot) : inSlot());
   } finally {
     // An earlier attempt had a slot, and failed in passing.
     if (!isTurn && task.archivingDeadlineAt !== null) await pauseArchiving(context.database, task.id);
@@ -75,7 +80,7 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
   const generation = await producedGeneration(context, task);
   if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
   const { files, place } = generation;
-  return untilStopped(task.archivingDeadlineAt, context.stopping, async (signal) => {
+  return untilStopped(task.archivingDeadlineAt, context.stopping, async (signal, { deadline }) => {
     const outputs: ArchivedOutput[] = [];
     for (const [position, file] of files.entries()) {
       const output = await archiveUnlessMissing(context, { task, place, position, file }, signal);
@@ -85,10 +90,24 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
     // What was asked for comes first (contract §3).
     const frames: ArchivedOutput[] = [];
     for (const film of outputs.filter(({ type }) => type === 'video')) {
-      frames.push(...(await archiveFrames(context, task, film, files.length + frames.length, signal)));
+      const position = files.length + frames.length;
+      const made = archiveFrames(context, task, film, position, signal);
+      frames.push(...(await made.catch((error: unknown) => withoutFrames(context, task, deadline, error))));
     }
     return { kind: 'archived', outputs: [...outputs, ...frames] };
   });
+}
+
+/** A film for whose frames no time was left is delivered all the same, as one that cannot be decoded. */
+function withoutFrames(
+  { logger }: ActivityContext,
+  { id: taskId }: WorkingTask,
+  deadline: AbortSignal,
+  error: unknown,
+): readonly ArchivedOutput[] {
+  if (!deadline.aborted) throw error;
+  logger.warn({ taskId }, 'no time is left for the frames of a film, which comes without them');
+  return [];
 }
 
 /** What was generated, also where the database has lost that: the workflow comes here only after it had been. */

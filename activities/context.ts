@@ -41,6 +41,8 @@ export interface ActivityContext {
   readonly inputFetches: TenantShares;
   /** Which tasks of an account are being archived in this process. */
   readonly archivingSlots: SlotShares;
+  /** The same of tasks whose model makes films. */
+  readonly filmSlots: SlotShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
   /** Finds out what files are, in children. */

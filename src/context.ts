@@ -3,7 +3,7 @@
  * these things; rooms are given what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
-import { createArchivingSlots } from '../activities/archiving-slots.ts';
+import { createArchivingSlots, createFilmSlots } from '../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../activities/frame-decoders.ts';
 import { createInputFetches } from '../activities/input-fetches.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
@@ -149,6 +149,7 @@ export function createActivityContext(
       providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
       inputFetches: createInputFetches(foundation.metrics.shares),
       archivingSlots: createArchivingSlots(foundation.metrics.shares),
+      filmSlots: createFilmSlots(foundation.metrics.shares),
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
       readRun: (taskId, runId) => gateway.readRun(taskId, runId),

@@ -11,6 +11,7 @@ export const SHARED_RESOURCES = [
   'connections',
   'engine_threads',
   'expensive_reads',
+  'film_slots',
   'frame_decoders',
   'image_fetches',
   'input_fetches',

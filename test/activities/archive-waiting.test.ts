@@ -1,19 +1,24 @@
 /**
- * A task that finds no slot for its archiving: it waits for one without using up its time, and not for ever. Slots are
- * held by the tests, and nothing is really fetched.
+ * Tasks that find no slot for their archiving: they wait for one without using up their time, and not for ever; and films
+ * that wait for a decoder, which leave slots to images. Slots and the decoder are held by the tests, and nothing is really
+ * fetched.
  */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createArchiveOutputs } from '../../activities/archive-outputs.ts';
-import { createArchivingSlots } from '../../activities/archiving-slots.ts';
+import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../activities/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
+import { createFrameDecoders } from '../../activities/frame-decoders.ts';
+import { workerStops } from '../../activities/heartbeat.ts';
 import type { SlotShares } from '../../activities/slot-shares.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import type { TenantShares } from '../../src/limits/tenant-shares.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/open-tasks.ts';
 import { readTroubledTasks } from '../../src/tasks/overdue.ts';
@@ -22,6 +27,7 @@ import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/wor
 import { silentLogger } from '../../src/telemetry/log.ts';
 import type { ArchiveResult } from '../../workflows/contracts.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { until } from '../support/until.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -29,109 +35,146 @@ const ARCHIVING_SECONDS = 600;
 /** Longer than a deadline takes that has passed. */
 const FETCH_MS = 20;
 
-describe('a task that finds no slot for its archiving', () => {
-  let room: TaskRoom;
-  let slots: SlotShares;
-  /** What fetching its file ends with; undefined: it is stored. */
-  let trouble: Error | undefined;
-  before(async () => {
-    room = await openTaskRoom();
-    await createPinnedDefinitions(room.database).pin([definition()]);
-  });
-  after(() => room.close());
-  beforeEach(() => {
-    slots = createArchivingSlots(undefined, 1);
-    trouble = undefined;
-  });
+const FILMS = definition({ name: 'acme/films', modality: 'video' });
 
-  function archive(taskId: TaskId, attempt = 1, isLocal = false): Promise<ArchiveResult> {
-    const context = {
-      database: room.database,
-      stopping: new AbortController().signal,
-      archivingSlots: slots,
-      definitions: createPinnedDefinitions(room.database),
-      providers: { get: () => ({}) },
-      egress: { download: () => Promise.resolve({ body: undefined }) },
-      store: {
-        put: async (_key: string, _body: unknown, { signal }: { signal: AbortSignal }) => {
-          await setTimeout(FETCH_MS, undefined, { signal });
-          if (trouble !== undefined) throw trouble;
-          return { sizeBytes: 3, sha256: 'x' };
-        },
-      },
-      inspector: { inspectStored: () => Promise.resolve({ kind: 'image', mimeType: 'image/png' }) },
-      logger: silentLogger(),
-    } as unknown as ActivityContext;
-    const facts = {
-      accountId: 'ac-1',
-      model: 'acme/pictures',
-      handlingSeconds: 60,
-      archivingSeconds: ARCHIVING_SECONDS,
-    };
-    const attemptContext = {
-      info: { attempt, isLocal },
-      cancellationSignal: new AbortController().signal,
-      heartbeat: () => undefined,
-    } as unknown as Context;
-    return asyncLocalStorage.run(attemptContext, () => createArchiveOutputs(context)({ taskId, ...facts }));
-  }
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom(undefined, { models: [FILMS] });
+  await createPinnedDefinitions(room.database).pin([definition(), FILMS]);
+});
+after(() => room.close());
 
-  async function generatedTask(): Promise<TaskId> {
-    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
-    const { task } = await beginHandling(room.database, taskId, 60);
-    await recordFiles(room.database, task, { upstreamName: 'one', place: 0, label: 1 }, [
-      { url: 'https://files.example.com/one.png' },
-    ]);
-    return taskId;
-  }
+/** What one test shares among its attempts. */
+interface Bench {
+  readonly archivingSlots: SlotShares;
+  readonly filmSlots: SlotShares;
+  readonly frameDecoders: TenantShares;
+  readonly stopping: AbortController;
+  /** Keys of what is a film. */
+  readonly films: Set<string>;
+  /** What fetching a file ends with; undefined: it is stored. */
+  trouble: Error | undefined;
+}
 
-  /** As if so many seconds had passed. */
-  const later = (taskId: TaskId, seconds: number): Promise<unknown> =>
-    room.rows(
-      `UPDATE tasks SET updated_at = updated_at - make_interval(secs => $2),
-              deadline_at = deadline_at - make_interval(secs => $2),
-              archiving_deadline_at = archiving_deadline_at - make_interval(secs => $2) WHERE id = $1`,
-      taskId,
-      seconds,
-    );
-
-  /** Holds the only slot. @returns what gives it back. */
-  function holdSlot(): () => void {
-    let giveBack = (): void => undefined;
-    void slots.run('ac-other', 1, () => new Promise<void>((resolve) => (giveBack = resolve)));
-    return () => giveBack();
-  }
-
-  const refusedFor = async (attempt: Promise<unknown>): Promise<number> => {
-    const error = await attempt.then(
-      () => assert.fail('it had a slot'),
-      (failure: unknown) => failure,
-    );
-    assert.ok(error instanceof ApplicationFailure && error.nonRetryable !== true, String(error));
-    return Number(error.nextRetryDelay);
+function newBench(slots?: number): Bench {
+  return {
+    archivingSlots: createArchivingSlots(undefined, slots),
+    filmSlots: createFilmSlots(),
+    frameDecoders: createFrameDecoders(undefined, 1),
+    stopping: new AbortController(),
+    films: new Set(),
+    trouble: undefined,
   };
+}
 
-  async function idle(taskId: TaskId): Promise<IdleTask> {
-    const page = { idleSeconds: 0, graceSeconds: 60, after: FIRST_IDLE_CURSOR, limit: 1_000 };
-    const found = (await findIdleTasks(room.database, page)).find(({ id }) => id === taskId);
-    return found ?? assert.fail('the task is not among the idle ones');
-  }
+interface Attempt {
+  readonly attempt?: number;
+  readonly isLocal?: boolean;
+  readonly archivingSeconds?: number;
+}
 
-  const isOverdue = async (taskId: TaskId): Promise<boolean> =>
-    (await readTroubledTasks(room.database)).overdue.some(({ id }) => id === taskId);
+function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise<ArchiveResult> {
+  const { attempt = 1, isLocal = false, archivingSeconds = ARCHIVING_SECONDS } = options;
+  const context = {
+    ...bench,
+    stopping: bench.stopping.signal,
+    database: room.database,
+    definitions: createPinnedDefinitions(room.database),
+    providers: { get: () => ({}) },
+    egress: { download: (url: string) => Promise.resolve({ body: url }) },
+    store: {
+      put: async (key: string, body: string, { signal }: { signal: AbortSignal }) => {
+        await setTimeout(FETCH_MS, undefined, { signal });
+        if (bench.trouble !== undefined) throw bench.trouble;
+        if (body.endsWith('.mp4')) bench.films.add(key);
+        return { sizeBytes: 3, sha256: 'x' };
+      },
+    },
+    inspector: {
+      inspectStored: (_account: string, _store: unknown, key: string) =>
+        Promise.resolve(
+          bench.films.has(key) ? { kind: 'video', mimeType: 'video/mp4' } : { kind: 'image', mimeType: 'image/png' },
+        ),
+    },
+    logger: silentLogger(),
+  } as unknown as ActivityContext;
+  const facts = { accountId: 'ac-1', model: 'any', handlingSeconds: 60, archivingSeconds };
+  const attemptContext = {
+    info: { attempt, isLocal },
+    cancellationSignal: new AbortController().signal,
+    heartbeat: () => undefined,
+  } as unknown as Context;
+  return asyncLocalStorage.run(attemptContext, () => createArchiveOutputs(context)({ taskId, ...facts }));
+}
 
+async function generatedTask(caller?: Caller, model = 'acme/pictures'): Promise<TaskId> {
+  const { taskId } = await room.creator.create(caller ?? (await room.newCaller()), body({ model }), undefined);
+  const { task } = await beginHandling(room.database, taskId, 60);
+  const url = `https://files.example.com/${model === FILMS.name ? 'one.mp4' : 'one.png'}`;
+  await recordFiles(room.database, task, { upstreamName: 'one', place: 0, label: 1 }, [{ url }]);
+  return taskId;
+}
+
+async function generatedFilms(count: number): Promise<readonly TaskId[]> {
+  const caller = await room.newCaller({ runningCap: count });
+  const films: TaskId[] = [];
+  while (films.length < count) films.push(await generatedTask(caller, FILMS.name));
+  return films;
+}
+
+/** As if so many seconds had passed. */
+const later = (taskId: TaskId, seconds: number): Promise<unknown> =>
+  room.rows(
+    `UPDATE tasks SET updated_at = updated_at - make_interval(secs => $2),
+            deadline_at = deadline_at - make_interval(secs => $2),
+            archiving_deadline_at = archiving_deadline_at - make_interval(secs => $2) WHERE id = $1`,
+    taskId,
+    seconds,
+  );
+
+/** Holds the only slot. @returns what gives it back. */
+function holdSlot({ archivingSlots }: Bench): () => Promise<void> {
+  let giveBack = (): void => undefined;
+  const held = archivingSlots.run('ac-other', 1, () => new Promise<void>((resolve) => (giveBack = resolve)));
+  return () => {
+    giveBack();
+    return held;
+  };
+}
+
+const refusedFor = async (attempt: Promise<unknown>): Promise<number> => {
+  const error = await attempt.then(
+    () => assert.fail('it had a slot'),
+    (failure: unknown) => failure,
+  );
+  assert.ok(error instanceof ApplicationFailure && error.nonRetryable !== true, String(error));
+  return Number(error.nextRetryDelay);
+};
+
+async function idle(taskId: TaskId): Promise<IdleTask> {
+  const page = { idleSeconds: 0, graceSeconds: 60, after: FIRST_IDLE_CURSOR, limit: 1_000 };
+  const found = (await findIdleTasks(room.database, page)).find(({ id }) => id === taskId);
+  return found ?? assert.fail('the task is not among the idle ones');
+}
+
+const isOverdue = async (taskId: TaskId): Promise<boolean> =>
+  (await readTroubledTasks(room.database)).overdue.some(({ id }) => id === taskId);
+
+const trouble = new Error('the store is away');
+
+describe('a task that finds no slot for its archiving', () => {
   it('is archived when there is one, although its whole time had passed by then, and is shown as archiving', async () => {
+    const bench = newBench(1);
     const taskId = await generatedTask();
-    const giveBack = holdSlot();
-    await refusedFor(archive(taskId));
+    const giveBack = holdSlot(bench);
+    await refusedFor(archiveAt(bench, taskId));
     assert.equal((await readTask(room.database, taskId)).status, 'archiving');
     await later(taskId, ARCHIVING_SECONDS + 100);
-    await refusedFor(archive(taskId, 2));
+    await refusedFor(archiveAt(bench, taskId, { attempt: 2 }));
     assert.deepEqual([(await idle(taskId)).isPastDeadline, await isOverdue(taskId)], [false, false]);
 
-    giveBack();
-    await new Promise(setImmediate);
-    assert.equal((await archive(taskId, 3)).kind, 'archived');
+    await giveBack();
+    assert.equal((await archiveAt(bench, taskId, { attempt: 3 })).kind, 'archived');
 
     const { archivingDeadlineAt } = await readWorkingTask(room.database, taskId);
     const left = (archivingDeadlineAt ?? 0) - performance.now();
@@ -139,51 +182,55 @@ describe('a task that finds no slot for its archiving', () => {
   });
 
   it('has its whole time again where it fails in passing and others have the slots when it comes back', async () => {
+    const bench = newBench(1);
     const taskId = await generatedTask();
-    trouble = new Error('the store is away');
-    await assert.rejects(archive(taskId), trouble);
-    trouble = undefined;
-    const giveBack = holdSlot();
-    await refusedFor(archive(taskId, 2));
+    bench.trouble = trouble;
+    await assert.rejects(archiveAt(bench, taskId), trouble);
+    bench.trouble = undefined;
+    const giveBack = holdSlot(bench);
+    await refusedFor(archiveAt(bench, taskId, { attempt: 2 }));
     await later(taskId, ARCHIVING_SECONDS + 100);
 
-    giveBack();
-    await new Promise(setImmediate);
-    assert.equal((await archive(taskId, 3)).kind, 'archived');
+    await giveBack();
+    assert.equal((await archiveAt(bench, taskId, { attempt: 3 })).kind, 'archived');
   });
 
   it('uses up its time where it is archived and fails', async () => {
+    const bench = newBench(1);
     const taskId = await generatedTask();
-    trouble = new Error('the store is away');
-    await assert.rejects(archive(taskId), trouble);
+    bench.trouble = trouble;
+    await assert.rejects(archiveAt(bench, taskId), trouble);
     await later(taskId, ARCHIVING_SECONDS + 100);
 
-    await assert.rejects(archive(taskId, 2), { name: 'DeadlinePassedError' });
+    await assert.rejects(archiveAt(bench, taskId, { attempt: 2 }), { name: 'DeadlinePassedError' });
     assert.equal((await idle(taskId)).isPastDeadline, true);
   });
 
   it('has not begun its time when it was tried inside the workflow’s worker before', async () => {
+    const bench = newBench(1);
     const taskId = await generatedTask();
-    trouble = new Error('the store is away');
-    await assert.rejects(archive(taskId, 1, true), trouble);
-    trouble = undefined;
+    bench.trouble = trouble;
+    await assert.rejects(archiveAt(bench, taskId, { isLocal: true }), trouble);
+    bench.trouble = undefined;
     await later(taskId, ARCHIVING_SECONDS + 100);
 
-    assert.equal((await archive(taskId)).kind, 'archived');
+    assert.equal((await archiveAt(bench, taskId)).kind, 'archived');
   });
 
   it('comes back ever later', async () => {
+    const bench = newBench(1);
     const taskId = await generatedTask();
-    holdSlot();
+    holdSlot(bench);
 
-    assert.ok((await refusedFor(archive(taskId))) <= 2_000);
-    assert.ok((await refusedFor(archive(taskId, 20))) >= 5_000);
+    assert.ok((await refusedFor(archiveAt(bench, taskId))) <= 2_000);
+    assert.ok((await refusedFor(archiveAt(bench, taskId, { attempt: 20 }))) >= 5_000);
   });
 
   it('waits for a day, and not longer, also where no worker has come to it yet', async () => {
+    const bench = newBench(1);
     const [waiting, notBegun] = [await generatedTask(), await generatedTask()];
-    holdSlot();
-    await refusedFor(archive(waiting));
+    holdSlot(bench);
+    await refusedFor(archiveAt(bench, waiting));
     const hours = async (count: number): Promise<void> => {
       for (const taskId of [waiting, notBegun]) await later(taskId, count * 3_600);
       await room.rows(`UPDATE generations SET updated_at = updated_at - make_interval(hours => $1)`, count);
@@ -198,5 +245,81 @@ describe('a task that finds no slot for its archiving', () => {
     for (const taskId of [waiting, notBegun]) {
       assert.deepEqual([(await idle(taskId)).isPastDeadline, await isOverdue(taskId)], [true, true]);
     }
+  });
+});
+
+describe('films whose decoding takes long', () => {
+  /** Of all of them until no more begins. */
+  async function beginAll(
+    bench: Bench,
+    films: readonly TaskId[],
+  ): Promise<{ refused: number; waiting: number; end(): Promise<void> }> {
+    const decoder = await bench.frameDecoders.take('ac-other');
+    let refused = 0;
+    const attempts = films.map((film) =>
+      archiveAt(bench, film).catch((error: unknown) => {
+        if (error instanceof ApplicationFailure && error.nextRetryDelay !== undefined) refused += 1;
+        else if (!bench.stopping.signal.aborted) throw error;
+      }),
+    );
+    const { usage } = bench.frameDecoders;
+    await until('each has a slot or none', () => refused + usage().waiting === films.length);
+    return {
+      refused,
+      waiting: usage().waiting,
+      async end() {
+        bench.stopping.abort(workerStops());
+        await Promise.all(attempts);
+        decoder.release();
+      },
+    };
+  }
+
+  it('hold half of the slots of films where one account has 41 of them, and the others come back', async () => {
+    const bench = newBench();
+    const { refused, waiting, end } = await beginAll(bench, await generatedFilms(41));
+
+    assert.deepEqual([waiting, refused], [FILM_SLOTS / 2, 41 - FILM_SLOTS / 2]);
+    assert.equal((await archiveAt(bench, await generatedTask())).kind, 'archived');
+    await end();
+  });
+
+  it('hold the slots of films where five accounts have ten each, and images are archived meanwhile', async () => {
+    const bench = newBench();
+    const films: TaskId[] = [];
+    for (let account = 0; account < 5; account++) films.push(...(await generatedFilms(10)));
+    const { waiting, end } = await beginAll(bench, films);
+
+    assert.ok(waiting <= FILM_SLOTS, `${waiting} wait for the decoder`);
+    const images = await Promise.all(Array.from({ length: 5 }, () => generatedTask()));
+    const archived = await Promise.all(images.map((image) => archiveAt(bench, image)));
+    assert.ok(archived.every(({ kind }) => kind === 'archived'));
+    await end();
+  });
+
+  it('do not wait inside the workflow’s worker, where workflow tasks of others need the slot', async () => {
+    const bench = newBench();
+    const [film] = await generatedFilms(1);
+    assert.ok(film);
+    const decoder = await bench.frameDecoders.take('ac-other');
+
+    await refusedFor(archiveAt(bench, film, { isLocal: true }));
+    decoder.release();
+  });
+
+  it('are delivered without their frames where no time is left for them', async () => {
+    const bench = newBench();
+    const [film] = await generatedFilms(1);
+    assert.ok(film);
+    const decoder = await bench.frameDecoders.take('ac-other');
+
+    const result = await archiveAt(bench, film, { archivingSeconds: 1 });
+
+    assert.ok(result.kind === 'archived');
+    assert.deepEqual(
+      result.outputs.map(({ type }) => type),
+      ['video'],
+    );
+    decoder.release();
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApplicationFailure } from '@temporalio/common';
-import { ARCHIVING_SLOTS, createArchivingSlots } from '../../activities/archiving-slots.ts';
+import { ARCHIVING_SLOTS, FILM_SLOTS, createArchivingSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 
 const never = () => new Promise<void>(() => undefined);
@@ -22,16 +22,16 @@ describe('slots for archiving', () => {
 });
 
 describe('decoders of videos', () => {
-  it('leave one to another account, however many videos wait, and none waits beyond the slots', async () => {
+  it('leave one to another account, however many videos wait, and none waits beyond its share', async () => {
     const decoders = createFrameDecoders(undefined, 3);
     const stop = new AbortController();
-    const waiting = Array.from({ length: ARCHIVING_SLOTS + 2 }, () =>
+    const waiting = Array.from({ length: FILM_SLOTS / 2 + 2 }, () =>
       decoders.run('acc_one', never, { signal: stop.signal }).catch((error: unknown) => error),
     );
 
     assert.equal(decoders.heldBy('acc_one'), 2);
     assert.equal(await decoders.run('acc_two', () => Promise.resolve('decoded')), 'decoded');
-    await assert.rejects(decoders.run('acc_one', never), { name: 'ShareExhaustedError' });
+    await assert.rejects(decoders.run('acc_one', never), { message: 'passing: provider_unavailable' });
 
     stop.abort(new Error('enough'));
     const ended = await Promise.all(waiting.slice(2));

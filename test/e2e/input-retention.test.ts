@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchivingSlots } from '../../activities/archiving-slots.ts';
+import { createArchivingSlots, createFilmSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
 import { newId } from '../../src/domain/ids.ts';
@@ -59,6 +59,7 @@ describe('the input of a task', () => {
           providers: new Map(),
           inputFetches: createInputFetches(),
           archivingSlots: createArchivingSlots(),
+          filmSlots: createFilmSlots(),
           frameDecoders: createFrameDecoders(),
           stopping: new AbortController().signal,
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),

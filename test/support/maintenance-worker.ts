@@ -5,7 +5,7 @@
 import type { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchivingSlots } from '../../activities/archiving-slots.ts';
+import { createArchivingSlots, createFilmSlots } from '../../activities/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
@@ -45,6 +45,7 @@ export async function startMaintenanceWorker(
     providers: new Map(),
     inputFetches: createInputFetches(),
     archivingSlots: createArchivingSlots(),
+    filmSlots: createFilmSlots(),
     frameDecoders: createFrameDecoders(),
     upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
     stopping: new AbortController().signal,
