@@ -3,6 +3,7 @@
  * provider bills, where it says so, and what it had finished, where the model's price goes by that.
  */
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { formatUsd } from '../src/domain/money.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { ProviderFailure } from '../src/providers/provider.ts';
@@ -16,13 +17,37 @@ import type { TaskRoute } from './task-route.ts';
 
 /** Within an attempt of this activity, which has 10 s (workflows/activity-options.ts), after the provider was told. */
 const LOOK_WITHIN_MS = 3_000;
+/** An attempt ends so long before Temporal ends it: its slot is free when the next one begins. */
+const END_BEFORE_MS = 1_000;
 
 export function createCancelGeneration(context: ActivityContext): Activities['cancelGeneration'] {
-  return ({ taskId }) => stopJob(context, taskId, Context.current().cancellationSignal);
+  return async ({ taskId, tries }) => {
+    const { cancellationSignal, info } = Context.current();
+    const end = AbortSignal.timeout(info.startToCloseTimeoutMs - END_BEFORE_MS);
+    try {
+      return await stopJob(context, taskId, AbortSignal.any([cancellationSignal, end]), info.attempt);
+    } catch (error) {
+      // What says of itself whether it is tried again: a refused slot is, however often.
+      if (error instanceof ApplicationFailure || cancellationSignal.aborted) throw error;
+      if (tries === undefined || info.attempt < tries) throw error;
+      context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'a provider could not be asked to stop');
+      throw ApplicationFailure.nonRetryable('the provider could not be asked to stop', 'ProviderNotStopped');
+    }
+  };
 }
 
-/** Tells the provider of a task's job, if there is one, to stop. Twice does no harm. */
-export async function stopJob(context: ActivityContext, taskId: TaskId, signal: AbortSignal): Promise<StopResult> {
+/**
+ * Asks the provider of a task's job, if there is one, to stop. Twice does no harm.
+ *
+ * @param attempt from 1.
+ * @throws {ApplicationFailure} passing: too many requests of its account, or at its upstream, are under way.
+ */
+export async function stopJob(
+  context: ActivityContext,
+  taskId: TaskId,
+  signal: AbortSignal,
+  attempt = 1,
+): Promise<StopResult> {
   const task = await readWorkingTask(context.database, taskId);
   const generation = await readGeneration(context.database, taskId);
   // Also of work that is done by now: it may be billed, and the provider is the one to say so.
@@ -32,17 +57,21 @@ export async function stopJob(context: ActivityContext, taskId: TaskId, signal: 
     return {};
   }
   const route = await routeAt(context, task, generation.place);
-  const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });
-  context.logger.info({ taskId, upstream: route.upstreamName, outcome }, 'the provider was told to stop');
-  // Of a job whose files are recorded the settlement knows.
-  const isKnown = generation.state === 'produced';
-  const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);
+  const { upstreamName } = route;
+  const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
+    const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });
+    context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was told to stop');
+    // Of a job whose files are recorded the settlement knows.
+    const isKnown = generation.state === 'produced';
+    const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);
+    return {
+      outcome,
+      ...(billedMicroUsd === undefined ? {} : { billedUsd: formatUsd(billedMicroUsd) }),
+      ...(finishedFiles === undefined ? {} : { finishedFiles }),
+    };
+  });
   await leaveUpstream(context, taskId, route);
-  return {
-    outcome,
-    ...(billedMicroUsd === undefined ? {} : { billedUsd: formatUsd(billedMicroUsd) }),
-    ...(finishedFiles === undefined ? {} : { finishedFiles }),
-  };
+  return answer;
 }
 
 /**

@@ -20,6 +20,7 @@ import type { Logger } from '../src/telemetry/log.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import type { Upstreams } from '../src/upstreams/upstreams.ts';
 import type { SlotShares } from './slot-shares.ts';
+import type { StopSlots } from './stop-slots.ts';
 
 export interface ActivityContext {
   readonly config: Config;
@@ -45,6 +46,8 @@ export interface ActivityContext {
   readonly filmSlots: SlotShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
+  /** Which providers are being asked to stop in this process. */
+  readonly stopSlots: StopSlots;
   /** Finds out what files are, in children. */
   readonly inspector: MediaInspector;
   readonly webhookKeys: WebhookKeys;

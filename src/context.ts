@@ -6,6 +6,7 @@ import type { ActivityContext } from '../activities/context.ts';
 import { createArchivingSlots, createFilmSlots } from '../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../activities/frame-decoders.ts';
 import { createInputFetches } from '../activities/input-fetches.ts';
+import { createStopSlots } from '../activities/stop-slots.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
@@ -151,6 +152,7 @@ export function createActivityContext(
       archivingSlots: createArchivingSlots(foundation.metrics.shares),
       filmSlots: createFilmSlots(foundation.metrics.shares),
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
+      stopSlots: createStopSlots(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),
       readRun: (taskId, runId) => gateway.readRun(taskId, runId),
       recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),

@@ -84,13 +84,18 @@ export const TAKE_OVER_OPTIONS: ActivityOptions = {
   summary: 'ask what an earlier run had decided',
 };
 
-/** Telling a provider to stop: a courtesy with a bound. 30 s an attempt, three attempts, then the task ends anyway. */
+/**
+ * Telling a provider to stop: a courtesy with a bound. 30 s an attempt, then the task ends anyway. Here and below the
+ * activity counts the attempts that fail at the provider (`tries` in contracts.ts): those that find too many requests
+ * under way come again, after a second or two, and would use up a count of the policy.
+ */
 export const CANCEL_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '2 minutes',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 3 },
+  retry: { initialInterval: '1 second', backoffCoefficient: 2 },
   summary: 'cancel at the provider',
 };
+export const CANCEL_TRIES = 3;
 
 /**
  * The same before a cancelled task is settled: what it costs may depend on the answer, and its owner waits for the end.
@@ -99,17 +104,19 @@ export const CANCEL_OPTIONS: ActivityOptions = {
 export const ASK_TO_STOP_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '10 seconds',
   scheduleToCloseTimeout: '20 seconds',
-  retry: { initialInterval: '1 second', maximumAttempts: 2 },
+  retry: { initialInterval: '1 second' },
   summary: 'cancel at the provider',
 };
+export const ASK_TO_STOP_TRIES = 2;
 
 /** Telling a provider to stop for a task whose own workflow is gone: nobody waits, so it is tried for a while. */
 export const STOP_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '1 hour',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 10 },
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   summary: 'cancel at the provider',
 };
+export const STOP_TRIES = 10;
 
 /** Copying the outputs: bounded by the model's archiving limit, which runs as soon as there is a slot for it. */
 export function archiveOptions(input: MediaTaskInput): ActivityOptions {

@@ -102,6 +102,15 @@ export interface StopGenerationInput {
   readonly taskId: TaskId;
 }
 
+/** The argument of `cancelGeneration`. */
+export interface CancelInput extends StopGenerationInput {
+  /**
+   * The attempt with this number, from 1, is the last that may fail at the provider, and so is each after it; one that
+   * found too many requests under way is followed by another all the same. Absent: the retry policy alone decides.
+   */
+  readonly tries?: number;
+}
+
 /** What a provider answered when it was told to stop; absent fields: it was not asked, or does not say. */
 export interface StopResult {
   readonly outcome?: 'cancelled' | 'too_late' | 'unsupported';
@@ -193,7 +202,7 @@ export interface Activities {
   submitGeneration(input: SubmitInput): Promise<SubmitResult>;
   takeOverRun(input: MediaTaskInput): Promise<TakeOverResult>;
   awaitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
-  cancelGeneration(input: StopGenerationInput): Promise<StopResult>;
+  cancelGeneration(input: CancelInput): Promise<StopResult>;
   archiveOutputs(input: MediaTaskInput): Promise<ArchiveResult>;
   settleTask(input: SettleInput): Promise<SettleResult>;
   sendCallback(input: DeliverCallbackInput): Promise<DeliveryResult>;

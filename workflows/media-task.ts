@@ -20,7 +20,9 @@ import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
   ARCHIVE_LOCALLY,
   ASK_TO_STOP_OPTIONS,
+  ASK_TO_STOP_TRIES,
   CANCEL_OPTIONS,
+  CANCEL_TRIES,
   SETTLE_LOCALLY,
   SETTLE_OPTIONS,
   TAKE_OVER_OPTIONS,
@@ -215,7 +217,7 @@ function mayStillRun({ reason }: SettleResult): boolean {
  */
 async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined> {
   try {
-    return await asking.cancelGeneration({ taskId: input.taskId });
+    return await asking.cancelGeneration({ taskId: input.taskId, tries: ASK_TO_STOP_TRIES });
   } catch {
     return undefined;
   }
@@ -224,7 +226,7 @@ async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined>
 /** Stops what may still run at the provider. After the settlement, which waits for no provider, and deciding nothing. */
 async function tellProvider(input: MediaTaskInput): Promise<void> {
   try {
-    await courtesy.cancelGeneration({ taskId: input.taskId });
+    await courtesy.cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
   } catch {
     log.warn('the provider could not be told to stop', { taskId: input.taskId });
   }

@@ -3,7 +3,7 @@
  * with nobody working on it. Nothing depends on it but what the provider goes on doing.
  */
 import { ApplicationFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
-import { STOP_OPTIONS } from './activity-options.ts';
+import { STOP_OPTIONS, STOP_TRIES } from './activity-options.ts';
 import type { Activities, StopGenerationInput } from './contracts.ts';
 
 const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(STOP_OPTIONS);
@@ -11,7 +11,7 @@ const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'
 /** @throws {ApplicationFailure} `ProviderNotStopped`: every attempt failed. */
 export async function stopGeneration(input: StopGenerationInput): Promise<void> {
   try {
-    await cancelGeneration(input);
+    await cancelGeneration({ ...input, tries: STOP_TRIES });
   } catch (error) {
     if (isCancellation(error)) throw error;
     throw ApplicationFailure.nonRetryable('the provider could not be told to stop', 'ProviderNotStopped');

@@ -9,6 +9,7 @@ import { ARCHIVING_SLOTS } from '../../activities/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { workerStops } from '../../activities/heartbeat.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
+import { STOP_SLOTS } from '../../activities/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { longRenderingsOf } from '../engines/long-renderings.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
@@ -28,7 +29,7 @@ import { countActivities, runWorkers } from './worker-run.ts';
 const STAGING_SLOTS = 4;
 /** Beside those that archive: for tasks that find no share of them and come again, and for outputs made persistent. */
 const SPARE_ARCHIVING_SLOTS = 10;
-/** Settlements and requests to stop at once: bounded by the database pool. */
+/** Settlements at once, and requests to stop that have no share of theirs: bounded by the database pool. */
 const SHORT_SLOTS = 40;
 /** The passes of every minute and of every hour, each once. */
 const MAINTENANCE_SLOTS = 8;
@@ -137,7 +138,7 @@ function optionsFor(
   };
   switch (queue) {
     case 'media':
-      return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS };
+      return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS + STOP_SLOTS };
     case 'archiving':
       return { ...shared, maxConcurrentActivityTaskExecutions: ARCHIVING_SLOTS + SPARE_ARCHIVING_SLOTS };
     case 'maintenance':

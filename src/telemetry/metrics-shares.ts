@@ -21,9 +21,11 @@ export const SHARED_RESOURCES = [
   'previews',
   'request_bytes',
   'resolver',
+  'stop_requests',
   'suspect_inspections',
   'text_threads',
   'uploads',
+  'upstream_stop_requests',
   'upstream_transactions',
   'waiting_answers',
 ] as const;

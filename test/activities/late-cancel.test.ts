@@ -1,9 +1,13 @@
 /** What a cancelled task costs whose provider had finished all the same: as the model's `lateCancel` says (contract §4). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { asyncLocalStorage } from '@temporalio/activity';
+import type { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityContext } from '../../activities/context.ts';
-import { stopJob } from '../../activities/cancel-generation.ts';
+import { createCancelGeneration, stopJob } from '../../activities/cancel-generation.ts';
 import { createSettleTask } from '../../activities/settle-task.ts';
+import { createStopSlots } from '../../activities/stop-slots.ts';
 import { readOperatorCosts } from '../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { LateCancel } from '../../src/catalogue/definition.ts';
@@ -73,6 +77,7 @@ describe('a task that is cancelled after its provider had finished', () => {
       accountDatabase: () => room.database,
       definitions: createPinnedDefinitions(room.database),
       providers: new Map([['scripted', provider]]),
+      stopSlots: createStopSlots(),
       upstreams: { gate: { leave: () => Promise.resolve() } },
       metrics: { tasks: { settled: () => undefined } },
       logger: silentLogger(),
@@ -187,6 +192,42 @@ describe('a task that is cancelled after its provider had finished', () => {
         4_000n,
       );
     }
+  });
+
+  /** One attempt of the activity. */
+  async function attemptToStop(cancel: Provider['cancel'], attempt: number, limitMs = 10_000): Promise<unknown> {
+    const taskId = await handled(undefined);
+    await recordJob(room.database, await readWorkingTask(room.database, taskId), at(undefined), 'job');
+    const providers = new Map([['scripted', { cancel } as unknown as Provider]]);
+    const context = { ...contextOf(undefined), providers };
+    const attemptContext = {
+      info: { attempt, startToCloseTimeoutMs: limitMs },
+      cancellationSignal: new AbortController().signal,
+    } as unknown as Context;
+    const activity = createCancelGeneration(context);
+    return asyncLocalStorage.run(attemptContext, () => activity({ taskId, tries: 2 })).catch((error: unknown) => error);
+  }
+
+  it('is asked about as often as it says where the provider fails, and not more often', async () => {
+    const failure = new Error('no answer');
+    const failing = (): Promise<CancelAnswer> => Promise.reject(failure);
+
+    assert.equal(await attemptToStop(failing, 1), failure);
+    for (const attempt of [2, 7]) {
+      const last = await attemptToStop(failing, attempt);
+      assert.ok(last instanceof ApplicationFailure && last.nonRetryable === true, String(last));
+    }
+  });
+
+  it('is no longer asked about when the time of the attempt is nearly over', async () => {
+    const silent: Provider['cancel'] = (_request, _jobId, call) =>
+      new Promise((_resolve, reject) => {
+        call.signal.addEventListener('abort', () => reject(call.signal.reason as Error));
+      });
+
+    const error = await attemptToStop(silent, 1, 1_050);
+
+    assert.equal((error as Error).name, 'TimeoutError');
   });
 
   it('passes nothing through Temporal but amounts and a count', async () => {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { ApplicationFailure } from '@temporalio/common';
 import { ARCHIVING_SLOTS, FILM_SLOTS, createArchivingSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
+import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../activities/stop-slots.ts';
 
 const never = () => new Promise<void>(() => undefined);
 
@@ -18,6 +19,28 @@ describe('slots for archiving', () => {
         error instanceof ApplicationFailure && error.nonRetryable !== true && Number(error.nextRetryDelay) <= 2_000,
     );
     assert.equal(await slots.run('acc_two', 1, () => Promise.resolve('archived')), 'archived');
+  });
+});
+
+describe('slots for requests to stop', () => {
+  const busy = { message: 'passing: provider_unavailable', nonRetryable: false };
+
+  it('are held by one account up to its share, and at one upstream up to half, and others have some', async () => {
+    const slots = createStopSlots();
+    const [one, two] = ['acc_one', 'acc_two'];
+    for (let count = 0; count < STOP_SLOTS_OF_ACCOUNT; count++) {
+      void slots.run({ accountId: one, upstreamName: 'silent' }, 1, never);
+    }
+    await assert.rejects(slots.run({ accountId: one, upstreamName: 'other' }, 1, never), busy);
+    const answer = () => Promise.resolve('stopped');
+    assert.equal(await slots.run({ accountId: two, upstreamName: 'silent' }, 1, answer), 'stopped');
+
+    for (let count = STOP_SLOTS_OF_ACCOUNT; count < STOP_SLOTS / 2; count++) {
+      void slots.run({ accountId: two, upstreamName: 'silent' }, 1, never);
+    }
+    await assert.rejects(slots.run({ accountId: 'acc_three', upstreamName: 'silent' }, 1, never), busy);
+    assert.equal(await slots.run({ accountId: 'acc_three', upstreamName: 'other' }, 1, answer), 'stopped');
+    assert.equal(await slots.run({ accountId: two, upstreamName: 'other' }, 1, answer), 'stopped');
   });
 });
 

@@ -9,6 +9,7 @@ import { createActivities } from '../../activities/index.ts';
 import { createArchivingSlots, createFilmSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
+import { createStopSlots } from '../../activities/stop-slots.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -61,6 +62,7 @@ describe('the input of a task', () => {
           archivingSlots: createArchivingSlots(),
           filmSlots: createFilmSlots(),
           frameDecoders: createFrameDecoders(),
+          stopSlots: createStopSlots(),
           stopping: new AbortController().signal,
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),

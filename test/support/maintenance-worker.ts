@@ -9,6 +9,7 @@ import { createArchivingSlots, createFilmSlots } from '../../activities/archivin
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { createInputFetches } from '../../activities/input-fetches.ts';
+import { createStopSlots } from '../../activities/stop-slots.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
@@ -47,6 +48,7 @@ export async function startMaintenanceWorker(
     archivingSlots: createArchivingSlots(),
     filmSlots: createFilmSlots(),
     frameDecoders: createFrameDecoders(),
+    stopSlots: createStopSlots(),
     upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
     stopping: new AbortController().signal,
     describeTask: (taskId) => gateway.describeTask(taskId),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { Milestone, ONE_OUTPUT, openLab, workUntilCancelled } from './workflow-lab.ts';
+import { ASK_TO_STOP_TRIES } from '../../workflows/activity-options.ts';
 import type { LabTask, Script, WorkflowLab } from './workflow-lab.ts';
 
 async function assertCancelled(task: LabTask): Promise<void> {
@@ -87,8 +88,8 @@ describe('a mediaTask that is cancelled', () => {
       awaitGeneration: () => workUntilCancelled(started),
       cancelGeneration: () => {
         asked += 1;
-        if (asked > 2) return Promise.resolve({});
-        return Promise.reject(new Error('no answer'));
+        if (asked > 1) return Promise.resolve({});
+        return Promise.reject(ApplicationFailure.nonRetryable('no answer', 'ProviderNotStopped'));
       },
     });
     await started.reached;
@@ -96,6 +97,27 @@ describe('a mediaTask that is cancelled', () => {
 
     await assertCancelled(task);
     assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
+  });
+
+  it('asks for the bill until there is a slot for that, more often than a provider that fails is asked', async () => {
+    const started = new Milestone();
+    let asked = 0;
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => workUntilCancelled(started),
+      cancelGeneration: () => {
+        asked += 1;
+        if (asked > ASK_TO_STOP_TRIES + 2) return Promise.resolve({ billedUsd: '0.004' });
+        throw ApplicationFailure.create({ type: 'provider_unavailable', nonRetryable: false, nextRetryDelay: 100 });
+      },
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    assert.ok((await task.failure()) instanceof CancelledFailure);
+    const [settlement] = task.settlements;
+    assert.ok(settlement?.status === 'fail');
+    assert.deepEqual([settlement.reason, settlement.billedUsd], ['cancelled', '0.004']);
   });
 
   for (const [what, failure] of [

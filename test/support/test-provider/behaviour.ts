@@ -14,7 +14,8 @@
  * `[hook-every 500]` calls back that often (ms) while it works, and not only at the end · `[html file]` the result is a
  * page · `[huge file]` the result says that it has 3 TB · `[file-redirect http://…]` the result is said to be there ·
  * `[film]` the result is a film and no picture · `[cut-file 40]` only so many of its bytes are served, as if they were
- * all · `[break-file 2]` so many times the connection breaks off in the middle of it.
+ * all · `[break-file 2]` so many times the connection breaks off in the middle of it · `[silent-cancel]` a cancel is taken,
+ * changes nothing and is never answered (tasks).
  */
 
 /** A prompt's behaviour; numbers are 0 where the word is absent. */
@@ -44,6 +45,7 @@ export interface Behaviour {
   readonly isFilm: boolean;
   readonly cutFileBytes: number;
   readonly fileBreaks: number;
+  readonly leavesCancelsUnanswered: boolean;
   /** Decimal USD; undefined where nothing is said. */
   readonly billedUsd: string | undefined;
 }
@@ -77,6 +79,7 @@ export function readBehaviour(prompt: string): Behaviour {
     isFilm: has('film'),
     cutFileBytes: number('cut-file'),
     fileBreaks: number('break-file'),
+    leavesCancelsUnanswered: has('silent-cancel'),
     fileRedirect: /\[file-redirect (\S+)\]/.exec(prompt)?.[1],
     billedUsd: /\[bills ([\d.]+)\]/.exec(prompt)?.[1],
   };

@@ -61,6 +61,10 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
   } as const;
   if (method === 'POST' && cancel !== undefined) {
     room.log({ kind: 'cancel', ...identity });
+    if (job.behaviour.leavesCancelsUnanswered) {
+      await incoming.abandoned;
+      return 'drop';
+    }
     job.cancel();
     return success(detail(room, job));
   }

@@ -1,0 +1,55 @@
+/**
+ * An upstream that takes requests to stop and does not answer them: those of one account hold up neither another account's
+ * requests nor its settlements (activities/stop-slots.ts).
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import { until } from '../support/until.ts';
+
+/** One more than a worker has slots for requests to stop, and once had for all short work. */
+const MANY = 41;
+/** What one account has of them. */
+const SHARE = 12;
+/** Before a silent request is given up, after 9 s, and far below the 20 s after which a task is settled without a bill. */
+const SOON_MS = 8_000;
+
+describe('requests to stop that are not answered', () => {
+  let outside: DarkroomWithUpstreams;
+  before(async () => {
+    outside = await startDarkroomWithUpstreams();
+  });
+  after(() => outside.stop());
+
+  it("leave slots to another account's, which has its bill, and to settlements", async () => {
+    const [hostile, other] = [await outside.darkroom.createAccount(), await outside.darkroom.createAccount()];
+    const silent: string[] = [];
+    for (let count = 0; count < MANY; count++) {
+      const input = { prompt: `a boat ${count} [slow 300000] [silent-cancel]` };
+      silent.push(await outside.create(hostile, { model: 'test/tasks', input }));
+    }
+    const asked = async (kind: 'submit' | 'cancel'): Promise<number> =>
+      (await outside.providerLog('a boat')).filter((line) => line.kind === kind).length;
+    await until('all are under way', async () => (await asked('submit')) === MANY);
+    const billed = await outside.create(other, {
+      model: 'test/tasks',
+      input: { prompt: 'a pier [slow 300000] [bills 0.004]' },
+    });
+    await outside.untilProvider('a pier', 'submit');
+
+    await Promise.all(silent.map((taskId) => hostile.client.send('POST', `/v1/tasks/${taskId}/cancel`)));
+    await until('the account has its share', async () => (await asked('cancel')) >= SHARE);
+    const startedAt = performance.now();
+    await other.client.send('POST', `/v1/tasks/${billed}/cancel`);
+    const task = await other.client.untilTerminal(billed);
+    const made = await outside.create(other, { model: 'test/replicate', input: { prompt: 'a lighthouse' } });
+    assert.equal((await other.client.untilTerminal(made)).status, 'success');
+    const tookMs = performance.now() - startedAt;
+
+    assert.equal(task.error?.reason, 'cancelled');
+    assert.equal(task.billing.captured, '0.004');
+    assert.ok(tookMs < SOON_MS, `it took ${tookMs} ms`);
+    assert.equal(await asked('cancel'), SHARE);
+  });
+});
