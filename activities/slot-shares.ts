@@ -4,7 +4,7 @@
  */
 import { createReturnTimes } from '../src/limits/return-times.ts';
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
-import type { TenantShareOptions, TenantShares } from '../src/limits/tenant-shares.ts';
+import type { TenantShareOptions } from '../src/limits/tenant-shares.ts';
 import { passing } from './failures.ts';
 
 /** Most of what holds a slot is over within a second. */
@@ -20,7 +20,7 @@ export interface SlotShareOptions extends Pick<
   readonly longestReturnMs: number;
 }
 
-export interface SlotShares extends Pick<TenantShares, 'heldBy'> {
+export interface SlotShares {
   /**
    * Does work in a slot of this tenant.
    *
@@ -38,7 +38,6 @@ export function createSlotShares({ longestReturnMs, ...options }: SlotShareOptio
     perSecond: RETURNS_PER_SECOND,
   });
   return {
-    heldBy: shares.heldBy,
     async run(tenant, attempt, work) {
       const lease = shares.tryTake(tenant);
       if (typeof lease === 'string') throw passing('provider_unavailable', returns.delayMs(tenant, attempt));
