@@ -18,7 +18,7 @@ export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   if (context.info.isLocal) return activity();
   const { heartbeatDetails } = context.info as { readonly heartbeatDetails?: object };
   // What an earlier attempt attached stays, until this one has something else to say: a beat without it would erase it.
-  if (heartbeatDetails != null) attached.set(context, heartbeatDetails);
+  if (heartbeatDetails != null && !('unsentBy' in heartbeatDetails)) attached.set(context, heartbeatDetails);
   const beat = (): void => context.heartbeat(attached.get(context));
   const timer = setInterval(beat, HEARTBEAT_INTERVAL_MS);
   try {
@@ -38,6 +38,29 @@ export function attachToHeartbeats(details: object): void {
   const context = Context.current();
   attached.set(context, details);
   context.heartbeat(details);
+}
+
+/** For the next attempt alone, and not for one after it. */
+interface Unsent {
+  /** The number of the attempt that says so. */
+  readonly unsentBy: number;
+}
+
+/**
+ * States for the next attempt that this one, which is about to end, has sent nothing, although an intent of it may have
+ * been written down, or may yet be.
+ */
+export function stateUnsent(): void {
+  attachToHeartbeats({ unsentBy: Context.current().info.attempt } satisfies Unsent);
+}
+
+/**
+ * Whether the attempt right before this one stated that. A statement of an older one does not count: whoever came after it
+ * may have sent the work, and a late heartbeat may have put the old statement back.
+ */
+export function isStatedUnsent(): boolean {
+  const { heartbeatDetails, attempt } = Context.current().info;
+  return ((heartbeatDetails ?? {}) as Partial<Unsent>).unsentBy === attempt - 1;
 }
 
 const attached = new WeakMap<Context, object>();

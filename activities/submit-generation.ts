@@ -7,13 +7,14 @@ import { isTerminal } from '../src/domain/task-status.ts';
 import { createProgressRecord } from '../src/tasks/progress.ts';
 import type { Lease } from '../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/work.ts';
+import type { Generation } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
 import { faultOf, permanent } from './failures.ts';
-import { DeadlinePassedError, untilStopped } from './heartbeat.ts';
+import { DeadlinePassedError, isStatedUnsent, untilStopped } from './heartbeat.ts';
 import { withScratch } from './scratch.ts';
 import { enterProvider } from './submit-to.ts';
 import { routesOf } from './task-route.ts';
@@ -35,7 +36,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     if (isTerminal(task.status)) return { kind: 'over' };
     const earlier = await findEarlierWork(input, begun);
     if (earlier.kind === 'ended') return earlier.result;
-    const generation = earlier.kind === 'none' ? begun.generation : earlier.generation;
+    const generation = earlier.kind === 'none' ? unlessUnsent(begun.generation) : earlier.generation;
     if (generation !== undefined && generation.state !== 'intent') return submitResultOf(task, generation);
     if (task.isCancelRequested) throw permanent('cancelled');
     if (task.deadlineAt !== null && task.deadlineAt <= performance.now()) throw new DeadlinePassedError();
@@ -75,6 +76,11 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     const lost = generation === undefined ? await intentOfEarlierAttempt(context, task) : undefined;
     return lost === undefined ? { kind: 'none' } : { kind: 'going on', generation: lost, isDecided: false };
   }
+}
+
+/** An intent that the attempt before has not sent is taken on (submit-to.ts), and keeps nobody from submitting. */
+function unlessUnsent(generation: Generation | undefined): Generation | undefined {
+  return generation?.state === 'intent' && isStatedUnsent() ? undefined : generation;
 }
 
 type BegunTask = Awaited<ReturnType<typeof beginHandling>>;

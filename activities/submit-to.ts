@@ -18,14 +18,17 @@ import {
   recordJob,
   recordNoAnswer,
   recordRefusal,
+  takeOnIntent,
   withdrawIntent,
 } from '../src/tasks/work.ts';
+import type { WorkingTask } from '../src/tasks/work.ts';
 import type { Health } from '../src/upstreams/gate.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
 import type { SubmitAttempt } from './ask-upstreams.ts';
+import type { ActivityContext } from './context.ts';
 import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.ts';
 import { passing, permanent } from './failures.ts';
-import { DeadlinePassedError } from './heartbeat.ts';
+import { DeadlinePassedError, isStatedUnsent, stateUnsent } from './heartbeat.ts';
 import { keepAnswer } from './keep-answer.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
@@ -173,18 +176,46 @@ async function submitInPlace(
 async function announce({ context, task, routes, triedPlace }: SubmitAttempt, route: TaskRoute): Promise<boolean> {
   const { isSubmitRepeatable } = route.provider;
   if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return false;
-  const refusals = await declareIntent(context.database, task.id, route);
-  if (refusals === undefined) throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
+  const intent = await declare(context, task, route).catch((error: unknown) => {
+    // Whether it was written down is not known, but that nothing was sent.
+    stateUnsent();
+    throw error;
+  });
+  if (intent === undefined) throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
+  const { refusals, isOwn } = intent;
   const isCurrent = await announceSubmit(context, { place: route.place, refusals }).catch(async (error: unknown) => {
     context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
     // Nothing was sent, so the next attempt may.
-    await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
-    withdrawSubmit();
+    if (isOwn) {
+      await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
+      withdrawSubmit();
+    } else {
+      stateUnsent();
+    }
     throw passing('provider_unavailable');
   });
   // Another attempt has found the intent, and decided.
   if (!isCurrent) throw passing('provider_unavailable');
   return true;
+}
+
+interface Intent {
+  /** How often the task had been refused before. */
+  readonly refusals: number;
+  /** Whether this attempt has written it down. */
+  readonly isOwn: boolean;
+}
+
+/** Writes the intent down, or takes on that of the attempt before. @returns undefined: there is one that may have been sent. */
+async function declare(
+  { database }: ActivityContext,
+  { id }: WorkingTask,
+  route: TaskRoute,
+): Promise<Intent | undefined> {
+  const declared = await declareIntent(database, id, route);
+  if (declared !== undefined) return { refusals: declared, isOwn: true };
+  const refusals = isStatedUnsent() ? await takeOnIntent(database, id, route) : undefined;
+  return refusals === undefined ? undefined : { refusals, isOwn: false };
 }
 
 /**

@@ -210,6 +210,26 @@ export async function declareIntent(
   return row?.refusals;
 }
 
+const takeOnIntentStatement: Statement = {
+  name: 'take_on_generation_intent',
+  text: `UPDATE generations SET updated_at = now() WHERE task_id = $1 AND state = 'intent' AND place = $2
+         RETURNING (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`,
+};
+
+/**
+ * The same for an intent that is recorded and was certainly not sent: it stands for this submit now.
+ *
+ * @returns undefined: there is none for that upstream.
+ */
+export async function takeOnIntent(
+  database: Database,
+  taskId: TaskId,
+  { place }: UpstreamPlace,
+): Promise<number | undefined> {
+  const [row] = await database.query<{ refusals: number }>(takeOnIntentStatement, [taskId, place]);
+  return row?.refusals;
+}
+
 /** The submit was not sent after all. */
 export async function clearIntent(database: Database, taskId: TaskId): Promise<void> {
   await database.query(deleteIntent, [taskId]);

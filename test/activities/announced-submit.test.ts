@@ -13,6 +13,8 @@ import { submitTo } from '../../activities/submit-to.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import type { SubmitAttempt } from '../../activities/ask-upstreams.ts';
 import type { TaskRoute } from '../../activities/task-route.ts';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import type { Database, Statement } from '../../src/database/database.ts';
 import { ProviderRefusal } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';
 import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/work.ts';
@@ -23,38 +25,40 @@ import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const JOB: Submission = { kind: 'job', jobId: 'job-1' };
+/** The statements that write an intent down, or take one on. */
+const LOSABLE: readonly string[] = ['insert_generation_intent', 'take_on_generation_intent'];
 
 /** Runs something as one attempt of an activity. @param beats what its heartbeats say. */
-function inAttempt<T>(work: () => Promise<T>, beats: unknown[] = [], heartbeatDetails?: object): Promise<T> {
+function inAttempt<T>(
+  work: () => Promise<T>,
+  beats: unknown[] = [],
+  heartbeatDetails?: unknown,
+  number = 1,
+): Promise<T> {
   const attempt = {
-    info: { taskToken: new Uint8Array([1]), isLocal: false, heartbeatDetails },
+    info: { taskToken: new Uint8Array([1]), isLocal: false, heartbeatDetails, attempt: number },
     heartbeat: (details: unknown) => beats.push(details),
   } as unknown as Context;
   return asyncLocalStorage.run(attempt, work);
 }
 
-describe('a submit that is announced', () => {
-  let room: TaskRoom;
-  before(async () => {
-    room = await openTaskRoom();
-  });
-  after(() => room.close());
+async function begin(room: TaskRoom): Promise<WorkingTask> {
+  const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+  return (await beginHandling(room.database, taskId, 60)).task;
+}
 
-  const begin = async (): Promise<WorkingTask> => {
-    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
-    return (await beginHandling(room.database, taskId, 60)).task;
-  };
-
-  /** Submits a task to the only upstream there is. */
-  function submit(
+/** What submits a task to the only upstream there is. */
+function submitOf(roomOf: () => TaskRoom) {
+  return function submit(
     task: WorkingTask,
     recordHeartbeat: ActivityContext['recordHeartbeat'],
     ask: () => Promise<Submission>,
+    { database = roomOf().database, place = 0 }: { readonly database?: Database; readonly place?: number } = {},
   ): ReturnType<typeof submitTo> {
     const { signal } = new AbortController();
     const route = {
       upstreamName: 'one',
-      place: 0,
+      place,
       label: 1,
       definition: definition(),
       gated: undefined,
@@ -63,7 +67,7 @@ describe('a submit that is announced', () => {
     } as unknown as TaskRoute;
     const attempt = {
       context: {
-        database: room.database,
+        database,
         logger: silentLogger(),
         metrics: { outgoing: { upstreamAsked: () => undefined } },
         upstreams: { gate: {} },
@@ -79,10 +83,20 @@ describe('a submit that is announced', () => {
       onProgress: () => undefined,
     } as unknown as SubmitAttempt;
     return submitTo(attempt, route);
-  }
+  };
+}
+
+describe('a submit that is announced', () => {
+  let room: TaskRoom;
+  before(async () => {
+    room = await openTaskRoom();
+  });
+  after(() => room.close());
+
+  const submit = submitOf(() => room);
 
   it('is known to Temporal before it is sent', async () => {
-    const task = await begin();
+    const task = await begin(room);
     const order: unknown[] = [];
     const recordHeartbeat = (_token: Uint8Array, details: object): Promise<boolean> => {
       order.push(details);
@@ -100,7 +114,7 @@ describe('a submit that is announced', () => {
   });
 
   it('is not sent where Temporal does not answer, and leaves nothing that says that it was', async () => {
-    const task = await begin();
+    const task = await begin(room);
     const beats: unknown[] = [];
     let isSent = false;
 
@@ -124,7 +138,7 @@ describe('a submit that is announced', () => {
   });
 
   it('is not sent by an attempt that is over', async () => {
-    const task = await begin();
+    const task = await begin(room);
     let isSent = false;
 
     const over = inAttempt(() =>
@@ -144,7 +158,7 @@ describe('a submit that is announced', () => {
   });
 
   it('may be sent again after a refusal, also where the next attempt has not heard of that', async () => {
-    const task = await begin();
+    const task = await begin(room);
     const announced: object[] = [];
     const recordHeartbeat = (_token: Uint8Array, details: object): Promise<boolean> => {
       announced.push(details);
@@ -163,6 +177,112 @@ describe('a submit that is announced', () => {
   });
 });
 
+describe('an intent of which the answer is lost', () => {
+  let room: TaskRoom;
+  before(async () => {
+    room = await openTaskRoom();
+  });
+  after(() => room.close());
+  const submit = submitOf(() => room);
+  const taken = (): Promise<boolean> => Promise.resolve(true);
+
+  /** What the heartbeats say at the end of an attempt that did not learn that its intent was written down. */
+  async function loseAnswer(task: WorkingTask, details?: unknown, number = 1): Promise<unknown> {
+    const database: Database = {
+      ...room.database,
+      async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
+        const rows = await room.database.query<Row>(statement, values);
+        if (LOSABLE.includes(statement.name)) throw new DatabaseUnavailableError('the answer is lost');
+        return rows;
+      },
+    };
+    const beats: unknown[] = [];
+    const lost = inAttempt(
+      () => submit(task, taken, () => assert.fail('nothing is to be sent'), { database }),
+      beats,
+      details,
+      number,
+    );
+    await assert.rejects(lost, DatabaseUnavailableError);
+    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    return beats.at(-1);
+  }
+
+  /** The next attempt. @returns how often it sent the work. */
+  async function submits(task: WorkingTask, details: unknown, number: number, place = 0): Promise<number> {
+    let sent = 0;
+    const ask = (): Promise<Submission> => {
+      sent += 1;
+      return Promise.resolve(JOB);
+    };
+    await inAttempt(() => submit(task, taken, ask, { place }), [], details, number).catch((error: unknown) => {
+      assert.ok(error instanceof ApplicationFailure && error.type === 'outcome_unknown', String(error));
+    });
+    return sent;
+  }
+
+  it('is sent by the next attempt, which knows that this one did not', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+
+    assert.equal(await submits(task, details, 2), 1);
+    assert.deepEqual(await readGeneration(room.database, task.id), {
+      state: 'submitted',
+      jobId: 'job-1',
+      place: 0,
+      files: null,
+    });
+  });
+
+  it('is sent by the next attempt but one, where the next lost an answer as well', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task, await loseAnswer(task), 2);
+
+    assert.equal(await submits(task, details, 3), 1);
+  });
+
+  it('is not sent where the attempt right before said nothing of it, or an older one did', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+
+    for (const [said, number] of [
+      [details, 3],
+      [details, 1],
+      [undefined, 2],
+      [{}, 2],
+      [{ place: 0, refusals: 0 }, 2],
+    ] as const) {
+      assert.equal(await submits(task, said, number), 0, JSON.stringify([said, number]));
+    }
+  });
+
+  it('is not sent to another upstream than it was for', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+
+    assert.equal(await submits(task, details, 2, 1), 0);
+    assert.equal((await readGeneration(room.database, task.id))?.place, 0);
+  });
+
+  it('stays where the next attempt cannot announce it, which says so in its turn', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+    const beats: unknown[] = [];
+    const away = (): Promise<boolean> => Promise.reject(new Error('Temporal is away'));
+
+    const unannounced = inAttempt(
+      () => submit(task, away, () => assert.fail('nothing is to be sent')),
+      beats,
+      details,
+      2,
+    );
+
+    await assert.rejects(unannounced, ApplicationFailure);
+    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    assert.equal(await submits(task, beats.at(-1), 3), 1);
+  });
+});
+
 describe('what an attempt attached to its heartbeats', () => {
   it('is not erased by the heartbeats of the next one', async () => {
     const beats: unknown[] = [];
@@ -171,5 +291,13 @@ describe('what an attempt attached to its heartbeats', () => {
     await inAttempt(() => heartbeating(() => Promise.resolve()), beats, details);
 
     assert.deepEqual(beats, [details]);
+  });
+
+  it('is erased where it is for the next attempt alone', async () => {
+    const beats: unknown[] = [];
+
+    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, { unsentBy: 1 }, 2);
+
+    assert.deepEqual(beats, [undefined]);
   });
 });

@@ -1,4 +1,4 @@
-/** The way to PostgreSQL, which a test can cut, or have stand still. */
+/** The way to PostgreSQL, which a test can cut, have stand still, or rob of an answer. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -14,6 +14,12 @@ export interface DatabaseWire {
    */
   stall(): void;
   resume(): void;
+  /**
+   * Cuts the one connection on which the next statement of this name goes out, when the server has answered it.
+   *
+   * @returns when that has happened.
+   */
+  loseAnswer(statementName: string): Promise<void>;
   close(): void;
 }
 
@@ -50,6 +56,7 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
   const ways = new Set<Way>();
   let isCut = false;
   let isStalled = false;
+  let losing: { readonly name: string; readonly onLost: () => void } | undefined;
   const wire: Server = createServer((near) => {
     if (isCut) {
       near.destroy();
@@ -67,6 +74,17 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
         to.destroy();
       });
     }
+    near.on('data', (chunk: Buffer) => {
+      if (losing === undefined || !chunk.includes(losing.name)) return;
+      const { onLost } = losing;
+      losing = undefined;
+      far.unpipe(near);
+      far.once('data', () => {
+        near.destroy();
+        onLost();
+      });
+      far.resume();
+    });
   });
   wire.listen(0, '127.0.0.1').unref();
   await once(wire, 'listening');
@@ -93,6 +111,10 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
         from.unpipe(to).pipe(to);
       }
     },
+    loseAnswer: (name) =>
+      new Promise((onLost) => {
+        losing = { name, onLost };
+      }),
     close() {
       wire.close();
       for (const socket of open) socket.destroy();

@@ -1,0 +1,39 @@
+/**
+ * The answer to an intent is lost on its way from the database: the attempt does not know whether it was written down, and
+ * knows that nothing was sent (docs/0004).
+ */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
+import { startDatabaseWire } from '../support/database-wire.ts';
+import type { DatabaseWire } from '../support/database-wire.ts';
+import { adminUrl } from '../support/test-database.ts';
+
+let wire: DatabaseWire;
+let world: DarkroomWithUpstreams;
+before(async () => {
+  wire = await startDatabaseWire(adminUrl());
+  process.env['DARKROOM_TEST_DATABASE_URL'] = wire.url;
+  world = await startDarkroomWithUpstreams();
+});
+after(async () => {
+  await world?.stop();
+  wire.close();
+});
+
+for (const model of ['test/openai', 'test/replicate']) {
+  it(`a task for ${model} is sent, once, by the next attempt`, async () => {
+    const account = await world.darkroom.createAccount();
+    const lost = wire.loseAnswer('insert_generation_intent');
+
+    const taskId = await world.create(account, { model, input: { prompt: `a lost lake of ${model}` } });
+    await lost;
+
+    const task = await account.client.untilTerminal(taskId);
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    const log = await world.providerLog(`a lost lake of ${model}`);
+    assert.equal(log.filter(({ kind }) => kind === 'submit').length, 1);
+    await world.assertSettled(account);
+  });
+}
