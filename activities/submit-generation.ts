@@ -78,7 +78,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
   }
 }
 
-/** An intent that the attempt before has not sent is taken on (submit-to.ts), and keeps nobody from submitting. */
+/** An intent that the attempt before has not sent is taken on (submit-to.ts), and does not prevent a submit. */
 function unlessUnsent(generation: Generation | undefined): Generation | undefined {
   return generation?.state === 'intent' && isStatedUnsent() ? undefined : generation;
 }

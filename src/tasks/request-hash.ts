@@ -1,12 +1,12 @@
 /**
- * What tells requests under one Idempotency-Key apart in a workflow's history, where the database has lost the first of
+ * What distinguishes requests under one Idempotency-Key in a workflow's history, where the database has lost the first of
  * them (docs/0037). It is salted with the key, which no history has: the fingerprint alone would let whoever reads
  * histories try out prompts. A task without a key has none, because no other request can come in its place.
  */
 import { createHash } from 'node:crypto';
 import type { Fingerprint } from './fingerprint.ts';
 
-/** Enough to tell two requests apart, in hex digits. */
+/** Enough to distinguish two requests, in hex digits. */
 const DIGITS = 16;
 
 /** The same of a row of `tasks`. */

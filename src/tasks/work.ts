@@ -35,7 +35,7 @@ export interface WorkingTask {
   readonly deadlineSeconds: number | null;
   /** Which key signs the URLs that its providers are given (files/url-keys.ts): the same in every attempt. */
   readonly urlKeyId: string | null;
-  /** Tells requests under one Idempotency-Key apart (request-hash.ts); null without a key. */
+  /** Distinguishes requests under one Idempotency-Key (request-hash.ts); null without a key. */
   readonly requestHash: string | null;
 }
 

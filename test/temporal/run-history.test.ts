@@ -94,7 +94,7 @@ describe('the history of a run', () => {
     });
   });
 
-  it('tells the request it is for, and whether it came to submitting, also where the submit failed', () => {
+  it('has the request it is for, and whether it came to submitting, also where the submit failed', () => {
     const input = { requestHash: 'abcd' };
     const rejected = ['submitGeneration', failedWith('content_rejected')] as const;
     const about = (history: History): readonly unknown[] => {
