@@ -5,7 +5,8 @@
  * A lease is what the requests that wait for it need, and some tokens to spare for those that come next: all processes
  * that took a lease lately have a tenth of a minute's tokens to spare together, a single one of them its share of that.
  * Where many processes share a small limit nothing is to spare, and each request asks. A process that does not use its
- * spare tokens takes fewer the next time.
+ * spare tokens takes fewer the next time. For a request that needs more than there is a process gets nothing: what there
+ * is stays in the bucket, for its retry at any process.
  *
  * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost where that comes some
  * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare tokens
@@ -42,35 +43,47 @@ const MOST_DEBT_MINUTES = 5;
 /** Some 200 B each: bounds what a flood of addresses can occupy. Whoever is forgotten loses a lease at most. */
 const REMEMBERED_BUDGETS = 20_000;
 
+/** SQL: what the waiting requests need, the smallest first, as many of them as there are tokens for; and what all need. */
+const NEEDED = `(SELECT coalesce(max(s) FILTER (WHERE s <= bucket.free), 0) AS tokens, coalesce(max(s), 0) AS most
+                   FROM unnest($3::float8[]) AS s) AS needed`;
+
+/** SQL: what is given out. Where a request is rejected nothing is to spare: its retry may come to another process. */
+function givenTo(processes: string): string {
+  return `(SELECT CASE WHEN needed.tokens < needed.most THEN needed.tokens
+                       ELSE greatest(needed.tokens, least($7::float8, floor($2::float8 / (${LEASE_SHARE} * (${processes}))),
+                                                          floor(bucket.free))) END AS tokens) AS given`;
+}
+
 /**
- * Refills by the time that passed, takes back what is returned, and gives out whole tokens: what is needed and this
- * process's share of what is to spare, as far as there are as many. What is returned counts only as far as the lease it
- * comes from had as many. What was spent beyond a lease is below 0 and counts always: it is taken from what there was
- * when it was spent, and paid by what has come back since then.
+ * Refills by the time that passed, takes back what is returned, and gives out whole tokens: what is needed, as far as
+ * it is enough for a request, and this process's share of what is to spare. What is returned counts only as far as the
+ * lease it comes from had as many. What was spent beyond a lease is below 0 and counts always: it is taken from what there
+ * was when it was spent, and paid by what has come back since then.
  *
  * A lease is recorded as [tokens to spare, Unix seconds, all tokens].
  *
- * $1 budget, $2 its tokens per minute, $3 tokens needed, $4 tokens returned, $5 process, $6 Unix seconds (null: the
- * database's clock), $7 the most tokens that this process would have use for, $8 seconds since tokens were first spent
- * beyond the lease.
+ * $1 budget, $2 its tokens per minute, $3 what the smallest waiting request needs, the two smallest together and so on,
+ * $4 tokens returned, $5 process, $6 Unix seconds (null: the database's clock), $7 the most tokens that this process would
+ * have use for, $8 seconds since tokens were first spent beyond the lease.
  */
 const leaseTokens: Statement = {
   name: 'lease_rate_tokens',
   text: `WITH clock AS (SELECT coalesce($6::float8, extract(epoch FROM clock_timestamp())::float8) AS seconds),
          fresh AS (
-           SELECT bucket.free, least(greatest($3::float8, least($7::float8, floor($2::float8 / ${LEASE_SHARE}))),
-                                     greatest(0, floor(bucket.free))) AS tokens
+           SELECT bucket.free, needed.tokens AS needed, given.tokens
              FROM (SELECT greatest(-${MOST_DEBT_MINUTES} * $2::float8,
-                                   least($2::float8, $2::float8 + $4::float8 + $2::float8 * $8::float8 / 60)) AS free) AS bucket)
+                                   least($2::float8, $2::float8 + $4::float8 + $2::float8 * $8::float8 / 60)) AS free) AS bucket,
+                  LATERAL ${NEEDED},
+                  LATERAL ${givenTo('1')})
          INSERT INTO rate_buckets AS b (id, tokens, leases, updated_at)
          SELECT $1, fresh.free - fresh.tokens,
-                jsonb_build_object($5::text, jsonb_build_array(greatest(0, fresh.tokens - $3::float8), clock.seconds, fresh.tokens)),
+                jsonb_build_object($5::text, jsonb_build_array(fresh.tokens - fresh.needed, clock.seconds, fresh.tokens)),
                 to_timestamp(clock.seconds)
            FROM fresh, clock
          ON CONFLICT (id) DO UPDATE SET (tokens, leases, updated_at) = (
            SELECT bucket.free - given.tokens,
                   held.others || jsonb_build_object($5::text,
-                    jsonb_build_array(greatest(0, given.tokens - $3::float8), clock.seconds, given.tokens)),
+                    jsonb_build_array(given.tokens - needed.tokens, clock.seconds, given.tokens)),
                   least(greatest(b.updated_at, to_timestamp(clock.seconds)),
                         to_timestamp(clock.seconds + ${WRONG_CLOCK_SECONDS}))
              FROM (SELECT coalesce($6::float8, extract(epoch FROM clock_timestamp())::float8) AS seconds) AS clock,
@@ -87,9 +100,8 @@ const leaseTokens: Statement = {
                   LATERAL (SELECT greatest(-${MOST_DEBT_MINUTES} * $2::float8,
                                     least($2::float8 - held.spare, earlier.free + least($4::float8, held.own)
                                       + $2::float8 * owed.seconds / 60)) AS free) AS bucket,
-                  LATERAL (SELECT least(greatest($3::float8, least($7::float8,
-                                    floor($2::float8 / (${LEASE_SHARE} * (held.live + 1))))), greatest(0, floor(bucket.free))) AS tokens)
-                    AS given)
+                  LATERAL ${NEEDED},
+                  LATERAL ${givenTo('held.live + 1')})
          RETURNING tokens, (leases -> $5::text ->> 2)::float8 AS leased,
                    (SELECT count(*) FROM jsonb_object_keys(leases))::integer AS processes`,
 };
@@ -114,12 +126,18 @@ interface Holding {
    */
   left: number;
   leftAt: number;
-  /** The bucket was found empty: it is not asked again before this moment. */
+  /** The bucket had too few tokens: it is not asked for more than it had before this moment. */
   emptyUntil: number;
   /** A lease under way, which every request that finds no token waits for. */
   leasing: Promise<void> | undefined;
-  /** How many tokens are waited for. */
-  waiting: number;
+  /** How many tokens each request needs that waits for the next lease or for the one under way. */
+  waiting: number[];
+}
+
+/** @returns the smallest of some numbers, the sum of the two smallest, and so on. */
+function sumsOf(numbers: readonly number[]): readonly number[] {
+  let sum = 0;
+  return [...numbers].sort((one, other) => one - other).map((each) => (sum += each));
 }
 
 /**
@@ -149,7 +167,7 @@ export function createLeasedRateLimiter(options: {
       leftAt: now(),
       emptyUntil: 0,
       leasing: undefined,
-      waiting: 0,
+      waiting: [],
     };
     holdings.set(id, holding);
     return holding;
@@ -158,7 +176,8 @@ export function createLeasedRateLimiter(options: {
   const lease = async (budget: Budget, holding: Holding): Promise<void> => {
     // Whoever asks in this very moment has a share in this lease.
     await Promise.resolve();
-    const needed = holding.waiting;
+    const sums = sumsOf(holding.waiting);
+    const needed = sums.at(-1) ?? 0;
     const returned = holding.tokens - holding.debt;
     const askedAt = now();
     const { debtSince } = holding;
@@ -174,11 +193,11 @@ export function createLeasedRateLimiter(options: {
       .query<{ leased: number; tokens: number; processes: number }>(leaseTokens, [
         budget.id,
         budget.perMinute,
-        needed,
+        sums.filter((sum) => sum <= budget.perMinute),
         returned,
         processId,
         bucketNow === undefined ? null : bucketNow() / 1000,
-        needed === 0 ? 0 : Math.min(holding.useful, budget.perMinute),
+        needed === 0 || needed > budget.perMinute ? 0 : holding.useful,
         returned < 0 ? Math.max(0, askedAt - debtSince) / 1000 : 0,
       ])
       .catch((error: unknown) => {
@@ -203,6 +222,7 @@ export function createLeasedRateLimiter(options: {
   const leaseOnce = (budget: Budget, holding: Holding): Promise<void> =>
     (holding.leasing ??= lease(budget, holding).finally(() => {
       holding.leasing = undefined;
+      holding.waiting = [];
     }));
 
   /** Brings a debt into the bucket, where other processes find it: the next requests may all come to them. */
@@ -244,15 +264,12 @@ export function createLeasedRateLimiter(options: {
         }
         if (holding.leasing === undefined) {
           // There were too few a moment ago: asking again before they are back would bring nothing.
-          const isEmpty =
-            now() < holding.emptyUntil ||
-            (holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens);
-          if (isEmpty) return waitSecondsFor(tokens, budget, holding);
+          const isPaused = now() < holding.emptyUntil && holding.tokens + holding.left < tokens;
+          const isEmpty = holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens;
+          if (isPaused || isEmpty) return waitSecondsFor(tokens, budget, holding);
         }
-        holding.waiting += tokens;
-        await leaseOnce(budget, holding).finally(() => {
-          holding.waiting -= tokens;
-        });
+        holding.waiting.push(tokens);
+        await leaseOnce(budget, holding);
       }
     },
     giveBack(budget) {

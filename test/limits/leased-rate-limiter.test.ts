@@ -537,6 +537,85 @@ describe('a limit that several processes share', () => {
     );
   });
 
+  it('gives a process nothing for a request that is rejected: a retry at another is served', async () => {
+    const limiters = Array.from({ length: 5 }, newLimiter);
+    const budget = newBudget(100_000);
+    assert.equal(await newLimiter().take(budget, 70_000), 0);
+
+    let attempt = 0;
+    const seconds = await secondsUntilServed(() => limiters[attempt++ % 5] ?? newLimiter(), budget, 60_000);
+
+    assert.ok(seconds >= 18 && seconds <= 19, `${seconds} s`);
+    assert.ok(attempt <= 3, `${attempt} attempts`);
+  });
+
+  it('serves the small requests of a moment, and keeps nothing for the large one that it rejects', async () => {
+    const [limiter, other, budget] = [newLimiter(), newLimiter(), newBudget(600)];
+    assert.equal(await newLimiter().take(budget, 570), 0);
+
+    const answers = await Promise.all([40, 5, 60, 5].map((tokens) => limiter.take(budget, tokens)));
+
+    assert.deepEqual(
+      answers.map((waitSeconds) => waitSeconds === 0),
+      [false, true, false, true],
+    );
+    assert.equal(await other.take(budget, 20), 0);
+  });
+
+  it('serves a small request although a large one was rejected a moment ago', async () => {
+    const [limiter, budget] = [newLimiter(), newBudget()];
+    assert.equal(await newLimiter().take(budget, 40), 0);
+    assert.equal(await limiter.take(budget, 50), 30);
+
+    assert.equal(await limiter.take(budget, 20), 0);
+    assert.equal(await limiter.take(budget, 1), 1);
+  });
+
+  it('serves every request that fits into it, of any size and at any process, when it is retried in time', async () => {
+    const sizes = fc.integer({ min: 1, max: 100 });
+    const plans = fc.record({
+      processes: fc.integer({ min: 1, max: 50 }),
+      perMinute: fc.constantFrom(60, 600, 10_000, 100_000),
+      /** Clients that each send one request after the other, by size in percent of the limit. */
+      clients: fc.array(fc.array(sizes, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(plans, async ({ processes, perMinute, clients }) => {
+        const limiters = Array.from({ length: processes }, newLimiter);
+        const budget = newBudget(perMinute);
+        const startedAt = clock;
+        const due = clients.map((client) => ({ rest: [...client], at: clock }));
+        let used = 0;
+        let count = 0;
+        for (let attempt = 0; due.length > 0; attempt++) {
+          due.sort((one, other) => one.at - other.at);
+          const [client] = due;
+          const [percent] = client?.rest ?? [];
+          if (client === undefined || percent === undefined) {
+            due.shift();
+            continue;
+          }
+          clock = Math.max(clock, client.at);
+          const tokens = Math.ceil((percent * perMinute) / 100);
+          const waitSeconds = (await limiters[attempt % processes]?.take(budget, tokens)) ?? 0;
+          client.at = clock + waitSeconds * SECOND;
+          if (waitSeconds === 0) {
+            client.rest.shift();
+            used += tokens;
+            count += 1;
+            continue;
+          }
+          // Time brings back what was used, and each that was served may have left the spare tokens of a lease unused.
+          const seconds = (clock - startedAt) / SECOND;
+          const mostSeconds = 15 + (used * 60) / perMinute + (count * 60) / 10;
+          assert.ok(seconds <= mostSeconds, `${percent} % is rejected after ${seconds} s, with ${used} tokens used`);
+        }
+        assert.ok(used <= 1.1 * perMinute + (perMinute * (clock - startedAt)) / 60_000, `${used} tokens`);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it('is paid by all where one of them spent more than there was', async () => {
     const [one, other, budget] = [newLimiter(), newLimiter(), newBudget()];
     assert.equal(await other.take(budget, 10), 0);
