@@ -168,7 +168,7 @@ describe('a rate limit', () => {
     assert.ok(seconds >= 20 && seconds <= 22, `${seconds} s`);
   });
 
-  it('rejects nobody for longer than minutes, whatever was reported', async () => {
+  it('rejects no request for longer than minutes, whatever was reported', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.equal(await limiter.take(budget), 0);
     limiter.spend(budget, 2_147_483_647);
@@ -316,7 +316,7 @@ describe('a lease', () => {
     await database.close();
   });
 
-  it('that fails for a while locks nobody out who came too often meanwhile', async () => {
+  it('that fails for a while locks no address out that came too often meanwhile', async () => {
     const database = unreachableDatabase();
     const isAway = { now: true };
     const limiter = createLeasedRateLimiter({
@@ -653,7 +653,7 @@ describe('a limit that several processes share', () => {
     assert.equal(await served(newLimiter(), budget, 100), 10);
   });
 
-  it('locks nobody out for longer than minutes where each of them is reported something absurd', async () => {
+  it('locks no account out for longer than minutes where each of them is reported something absurd', async () => {
     const limiters = Array.from({ length: 5 }, newLimiter);
     const budget = newBudget();
     for (const limiter of limiters) assert.equal(await limiter.take(budget), 0);
