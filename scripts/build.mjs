@@ -30,7 +30,7 @@ const DASHBOARD = {
   // It takes its client and its types from where they are.
   sources: ['web', 'clients/src/api', 'package-lock.json'],
   stamp: 'dist/.dashboard-hash',
-  product: 'dist/web/index.html',
+  product: 'dist/dashboard/index.html',
 };
 const BUNDLE = {
   sources: ['workflows', 'src/domain', 'src/temporal', 'package-lock.json'],

@@ -1,5 +1,5 @@
 /**
- * How the dashboard is built: into `dist/web`, with a hash in every name, and each text compressed beforehand so that the
+ * How the dashboard is built: into `dist/dashboard`, with a hash in every name, and each text compressed beforehand so that the
  * api spends nothing on it.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export default defineConfig({
   root: HERE,
   plugins: [react(), compress(), listenerInDevelopment()],
   build: {
-    outDir: path.join(HERE, '../dist/web'),
+    outDir: path.join(HERE, '../dist/dashboard'),
     emptyOutDir: true,
     target: 'es2022',
     // Everything is a file: a strict policy lets nothing inline run, and pictures are cached by themselves.

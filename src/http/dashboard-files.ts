@@ -1,5 +1,5 @@
 /**
- * The dashboard's files as the build left them (web/, `dist/web`): read once, each with its compressed forms, found by
+ * The dashboard's files as the build left them (web/, `dist/dashboard`): read once, each with its compressed forms, found by
  * its very name, so that no path of a request ever becomes a path on disk.
  */
 import { readFile, readdir } from 'node:fs/promises';
@@ -25,7 +25,7 @@ export interface DashboardFiles {
   readonly assets: ReadonlyMap<string, DashboardFile>;
 }
 
-const FOLDER = packageFile('dist/web');
+const FOLDER = packageFile('dist/dashboard');
 
 let files: Promise<DashboardFiles | undefined> | undefined;
 
