@@ -30,6 +30,7 @@ import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.t
 import { passing, permanent } from './failures.ts';
 import { DeadlinePassedError, isStatedUnsent, stateUnsent } from './heartbeat.ts';
 import { keepAnswer } from './keep-answer.ts';
+import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
 import type { TaskRoute } from './task-route.ts';
@@ -143,6 +144,7 @@ async function submitInPlace(
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
   const { context, task, stopSignal, scratch, onProgress } = attempt;
   const signal = submitSignal(attempt, route);
+  warnOfShortGrace(context, route);
   // Before the intent: what fails until then was not sent.
   const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
   const isAnnounced = await announce(attempt, route);
