@@ -5,7 +5,6 @@ import pg from 'pg';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import { createIsolation, listFailingItems } from '../../src/database/failing-items.ts';
 import type { Isolation } from '../../src/database/failing-items.ts';
-import { withLockTimeout } from '../../src/database/lock-timeout.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -103,7 +102,6 @@ describe('items of a pass', () => {
     await operator.connect();
     t.after(() => operator.end());
     await operator.query('BEGIN; SELECT FROM installation FOR UPDATE');
-    const impatient = withLockTimeout(room.database, 50);
     const tried: string[] = [];
     await isolate({
       kind: 'expiry',
@@ -111,7 +109,8 @@ describe('items of a pass', () => {
       idOf,
       async work(id) {
         tried.push(id);
-        if (id === 'locked') await impatient.query({ name: 'test_lock', text: 'SELECT FROM installation FOR UPDATE' });
+        if (id === 'locked')
+          await room.database.query({ name: 'test_lock', text: 'SELECT FROM installation FOR UPDATE' });
         if (id === 'slow') await sleepTooLong();
       },
     });
