@@ -18,7 +18,7 @@ import type { OutboxItem } from '../tasks/outbox.ts';
 import type { TaskDetail } from '../tasks/read.ts';
 import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
-import { startTellingCaps } from '../upstreams/told-caps.ts';
+import { startPublishingCaps } from '../upstreams/published-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
@@ -56,7 +56,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     onRefused: (files) => foundation.metrics.passes.itemsFailed('model_file', files),
   });
 
-  const caps = await startTellingCaps({ database, catalogue, logger });
+  const caps = await startPublishingCaps({ database, catalogue, logger });
 
   let isDraining = false;
   const stopping = new AbortController();

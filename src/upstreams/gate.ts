@@ -37,8 +37,8 @@ export interface GatedUpstream {
   /** The same for every binding that goes to the same place (activities/task-route.ts). */
   readonly name: string;
   /**
-   * How many of its jobs may be under way at once, as the task's definition says, where no api has told which cap is in
-   * force (told-caps.ts); undefined: any number.
+   * How many of its jobs may be under way at once, as the task's definition says, where no api has published which cap is in
+   * force (published-caps.ts); undefined: any number.
    */
   readonly concurrency?: number | undefined;
 }
@@ -262,8 +262,8 @@ export function createUpstreamGate({
 }
 
 /** What was the cap when the state was read; what it is when a slot is taken is judged there (slots.ts). */
-function capOf({ concurrency }: GatedUpstream, { isCapTold, cap }: UpstreamState): number | undefined {
-  return isCapTold ? (cap ?? undefined) : concurrency;
+function capOf({ concurrency }: GatedUpstream, { isCapPublished, cap }: UpstreamState): number | undefined {
+  return isCapPublished ? (cap ?? undefined) : concurrency;
 }
 
 /** Whether tasks may have a slot there whose own models know of no cap. */

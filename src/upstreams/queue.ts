@@ -47,7 +47,7 @@ const join: Statement = {
 /**
  * Adds a task to the queue; one that is in it stays where it is.
  *
- * @param cap how many slots there are for its model, at least 1, where no api has told which cap is in force.
+ * @param cap how many slots there are for its model, at least 1, where no api has published which cap is in force.
  * @returns for how many milliseconds it has been handled: most of it waiting, where it waits for long.
  */
 export async function joinQueue(
@@ -71,7 +71,7 @@ export async function leaveQueue(transaction: Queryable, upstream: string, taskI
 }
 
 /**
- * Tasks that are over, or past their deadline, are passed by; the next tidying removes them. Where an api has told that
+ * Tasks that are over, or past their deadline, are passed by; the next tidying removes them. Where an api has published that
  * there is no cap, `cap` is null, and so is what is compared with it.
  */
 const admit: Statement = {

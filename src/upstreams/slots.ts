@@ -31,7 +31,7 @@ const take: Statement = {
 /**
  * Takes a free slot for a task, if nobody waits (queue.ts); a task that has one keeps it.
  *
- * @param cap how many there are, at least 1, where no api has told which cap is in force (told-caps.ts).
+ * @param cap how many there are, at least 1, where no api has published which cap is in force (published-caps.ts).
  * @returns false: all are taken, or others come first.
  */
 export async function takeSlot(

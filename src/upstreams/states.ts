@@ -26,9 +26,9 @@ export interface UpstreamState {
   readonly isBroken: boolean;
   /** Failures in a row. */
   readonly failures: number;
-  /** Whether an api has told which cap is in force (told-caps.ts). */
-  readonly isCapTold: boolean;
-  /** That cap; null: none, or none was told. */
+  /** Whether an api has published which cap is in force (published-caps.ts). */
+  readonly isCapPublished: boolean;
+  /** That cap; null: none, or none was published. */
   readonly cap: number | null;
   /** Some of its slots are taken. */
   readonly hasJobs: boolean;
@@ -40,7 +40,7 @@ export const SOUND: UpstreamState = {
   openMs: 0,
   isBroken: false,
   failures: 0,
-  isCapTold: false,
+  isCapPublished: false,
   cap: null,
   hasJobs: false,
 };
@@ -50,7 +50,7 @@ const select: Statement = {
   text: `SELECT greatest(0, coalesce(extract(epoch FROM paused_until - now()), 0) * 1000)::float8 AS "pausedMs",
                 greatest(0, coalesce(extract(epoch FROM open_until - now()), 0) * 1000)::float8 AS "openMs",
                 open_until IS NOT NULL AS "isBroken", failures,
-                cap_since IS NOT NULL AS "isCapTold", cap, slots_taken > 0 AS "hasJobs"
+                cap_since IS NOT NULL AS "isCapPublished", cap, slots_taken > 0 AS "hasJobs"
            FROM upstream_states WHERE upstream = $1`,
 };
 

@@ -31,7 +31,7 @@ export function concurrencyOf({
 /**
  * The caps of all upstreams of tasks that these models name, by the names of the upstreams, the smallest first. An
  * upstream that no model caps has an empty list. Models may cap the same one differently: the smallest holds for all
- * (told-caps.ts).
+ * (published-caps.ts).
  */
 export function capsOf(models: readonly ModelDefinition[]): ReadonlyMap<string, readonly number[]> {
   const caps = new Map<string, Set<number>>();

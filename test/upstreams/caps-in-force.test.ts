@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Admission } from '../../src/upstreams/queue.ts';
-import { tellCaps } from '../../src/upstreams/told-caps.ts';
+import { publishCaps } from '../../src/upstreams/published-caps.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { taskOf, workersAt } from './workers-at.ts';
@@ -53,9 +53,9 @@ async function endsUntilIn(
   return undefined;
 }
 
-/** An api tells what its models say; later calls tell of newer models. */
-async function tell({ there }: WorkersAt, ...caps: number[]): Promise<void> {
-  await tellCaps(room.database, new Map([[there.name, caps]]), since++);
+/** An api publishes what its models say; later calls are of newer models. */
+async function publish({ there }: WorkersAt, ...caps: number[]): Promise<void> {
+  await publishCaps(room.database, new Map([[there.name, caps]]), since++);
 }
 let since = Date.now();
 
@@ -68,7 +68,7 @@ async function jobsAt({ there }: WorkersAt): Promise<unknown> {
   return row;
 }
 
-describe('tasks whose models cap one upstream differently, while no api has told which cap is in force', () => {
+describe('tasks whose models cap one upstream differently, while no api has published which cap is in force', () => {
   it('are not passed by those that come after the cap was raised', async () => {
     const upstream = workersAt(room.database, 1);
     const underWay = await enterAll(upstream, 'acct_old', 1);
@@ -101,14 +101,14 @@ describe('tasks whose models cap one upstream differently, while no api has told
   });
 });
 
-describe('the cap that an api tells', () => {
+describe('the cap that an api publishes', () => {
   it('lets those in that wait under a lower one, before all newcomers', async () => {
     const upstream = workersAt(room.database, 1);
-    await tell(upstream, 1);
+    await publish(upstream, 1);
     await enterAll(upstream, 'acct_old', 1);
     const waiting = await enterAll(upstream, 'acct_old', 5);
 
-    await tell(upstream, 4);
+    await publish(upstream, 4);
     const newcomer = taskOf('acct_old');
     assert.equal(await upstream.enter(newcomer, 4), 'full');
     assert.deepEqual(upstream.woken, waiting.slice(0, 3));
@@ -123,7 +123,7 @@ describe('the cap that an api tells', () => {
     await enterAll(upstream, 'acct_old', 1);
     const waiting = await enterAll(upstream, 'acct_old', 3);
 
-    await tell(upstream, 3);
+    await publish(upstream, 3);
     await upstream.gate().tidyQueues();
 
     assert.deepEqual(upstream.woken, waiting.slice(0, 2));
@@ -131,11 +131,11 @@ describe('the cap that an api tells', () => {
 
   it('keeps those out that wait under a higher one, until there are as few jobs', async () => {
     const upstream = workersAt(room.database, 4);
-    await tell(upstream, 4);
+    await publish(upstream, 4);
     const jobs = await enterAll(upstream, 'acct_old', 4);
     const waiting = await enterAll(upstream, 'acct_old', 3);
 
-    await tell(upstream, 2);
+    await publish(upstream, 2);
     for (const job of jobs.slice(0, 2)) await upstream.leave(job);
     assert.equal(await upstream.enter(taskOf('acct_new'), 2), 'full');
     await upstream.gate().tidyQueues();
@@ -149,7 +149,7 @@ describe('the cap that an api tells', () => {
 
   it('is the smallest where models differ, and holds for all of them', async () => {
     const upstream = workersAt(room.database, 5);
-    await tell(upstream, 2, 5);
+    await publish(upstream, 2, 5);
 
     assert.equal(await upstream.enter(taskOf('acct_a')), 'open');
     assert.equal(await upstream.enter(taskOf('acct_b'), 2), 'open');
@@ -160,7 +160,7 @@ describe('the cap that an api tells', () => {
 
   it('holds for models too that have none', async () => {
     const upstream = workersAt(room.database, undefined);
-    await tell(upstream, 1);
+    await publish(upstream, 1);
     const [first, second] = [taskOf('acct_a'), taskOf('acct_a')];
 
     assert.equal(await upstream.enter(first), 'open');
@@ -175,11 +175,11 @@ describe('the cap that an api tells', () => {
 
   it('lets all in that wait when there is none any more, however many, and those that come', async () => {
     const before = workersAt(room.database, 1);
-    await tell(before, 1);
+    await publish(before, 1);
     const [job] = await enterAll(before, 'acct_old', 1);
     const waiting = await enterAll(before, 'acct_old', 250);
 
-    await tell(before);
+    await publish(before);
     await before.gate().tidyQueues();
     assert.deepEqual(before.woken, waiting);
 
@@ -195,13 +195,13 @@ describe('the cap that an api tells', () => {
   it('is exceeded at no time, and leaves nobody waiting, however it changes while tasks come and go', async () => {
     const upstream = workersAt(room.database, 3);
     const caps = [3, 1, 4, 2];
-    await tell(upstream, 3);
+    await publish(upstream, 3);
     const tasks = Array.from({ length: 120 }, (_, place) => taskOf(`acct_${place % 7}`));
     const jobs: Admission[] = [];
     let seen = 0;
     for (const [place, task] of tasks.entries()) {
       const cap = caps[Math.floor(place / 10) % caps.length] ?? assert.fail();
-      if (place % 10 === 0) await tell(upstream, cap);
+      if (place % 10 === 0) await publish(upstream, cap);
       const before = jobs.length;
       const isIn = (await upstream.enter(task, caps[place % caps.length])) === 'open';
       if (isIn) jobs.push(task);

@@ -1,8 +1,8 @@
 /**
- * The caps of upstreams that are in force, for all workers (slots.ts, queue.ts). The apis tell them, who have the model
- * files: a task has the definition of the day on which it was accepted, and if each task went by that, a cap that is
- * raised would do nothing for those that wait, and one that is lowered would be exceeded by them. They are told again
- * every few seconds, so that a changed file needs nobody's help, and a cap that was put wrong is put right.
+ * The caps of upstreams that are in force, for all workers (slots.ts, queue.ts). The apis publish them, because they have
+ * the model files: a task has the definition of the day on which it was accepted, and if each task went by that, a cap
+ * that is raised would do nothing for those that wait, and one that is lowered would be exceeded by them. They are
+ * published again every few seconds, so that a changed file counts soon, and a wrong cap is corrected.
  *
  * An upstream has one cap: where models that go there say different numbers, the smallest, also for models that say none.
  * Where apis have different model files, as while they are replaced one by one, the one that took its own up last is
@@ -15,7 +15,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { capsOf } from './upstream-caps.ts';
 
-const TELL_EVERY_MS = 10_000;
+const PUBLISH_EVERY_MS = 10_000;
 /** An api that has said nothing for so long is gone: six times may fail. */
 const BELIEVED_SECONDS = 60;
 
@@ -23,29 +23,29 @@ const BELIEVED_SECONDS = 60;
 const ROW_WAIT_MS = 200;
 
 /** One without a cap is written down only where something is known of it: nobody looks for more. */
-const tell: Statement = {
-  name: 'tell_upstream_caps',
-  text: `INSERT INTO upstream_states AS s (upstream, cap, cap_since, cap_told_at)
+const publish: Statement = {
+  name: 'publish_upstream_caps',
+  text: `INSERT INTO upstream_states AS s (upstream, cap, cap_since, cap_published_at)
          SELECT t.upstream, t.cap, to_timestamp($3::float8 / 1000), now()
            FROM unnest($1::text[], $2::integer[]) AS t (upstream, cap)
           WHERE (SELECT set_config('lock_timeout', '${ROW_WAIT_MS}', true)) IS NOT NULL
             AND (t.cap IS NOT NULL OR EXISTS (SELECT 1 FROM upstream_states k WHERE k.upstream = t.upstream))
           ORDER BY t.upstream
          ON CONFLICT (upstream) DO UPDATE
-            SET cap = excluded.cap, cap_since = excluded.cap_since, cap_told_at = excluded.cap_told_at
+            SET cap = excluded.cap, cap_since = excluded.cap_since, cap_published_at = excluded.cap_published_at
           WHERE s.cap_since IS NULL OR s.cap_since <= excluded.cap_since
-             OR s.cap_told_at < now() - make_interval(secs => ${BELIEVED_SECONDS})`,
+             OR s.cap_published_at < now() - make_interval(secs => ${BELIEVED_SECONDS})`,
 };
 
 /**
- * Puts the caps in force, where none is told of newer models. Those of all other upstreams also where the row of one
+ * Puts the caps in force, where none of newer models is published. Those of all other upstreams also where the row of one
  * stays locked.
  *
  * @param caps by upstream, the smallest first, as models have them; none: any number of jobs.
  * @param since when those models were taken up: milliseconds since 1970.
  * @throws {LockTimeoutError} a row was locked.
  */
-export async function tellCaps(
+export async function publishCaps(
   database: Queryable,
   caps: ReadonlyMap<string, readonly number[]>,
   since: number,
@@ -53,58 +53,58 @@ export async function tellCaps(
   if (caps.size === 0) return;
   const smallest = [...caps.values()].map(([cap]) => cap ?? null);
   try {
-    await database.query(tell, [[...caps.keys()], smallest, since]);
+    await database.query(publish, [[...caps.keys()], smallest, since]);
   } catch (error) {
     if (!(error instanceof LockTimeoutError)) throw error;
-    if (caps.size > 1) await tellOneByOne(database, caps, since);
+    if (caps.size > 1) await publishOneByOne(database, caps, since);
     throw error;
   }
 }
 
 /** Passes by those whose rows stay locked. */
-async function tellOneByOne(
+async function publishOneByOne(
   database: Queryable,
   caps: ReadonlyMap<string, readonly number[]>,
   since: number,
 ): Promise<void> {
   for (const one of caps) {
-    await tellCaps(database, new Map([one]), since).catch((error: unknown) => {
+    await publishCaps(database, new Map([one]), since).catch((error: unknown) => {
       if (!(error instanceof LockTimeoutError)) throw error;
     });
   }
 }
 
-/** Tells the caps of a catalogue, now and as long as the process runs. What could not be told is told the next time. */
-export async function startTellingCaps(dependencies: {
+/** Publishes the caps of a catalogue, now and as long as the process runs. What could not be published is published the next time. */
+export async function startPublishingCaps(dependencies: {
   readonly database: Queryable;
   readonly catalogue: Pick<Catalogue, 'models' | 'state'>;
   readonly logger: Logger;
   readonly everyMs?: number;
 }): Promise<{ close(): Promise<void> }> {
-  const { database, catalogue, logger, everyMs = TELL_EVERY_MS } = dependencies;
+  const { database, catalogue, logger, everyMs = PUBLISH_EVERY_MS } = dependencies;
   let lookedAt: number | undefined;
 
-  const tellOnce = async (): Promise<void> => {
+  const publishOnce = async (): Promise<void> => {
     const { since } = catalogue.state();
     const caps = capsOf(catalogue.models.filter(isMediaModel));
     if (since !== lookedAt) warnOfDifferences(caps, logger);
     lookedAt = since;
     try {
-      await tellCaps(database, caps, since);
+      await publishCaps(database, caps, since);
     } catch (err) {
-      logger.warn({ err }, 'the caps of upstreams could not be told; it is tried again');
+      logger.warn({ err }, 'the caps of upstreams could not be published; it is tried again');
     }
   };
-  await tellOnce();
-  let telling = Promise.resolve();
+  await publishOnce();
+  let publishing = Promise.resolve();
   const timer = setInterval(() => {
-    telling = tellOnce();
+    publishing = publishOnce();
   }, everyMs).unref();
 
   return {
     async close() {
       clearInterval(timer);
-      await telling;
+      await publishing;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Which caps apis tell, and which of several apis is believed. What a told cap does is in caps-in-force.test.ts. */
+/** Which caps apis publish, and which of several apis is believed. What a published cap does is in caps-in-force.test.ts. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
@@ -8,7 +8,7 @@ import { LockTimeoutError } from '../../src/database/database.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';
-import { startTellingCaps, tellCaps } from '../../src/upstreams/told-caps.ts';
+import { publishCaps, startPublishingCaps } from '../../src/upstreams/published-caps.ts';
 import { definition, textDefinition } from '../catalogue/definitions.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { lockRows } from '../support/locked-rows.ts';
@@ -43,11 +43,11 @@ async function capInForce(upstream: string): Promise<number | null | undefined> 
   return row?.cap;
 }
 
-const tell = (upstream: string, caps: readonly number[], since: number): Promise<void> =>
-  tellCaps(room.database, new Map([[upstream, caps]]), since);
+const publish = (upstream: string, caps: readonly number[], since: number): Promise<void> =>
+  publishCaps(room.database, new Map([[upstream, caps]]), since);
 
 describe('an api', () => {
-  it('tells the smallest cap that its models have for an upstream, and says where they differ', async () => {
+  it('publishes the smallest cap that its models have for an upstream, and says where they differ', async () => {
     const [alike, different] = [newId('req'), newId('req')];
     const lines: { upstream?: string; caps?: readonly number[] }[] = [];
     const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line) as object) });
@@ -60,8 +60,8 @@ describe('an api', () => {
       textDefinition(),
     ]);
 
-    const telling = await startTellingCaps({ database: room.database, catalogue, logger });
-    await telling.close();
+    const publishing = await startPublishingCaps({ database: room.database, catalogue, logger });
+    await publishing.close();
 
     assert.deepEqual([await capInForce(alike), await capInForce(different)], [3, 2]);
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('an api', () => {
     );
   });
 
-  it('tells what its models say once they have changed, without being asked', async () => {
+  it('publishes what its models say once they have changed, without being asked', async () => {
     const upstream = newId('req');
     let current = createCatalogue([modelAt(upstream, 1)], () => EARLIER);
     const catalogue = {
@@ -79,7 +79,7 @@ describe('an api', () => {
       },
       state: () => current.state(),
     };
-    const telling = await startTellingCaps({
+    const publishing = await startPublishingCaps({
       database: room.database,
       catalogue,
       logger: silentLogger(),
@@ -91,14 +91,14 @@ describe('an api', () => {
     await until('the new cap is in force', async () => (await capInForce(upstream)) === 4);
     current = createCatalogue([modelAt(upstream)], () => LATER);
     await until('there is no cap any more', async () => (await capInForce(upstream)) === null);
-    await telling.close();
+    await publishing.close();
   });
 
   it('leaves the cap of an upstream to which none of its models goes, for the tasks that are still there', async () => {
     const upstream = newId('req');
-    await tell(upstream, [2], EARLIER);
+    await publish(upstream, [2], EARLIER);
 
-    await tell(newId('req'), [5], LATER);
+    await publish(newId('req'), [5], LATER);
 
     assert.equal(await capInForce(upstream), 2);
   });
@@ -107,37 +107,37 @@ describe('an api', () => {
     const [quiet, paused] = [newId('req'), newId('req')];
     await pauseUpstream(room.database, paused, 1_000);
 
-    await tell(quiet, [], EARLIER);
-    await tell(paused, [], EARLIER);
+    await publish(quiet, [], EARLIER);
+    await publish(paused, [], EARLIER);
 
     assert.deepEqual([await capInForce(quiet), await capInForce(paused)], [undefined, null]);
   });
 
-  it('is believed over those that took their models up before it, for as long as it tells', async () => {
+  it('is believed over those that took their models up before it, for as long as it publishes', async () => {
     const upstream = newId('req');
-    await tell(upstream, [1], EARLIER);
-    await tell(upstream, [4], LATER);
-    await tell(upstream, [1], EARLIER);
+    await publish(upstream, [1], EARLIER);
+    await publish(upstream, [4], LATER);
+    await publish(upstream, [1], EARLIER);
     assert.equal(await capInForce(upstream), 4);
 
     await room.rows(
-      `UPDATE upstream_states SET cap_told_at = cap_told_at - interval '61 seconds' WHERE upstream = $1`,
+      `UPDATE upstream_states SET cap_published_at = cap_published_at - interval '61 seconds' WHERE upstream = $1`,
       upstream,
     );
-    await tell(upstream, [1], EARLIER);
+    await publish(upstream, [1], EARLIER);
     assert.equal(await capInForce(upstream), 1);
   });
 
-  it('tells the caps of all other upstreams while the row of one stays locked', async () => {
+  it('publishes the caps of all other upstreams while the row of one stays locked', async () => {
     const [before, locked, behind] = ['a', 'b', 'c'].map((place) => `${newId('req')}-${place}`);
     assert.ok(before && locked && behind);
     const upstreams = [before, locked, behind];
-    const tellAll = (cap: number): Promise<void> =>
-      tellCaps(room.database, new Map(upstreams.map((upstream) => [upstream, [cap]])), EARLIER);
-    await tellAll(1);
+    const publishAll = (cap: number): Promise<void> =>
+      publishCaps(room.database, new Map(upstreams.map((upstream) => [upstream, [cap]])), EARLIER);
+    await publishAll(1);
     const row = await lockRows(room.url, 'SELECT 1 FROM upstream_states WHERE upstream = $1 FOR UPDATE', locked);
     try {
-      await assert.rejects(tellAll(2), LockTimeoutError);
+      await assert.rejects(publishAll(2), LockTimeoutError);
     } finally {
       await row.release();
     }
@@ -147,7 +147,11 @@ describe('an api', () => {
 
   it('starts also while the database is away', async () => {
     const catalogue = createCatalogue([modelAt(newId('req'), 1)]);
-    const telling = await startTellingCaps({ database: unreachableDatabase(), catalogue, logger: silentLogger() });
-    await telling.close();
+    const publishing = await startPublishingCaps({
+      database: unreachableDatabase(),
+      catalogue,
+      logger: silentLogger(),
+    });
+    await publishing.close();
   });
 });
