@@ -16,55 +16,33 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { packageModule } from '../../src/config/package-root.ts';
-import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
-import type { AccountDatabase } from '../../src/limits/account-database.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { createTaskCreator } from '../../src/tasks/create.ts';
-import type { TaskCreator } from '../../src/tasks/create.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { readTask } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { until } from '../support/until.ts';
+import { openAccountWork } from './account-work.ts';
+import type { AccountWork } from './account-work.ts';
 import { HeldGateway } from './held-gateway.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
-const RETENTION = { retentionDays: 7 };
-/** As test/support/test-database.ts opens it. */
-const POOL_SIZE = 10;
 /** More than the pool has connections. */
 const MANY = 30;
 /** Of each place in the order of accounts, before the frozen one and behind it. */
 const OTHERS = 6;
 
 let room: TaskRoom;
-let accountDatabase: AccountDatabase;
-let creator: TaskCreator;
+let work: AccountWork;
 before(async () => {
   room = await openTaskRoom();
-  await createPinnedDefinitions(room.database).pin(room.catalogue.models);
-  accountDatabase = createAccountDatabase(room.database, POOL_SIZE, REQUESTS_WAIT);
-  creator = createTaskCreator({ ...room.creatorDependencies, accountDatabase });
+  work = await openAccountWork(room);
 });
 after(async () => {
   assert.deepEqual(await verifyLedger(room.database), []);
   await room.close();
 });
-
-async function create(caller: Caller, count: number): Promise<readonly TaskId[]> {
-  const created = await Promise.all(Array.from({ length: count }, () => creator.create(caller, body(), undefined)));
-  return created.map(({ taskId }) => taskId);
-}
-
-const settle = (caller: Caller, taskId: TaskId): Promise<unknown> =>
-  settleTask(accountDatabase(caller.accountId), taskId, { status: 'fail', reason: 'no_output' }, RETENTION);
-
-const cancel = (caller: Caller, taskId: TaskId): Promise<unknown> =>
-  cancelTask(accountDatabase(caller.accountId), caller.accountId, taskId, RETENTION.retentionDays);
 
 interface Frozen {
   /** Whether its transaction still stands where it was stopped. */
@@ -109,19 +87,19 @@ for (const place of ['a create under a spend cap', 'a settlement'] as const) {
       const key = await createKey(room.database, owner.accountId, { name: 'capped', scopes: SCOPES, spendCaps });
       const capped: Caller = { ...owner, keyId: key.id, spendCapIds: [key.id] };
       const others = await Promise.all(Array.from({ length: OTHERS }, () => room.newCaller()));
-      const [settled, ...running] = await create(owner, 1 + MANY);
+      const [settled, ...running] = await work.create(owner, 1 + MANY);
       assert.ok(settled);
       await claimOutbox(room.database, 1_000);
-      const waiting = await create(owner, MANY);
+      const waiting = await work.create(owner, MANY);
       const frozen = await (place === 'a settlement'
         ? freeze(t, 'commit', owner.accountId, key.id, settled)
         : freeze(t, 'charge_spend_caps', owner.accountId, key.id));
 
       // All that the account itself may ask for meanwhile.
       const blocked = [
-        ...Array.from({ length: MANY }, () => creator.create(capped, body(), undefined)),
-        ...running.map((taskId) => settle(owner, taskId)),
-        ...waiting.map((taskId) => cancel(owner, taskId)),
+        ...Array.from({ length: MANY }, () => work.creator.create(capped, body(), undefined)),
+        ...running.map((taskId) => work.settle(owner, taskId)),
+        ...waiting.map((taskId) => work.cancel(owner, taskId)),
       ].map((asked) => asked.catch((error: unknown) => error));
       const temporal = new HeldGateway();
       temporal.answersAtOnce = true;
@@ -136,11 +114,11 @@ for (const place of ['a create under a spend cap', 'a settlement'] as const) {
       try {
         const done = await Promise.all(
           others.map(async (caller) => {
-            const [first, second] = await create(caller, 2);
+            const [first, second] = await work.create(caller, 2);
             assert.ok(first && second);
             await until('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
-            await settle(caller, first);
-            await cancel(caller, second);
+            await work.settle(caller, first);
+            await work.cancel(caller, second);
             return [first, second];
           }),
         );
@@ -150,7 +128,7 @@ for (const place of ['a create under a spend cap', 'a settlement'] as const) {
 
         await frozen.end();
         await Promise.all(blocked);
-        const [taskId] = await create(owner, 1);
+        const [taskId] = await work.create(owner, 1);
         assert.ok(taskId);
         await until('the account is launched again', () => temporal.started.has(taskId));
       } finally {

@@ -11,30 +11,22 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
-import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
-import type { AccountDatabase } from '../../src/limits/account-database.ts';
 import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { createTaskCreator } from '../../src/tasks/create.ts';
-import type { TaskCreator } from '../../src/tasks/create.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { readTask } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { lockRows } from '../support/locked-rows.ts';
 import { until } from '../support/until.ts';
+import { openAccountWork } from './account-work.ts';
+import type { AccountWork } from './account-work.ts';
 import { HeldGateway } from './held-gateway.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
-const RETENTION = { retentionDays: 7 };
 /** Enough of them that a busy account would hardly ever find a place among them. */
 const STALLED = 30;
-/** As test/support/test-database.ts opens it. */
-const POOL_SIZE = 10;
 /** Accounts whose rows are locked: with one connection each and the halves of what is left they would take the pool. */
 const FROZEN = 6;
 /** Of each kind of request of such an account, at any time. */
@@ -46,29 +38,15 @@ const ROUNDS = 5;
 const LOCK_ACCOUNTS = 'SELECT 1 FROM account_counters WHERE account_id = ANY ($1) FOR UPDATE';
 
 let room: TaskRoom;
-let accountDatabase: AccountDatabase;
-let creator: TaskCreator;
+let work: AccountWork;
 before(async () => {
   room = await openTaskRoom();
-  await createPinnedDefinitions(room.database).pin(room.catalogue.models);
-  accountDatabase = createAccountDatabase(room.database, POOL_SIZE, REQUESTS_WAIT);
-  creator = createTaskCreator({ ...room.creatorDependencies, accountDatabase });
+  work = await openAccountWork(room);
 });
 after(async () => {
   assert.deepEqual(await verifyLedger(room.database), []);
   await room.close();
 });
-
-async function create(caller: Caller, count: number): Promise<readonly TaskId[]> {
-  const created = await Promise.all(Array.from({ length: count }, () => creator.create(caller, body(), undefined)));
-  return created.map(({ taskId }) => taskId);
-}
-
-const settle = (caller: Caller, taskId: TaskId): Promise<unknown> =>
-  settleTask(accountDatabase(caller.accountId), taskId, { status: 'fail', reason: 'no_output' }, RETENTION);
-
-const cancel = (caller: Caller, taskId: TaskId): Promise<unknown> =>
-  cancelTask(accountDatabase(caller.accountId), caller.accountId, taskId, RETENTION.retentionDays);
 
 /** The same account with a key whose creates cannot go together. */
 async function withSpendCap(owner: Caller): Promise<Caller> {
@@ -92,9 +70,9 @@ describe('accounts whose rows stay locked', () => {
     const others = await Promise.all(Array.from({ length: OTHERS }, () => room.newCaller()));
     const frozen = await Promise.all(Array.from({ length: FROZEN }, () => room.newCaller()));
     const capped = await Promise.all(frozen.map((owner) => withSpendCap(owner)));
-    const running = await Promise.all(frozen.map((owner) => create(owner, EACH)));
+    const running = await Promise.all(frozen.map((owner) => work.create(owner, EACH)));
     await claimOutbox(room.database, 1_000);
-    const waiting = await Promise.all(frozen.map((owner) => create(owner, EACH)));
+    const waiting = await Promise.all(frozen.map((owner) => work.create(owner, EACH)));
     const { database } = room;
     const locked = await lockRows(
       room.url,
@@ -107,9 +85,9 @@ describe('accounts whose rows stay locked', () => {
     const ask = (request: () => Promise<unknown>): Promise<void> =>
       until('it is answered', async () => isOver || (await isAnswered(request)), 20);
     const asked = frozen.flatMap((owner, place) => [
-      ...Array.from({ length: EACH }, () => ask(() => creator.create(capped[place] ?? owner, body(), undefined))),
-      ...(running[place] ?? []).map((taskId) => ask(() => settle(owner, taskId))),
-      ...(waiting[place] ?? []).map((taskId) => ask(() => cancel(owner, taskId))),
+      ...Array.from({ length: EACH }, () => ask(() => work.creator.create(capped[place] ?? owner, body(), undefined))),
+      ...(running[place] ?? []).map((taskId) => ask(() => work.settle(owner, taskId))),
+      ...(waiting[place] ?? []).map((taskId) => ask(() => work.cancel(owner, taskId))),
     ]);
     const temporal = new HeldGateway();
     temporal.answersAtOnce = true;
@@ -124,11 +102,11 @@ describe('accounts whose rows stay locked', () => {
       await Promise.all(
         others.map(async (caller) => {
           for (let done = 0; done < ROUNDS; done++) {
-            const [first, second] = await create(caller, 2);
+            const [first, second] = await work.create(caller, 2);
             assert.ok(first && second);
             await until('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
-            await settle(caller, first);
-            await cancel(caller, second);
+            await work.settle(caller, first);
+            await work.cancel(caller, second);
             for (const taskId of [first, second]) assert.equal((await readTask(database, taskId)).status, 'fail');
           }
         }),
@@ -148,9 +126,9 @@ describe('accounts whose rows stay locked', () => {
   it('leave the launcher a place to wait for an account that is only busy', async () => {
     const busy = await room.newCaller();
     const frozen = await Promise.all(Array.from({ length: STALLED }, () => room.newCaller()));
-    const [task] = await create(busy, 1);
+    const [task] = await work.create(busy, 1);
     assert.ok(task);
-    const waiting = (await Promise.all(frozen.map((caller) => create(caller, 1)))).flat();
+    const waiting = (await Promise.all(frozen.map((caller) => work.create(caller, 1)))).flat();
     const stalledAccounts = createStalledRows();
     for (const { accountId } of frozen) stalledAccounts.add(accountId);
     const lockedForLong = await lockRows(
