@@ -1,7 +1,7 @@
 /**
  * Where the program's own files lie. The compiler rewrites import specifiers but neither `new URL(…)` nor data files,
- * so everything that is found by path (models, migrations, worker threads, the workflow bundle) is found here, from
- * source and from `dist` alike.
+ * so everything that is found by path (models, migrations, worker threads, the workflow bundle) is found here. Nothing
+ * runs from source: tests, benchmarks and tools are compiled below `dist` as well.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -20,16 +20,12 @@ function findPackageRoot(): string {
 /** The folder that holds `package.json`. */
 export const PACKAGE_ROOT = findPackageRoot();
 
-/** Whether the program runs as compiled JavaScript below `dist`. */
-export const RUNS_FROM_DIST = fileURLToPath(import.meta.url).startsWith(path.join(PACKAGE_ROOT, 'dist') + path.sep);
-
 /** A data file or folder that the package ships, by its path from the package's root: `models`, `migrations`. */
 export function packageFile(relativePath: string): string {
   return path.join(PACKAGE_ROOT, relativePath);
 }
 
-/** A module of ours by its source path (`src/engines/thread.ts`): that file, or what the compiler made of it. */
+/** What the compiler made of a module of ours, by its source path (`src/engines/thread.ts`). */
 export function packageModule(relativeSourcePath: string): string {
-  if (!RUNS_FROM_DIST) return path.join(PACKAGE_ROOT, relativeSourcePath);
   return path.join(PACKAGE_ROOT, 'dist', relativeSourcePath.replace(/\.ts$/, '.js'));
 }

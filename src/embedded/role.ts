@@ -16,7 +16,7 @@ export type ServingRole = 'api' | 'worker';
 export type OneTimeRole = 'migrate' | 'first-run';
 
 /**
- * How a role is started: with the options that Node was given for us, so that it also runs from source.
+ * How a role is started: with the options that Node was given for us.
  *
  * @param program the module whose subcommands the roles are.
  */

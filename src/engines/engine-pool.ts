@@ -27,7 +27,7 @@ import type { EngineJob, EnginePool, RenderOptions, RenderedFile, ThreadAnswer }
 
 /**
  * 256 MB of JavaScript heap a thread. Pixels live outside that heap; what is inside is shapes and code, some 30 MB at
- * the largest size, and the loader that compiles our source. The limit only turns a runaway into one failed job.
+ * the largest size. The limit only turns a runaway into one failed job.
  */
 const THREAD_HEAP_MB = 256;
 
@@ -77,7 +77,7 @@ export function createEnginePool(options: {
     concurrentTasksPerWorker: 1,
     // Starting a thread costs some 300 ms (canvas, fonts): once started it stays.
     idleTimeout: Infinity,
-    // From source the main thread runs under a loader (`--import tsx`), and so must the others.
+    // What the main thread was started with holds for the others: source maps, what tests load first.
     execArgv: process.execArgv,
     // No environment: a rendering depends on its job alone, and no secret is where it is not needed.
     env: {},

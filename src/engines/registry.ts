@@ -3,8 +3,7 @@
  * of the pool only; the names alone, which the provider asks for, are in `engine-names.ts`, so that no worker process
  * loads a drawing library into its main thread.
  *
- * All are loaded as a thread starts, in some 300 ms and 30 MB of it. None can be left for an `import()` when it is asked
- * for: from source, a thread of Node 20 has our loader for `require` alone.
+ * All are loaded as a thread starts, in some 300 ms and 30 MB of it.
  */
 import type { Engine } from './engine.ts';
 import type { EngineName } from './engine-names.ts';

@@ -57,7 +57,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
       idleTimeout: Infinity,
-      // From source the main thread runs under a loader (`--import tsx`), and so must the others.
+      // What the main thread was started with holds for the others: source maps, what tests load first.
       execArgv: process.execArgv,
       // No secret is where it is not needed.
       env: {},

@@ -5,7 +5,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { PACKAGE_ROOT, RUNS_FROM_DIST } from '../config/package-root.ts';
+import { PACKAGE_ROOT } from '../config/package-root.ts';
 
 /** Where the view is put together. Every Linux has it, and nothing that a child needs lies below it. */
 export const VIEW_ROOT = '/sys/view';
@@ -66,12 +66,10 @@ export function createSandboxView(readable: readonly string[]): SandboxView {
   return { mountOptions: `mode=755,nosuid,nodev,${SCRATCH}`, directories: [...directories], files, mounts };
 }
 
-/** Our own program and its packages. From source also what its loader reads. */
+/** Our own program and its packages. */
 function programFiles(): readonly string[] {
   const ofPackage = (name: string): string => path.join(PACKAGE_ROOT, name);
-  const shared = ['package.json', 'node_modules'].map(ofPackage);
-  if (RUNS_FROM_DIST) return [...shared, ofPackage('dist/src'), ofPackage('dist/package.json')];
-  return [...shared, ofPackage('src'), ofPackage('tsconfig.json')];
+  return ['package.json', 'node_modules', 'dist/src'].map(ofPackage);
 }
 
 function inView(absolute: string): string {

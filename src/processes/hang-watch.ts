@@ -6,7 +6,7 @@
 // oxlint-disable-next-line no-restricted-imports -- only asked whether somebody debugs this process
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
-import { RUNS_FROM_DIST, packageModule } from '../config/package-root.ts';
+import { packageModule } from '../config/package-root.ts';
 
 /** What a process ends with whose event loop stood still; embedded/part.ts says it in words. */
 export const HUNG_EXIT_CODE = 86;
@@ -25,14 +25,13 @@ export interface HangWatchData {
 }
 
 /**
- * Watches until the process ends, where it runs as it is built. Neither part keeps the process alive.
+ * Watches until the process ends. Neither part keeps the process alive.
  *
  * @param role who the log line is of.
  * @param hangMs how long the loop may stand still; 0: nothing is watched.
  */
 export function watchForHang(role: string, hangMs: number): void {
-  // From source a thread's own file would need a loader, which Node 20 does not give it.
-  if (hangMs === 0 || !RUNS_FROM_DIST) return;
+  if (hangMs === 0) return;
   const heartbeat = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const count = new Int32Array(heartbeat);
   setInterval(() => {

@@ -1,6 +1,6 @@
 /**
  * The workflow bundle: all deterministic code as one script, which workers run and replay tests replay. The build makes
- * it once; run from source without a build, it is made at start (some seconds).
+ * it once; without a build it is made at start (some seconds).
  */
 import { existsSync } from 'node:fs';
 import { bundleWorkflowCode } from '@temporalio/worker';
