@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
+import { adminCommandOf } from './admin-command.ts';
 import { EnvironmentReader } from './environment.ts';
 import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
@@ -113,6 +114,8 @@ export interface Config {
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
   readonly isEmbedded: boolean;
+  /** How operators run `admin` on this installation, for messages to them. */
+  readonly adminCommand: string;
 }
 
 /** The log's settings are read first and alone, so that a broken configuration can be logged. */
@@ -183,6 +186,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     maxClockSkewMs: read.integer('CLOCK_SKEW_SECONDS') * 1000,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_SECONDS') * 1000,
     isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
+    adminCommand: adminCommandOf(environment),
   };
   refuseDevelopmentDefaults(read);
   read.throwIfBroken();
@@ -328,10 +332,15 @@ function readOffsets(read: EnvironmentReader): number[] {
   return offsets;
 }
 
-function readHeaderPrefix(read: EnvironmentReader): string {
+/** Also for `npm start`, which finds mistakes before it starts anything. */
+export function readHeaderPrefix(read: EnvironmentReader): string {
   const prefix = read.text('CALLBACK_HEADER_PREFIX');
-  if (!/^[A-Za-z][A-Za-z0-9-]{0,40}$/.test(prefix)) {
-    read.report(`CALLBACK_HEADER_PREFIX: "${prefix}" is not the beginning of a header name`);
+  if (!/^[A-Za-z](?:[A-Za-z0-9-]{0,39}[A-Za-z0-9])?$/.test(prefix)) {
+    read.report(
+      `CALLBACK_HEADER_PREFIX: "${prefix}" is not the beginning of a header name: want letters, digits and hyphens, such as X-Darkroom`,
+    );
+  } else if (prefix.toLowerCase() === 'webhook') {
+    read.report(`CALLBACK_HEADER_PREFIX: "${prefix}" is that of the Standard Webhooks headers, which are sent as well`);
   }
   return prefix;
 }

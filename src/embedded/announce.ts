@@ -3,7 +3,7 @@
  */
 import path from 'node:path';
 import { signInUrl } from '../accounts/sign-in-links.ts';
-import { locateDataFolder } from './data-folder.ts';
+import { adminCommand } from '../config/admin-command.ts';
 import type { InstallationFacts } from './installation.ts';
 
 const EXAMPLE_BODY = '{"model":"darkroom/scene","input":{"prompt":"a lighthouse on a cliff at sunset, \\"hello\\""}}';
@@ -15,9 +15,7 @@ const EXAMPLE_CHAT = JSON.stringify({
 /** The whole announcement. A key is in it only when it was just made. */
 export function announce(facts: InstallationFacts): string {
   const { apiUrl, publicUrl, adminUrl, temporalTasksUrl, dataDir, firstRun } = facts;
-  // A second terminal knows of the default folder only.
-  const isDefault = dataDir === locateDataFolder(undefined, {});
-  const admin = `npm run admin --${isDefault ? '' : ` --data-dir '${dataDir}'`}`;
+  const admin = adminCommand(dataDir);
   const lines = [
     '',
     'Darkroom is running. Its dashboard, by a link that works once, within ten minutes:',

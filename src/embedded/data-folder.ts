@@ -4,7 +4,7 @@
  */
 import { chmod, mkdir, open, readFile, readdir, rename, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../config/package-root.ts';
+import { DEFAULT_DATA_FOLDER } from '../config/admin-command.ts';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 import { tryLock } from './file-lock.ts';
 
@@ -26,7 +26,7 @@ const NEARLY_FULL_BYTES = 16 * 1024 * 1024;
 export function locateDataFolder(option: string | undefined, environment: NodeJS.ProcessEnv): string {
   const fromEnvironment = environment['DATA_DIR'];
   const chosen = [option, fromEnvironment].find((value) => value !== undefined && value !== '');
-  return chosen === undefined ? path.join(PACKAGE_ROOT, 'data') : path.resolve(chosen);
+  return chosen === undefined ? DEFAULT_DATA_FOLDER : path.resolve(chosen);
 }
 
 /**

@@ -16,10 +16,9 @@ export interface BalanceLog {
   rejected(error: InsufficientBalanceError): void;
 }
 
-/** @param isEmbedded whether `npm start` runs the process: the command is spelled for it. @param now in milliseconds. */
-export function createBalanceLog(logger: Logger, isEmbedded: boolean, now: () => number): BalanceLog {
+/** @param admin how `admin` is run on this installation. @param now in milliseconds. */
+export function createBalanceLog(logger: Logger, admin: string, now: () => number): BalanceLog {
   const loggedAt = new Map<string, number>();
-  const admin = isEmbedded ? 'npm run admin --' : 'admin';
   return {
     rejected({ accountId, availableMicroUsd, neededMicroUsd }) {
       const last = loggedAt.get(accountId);

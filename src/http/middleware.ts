@@ -44,7 +44,7 @@ const REQUEST_ID = /^[\w-]{1,64}$/;
  * @param listener how the listener is protected.
  */
 export function answerErrors(http: HttpContext, listener: HttpConfig): Middleware<RequestState> {
-  const balanceLog = createBalanceLog(http.logger, http.config.isEmbedded, () => http.now());
+  const balanceLog = createBalanceLog(http.logger, http.config.adminCommand, () => http.now());
   return async (ctx: Context, next: Next) => {
     const presented = ctx.get('X-Request-Id');
     const requestId = REQUEST_ID.test(presented) ? presented : newId('req');
@@ -52,8 +52,7 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
     ctx.set('X-Request-Id', requestId);
     for (const [name, value] of SECURITY_HEADERS) ctx.res.setHeader(name, value);
     if (cameByHttps(ctx, listener)) ctx.res.setHeader(...STRICT_TRANSPORT_SECURITY);
-    // Until the head is known to be sound nobody knows whose request it is: that form is read by all.
-    let form: ErrorForm = 'text';
+    let form = formOfHead(ctx);
     try {
       requireSoundHead(ctx);
       form = errorFormOf(ctx.path);
@@ -76,6 +75,19 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
       answerProblem(ctx, told, bodyOf(told, form, (ctx['state'] as RequestState).messageId));
     }
   };
+}
+
+/**
+ * The form of errors in the head of a request, as the reference documents them for every path: all read `text`, but for
+ * clients of the Model Context Protocol.
+ */
+function formOfHead(ctx: Context): ErrorForm {
+  try {
+    return errorFormOf(ctx.path) === 'json-rpc' ? 'json-rpc' : 'text';
+  } catch {
+    // The target is no path.
+    return 'text';
+  }
 }
 
 /** What is told of a fault of ours. */
