@@ -11,9 +11,9 @@
  */
 export type ErrorForm = 'envelope' | 'text' | 'models' | 'json-rpc';
 
-/** @param path of a request, or of a route. */
+/** @param path of a request, or of a route. One that is spelt oddly (`/v1//chat`, `/v1%2Fchat`) is meant as it reads. */
 export function errorFormOf(path: string): ErrorForm {
-  const [, api, first = ''] = path.split('/', 3);
+  const [api, first = ''] = path.split(/(?:\/|%2f)+/i, 3).slice(1);
   if (api === 'mcp') return 'json-rpc';
   if (api !== 'v1') return 'envelope';
   if (first === 'chat' || first === 'responses') return 'text';

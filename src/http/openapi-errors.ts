@@ -77,7 +77,7 @@ const ERROR_CODES = {
   IDEMPOTENCY_KEY_MISMATCH: {
     status: 422,
     when: 'The same `Idempotency-Key` came with another body before.',
-    message: 'this Idempotency-Key was used with another body',
+    message: 'this Idempotency-Key was used with a different request body; use a new key for a new request',
   },
   RATE_LIMITED: {
     status: 429,

@@ -9,14 +9,18 @@ import { RequestError, invalidRequest } from './errors.ts';
 /** More than any client sends; each costs time wherever they are looked at. */
 const MAX_HEADERS = 100;
 
+/** Of HTTP/1.1; what 1.0 says of it means nothing (RFC 9110 §10.1.1). */
+const CONTINUE = '100-continue';
+
 /**
  * Checks the head of a request, and leaves a target in absolute form as the path that it is.
  *
- * @throws {RequestError} 400 or 431.
+ * @throws {RequestError} 400, 417 or 431.
  */
 export function requireSoundHead(ctx: Context): void {
   requireFewHeaders(ctx);
   requireOneHost(ctx);
+  requireKnownExpectation(ctx);
   usePathOfTarget(ctx);
   requireReadableTarget(ctx);
 }
@@ -27,14 +31,25 @@ function requireFewHeaders(ctx: Context): void {
   throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
 }
 
-/** Node keeps the first of several and says nothing. */
-function requireOneHost({ req: { rawHeaders } }: Context): void {
+/** Node keeps the first of several and says nothing; its own answer to none has no body (server.ts). */
+function requireOneHost({ req: { rawHeaders, headers, httpVersion } }: Context): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw invalidRequest('invalid request: the request has no Host header');
+  }
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
   if (hosts > 1) throw invalidRequest('invalid request: the request has more than one Host header');
+}
+
+/** The connection ends with the answer: whether a body still comes on it is for the client to decide. */
+function requireKnownExpectation({ req: { headers, httpVersion } }: Context): void {
+  const { expect } = headers;
+  if (expect === undefined || httpVersion !== '1.1' || expect.toLowerCase() === CONTINUE) return;
+  const message = `invalid request: Expect: only ${CONTINUE} can be met`;
+  throw new RequestError({ status: 417, errorCode: 'INVALID_REQUEST', message, headers: { Connection: 'close' } });
 }
 
 /**

@@ -23,8 +23,13 @@ export function logRequests(
     // A socket that is closed has none any more.
     const address = clientAddress(ctx.req);
     const bytesSent = countBody(ctx.res);
+    // Not `writableFinished`: for a request of this very process (in-process-fetch.ts) it is never true.
+    let isFinished = false;
+    ctx.res.once('finish', () => {
+      isFinished = true;
+    });
     ctx.res.once('close', () => {
-      const { headersSent, statusCode, writableFinished } = ctx.res;
+      const { headersSent, statusCode } = ctx.res;
       const { requestId, caller }: Partial<RequestState> = ctx.state;
       logger.info(
         {
@@ -37,7 +42,7 @@ export function logRequests(
           clientAddress: address,
           ...identityOf(caller),
           ...taskOf(ctx, ctx.state),
-          ...(writableFinished ? {} : { isAborted: true }),
+          ...(isFinished ? {} : { isAborted: true }),
         },
         'request answered',
       );

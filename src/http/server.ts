@@ -31,6 +31,8 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
+  // Node answers those without one with nothing but a status: request-head.ts rejects them.
+  requireHostHeader: false,
   /** Of TLS. */
   handshakeTimeout: 10_000,
   // A peer that is gone without a word, its machine or the line: the system asks, and ends the connection.
@@ -112,6 +114,19 @@ function withoutOldProtocol(listener: RequestListener): RequestListener {
   };
 }
 
+/**
+ * How many listeners for one event an answer may have before Node reports a leak on standard error. With the ten that are
+ * Node's default it did for each streamed tool call: every layer listens for the end of the answer, once.
+ */
+const MAX_LISTENERS = 30;
+
+function withRoomForListeners(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    response.setMaxListeners(MAX_LISTENERS);
+    listener(request, response);
+  };
+}
+
 export interface ListenOptions {
   readonly logger: Logger;
   /** Where the connections of each address are counted for. */
@@ -127,13 +142,15 @@ export async function listen(
   listener: RequestListener,
   { logger, limits, reading = READING_BOUNDS, shares }: ListenOptions,
 ): Promise<RunningServer> {
-  const requests = drainable(withoutOldProtocol(listener));
+  const requests = drainable(withRoomForListeners(withoutOldProtocol(listener)));
   const { server, certificate } = await createServer(config, requests.listener, { ...LIMITS, ...limits }, logger);
   const isTls = config.tls !== undefined;
   limitConnections(server, config, logger, shares);
   const accepted = openConnections(server, 'connection');
   const open = isTls ? openConnections(server, 'secureConnection') : accepted;
   const stopLooking = cutSlowReaders(open, reading);
+  // Rejected in request-head.ts as well; without a listener Node answers them with nothing but a status.
+  server.on('checkExpectation', requests.listener);
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
   const finish = (): void => {
     stopLooking();

@@ -145,10 +145,12 @@ describe('a request with one part broken', () => {
           if (answer.status < 400) return;
           assert.deepEqual(await moneyOf(account.id), before, context);
           if (answer.text === '' || route.answer.kind === 'other') return;
-          const message = messageOf(answer, errorFormOf(route.path), context);
+          // What is longer than 8 kB never becomes a request of a route: it has the form that every client reads.
+          const form = answer.status === 431 ? 'envelope' : errorFormOf(route.path);
+          const message = messageOf(answer, form, context);
           assert.ok(message.length > 0 && message.length < 2_000, context);
         }),
-        { numRuns: RUNS },
+        { numRuns: RUNS, examples: [[{ part: 'query', place: 0, text: 'x'.repeat(9_000), isTwice: false }]] },
       );
     }
   });

@@ -21,6 +21,7 @@ async function answerTo(text: string): Promise<string> {
 }
 
 const END = 'Connection: close\r\n\r\n';
+const MANY = Array.from({ length: 101 }, (_, index) => `X-${index}: x\r\n`).join('');
 
 describe('a request', () => {
   it('with two Host headers is 400, also where both say the same', async () => {
@@ -34,7 +35,17 @@ describe('a request', () => {
       assert.match(answer, /more than one Host header/);
     }
     assert.match(await answerTo(`GET /healthz HTTP/1.1\r\nHost: a.example\r\n${END}`), /^HTTP\/1\.1 200 /);
-    assert.match(await answerTo(`GET /healthz HTTP/1.1\r\n${END}`), /^HTTP\/1\.1 400 /);
+    assert.match(await answerTo(`GET /healthz HTTP/1.1\r\n${END}`), /^HTTP\/1\.1 400 [^]*no Host header/);
+  });
+
+  it('that expects what cannot be met is 417, the last answer of its connection', async () => {
+    const ask = (version: string, expect: string) =>
+      answerTo(`GET /healthz HTTP/${version}\r\nHost: a.example\r\nExpect: ${expect}\r\n`);
+    const answer = await ask('1.1', 'a-miracle\r\n');
+    assert.match(answer, /^HTTP\/1\.1 417 [^]*"error_code":"INVALID_REQUEST"/);
+    assert.match(answer, /\r\nConnection: close\r\n/);
+    assert.match(await ask('1.1', `100-Continue\r\n${END}`), /^HTTP\/1\.1 100 [^]*HTTP\/1\.1 200 /);
+    assert.match(await ask('1.0', `a-miracle\r\n${END}`), /^HTTP\/1\.1 200 /);
   });
 
   it('whose target names a host is served as its path, and is 400 with user information', async () => {
@@ -48,6 +59,32 @@ describe('a request', () => {
     assert.match(await ask('http://b.example/healthz', 'a.example'), /^HTTP\/1\.1 200 /);
     assert.match(await ask('http://user@a.example/healthz', 'a.example'), /^HTTP\/1\.1 400 [^]*user information/);
     assert.match(await ask('http://[::1/healthz', 'a.example'), /^HTTP\/1\.1 400 /);
+  });
+
+  it('is rejected for its head in the form that its clients read', async () => {
+    for (const [target, members] of [
+      ['/mcp', ['jsonrpc', 'id', 'error']],
+      ['/mcp?x=1', ['jsonrpc', 'id', 'error']],
+      ['http://a.example/mcp', ['jsonrpc', 'id', 'error']],
+      ['http://user@a.example/mcp', ['jsonrpc', 'id', 'error']],
+      ['/v1/tasks', ['code', 'message', 'data', 'error_code', 'error']],
+      ['/v1/responses', ['code', 'message', 'data', 'error_code', 'error']],
+      ['http://[::1/mcp', ['code', 'message', 'data', 'error_code', 'error']],
+    ] as const) {
+      for (const [head, status] of [
+        ['', 400],
+        ['Host: a.example\r\nHost: b.example\r\n', 400],
+        ['Host: a.example\r\nExpect: a-miracle\r\n', 417],
+        [`Host: a.example\r\n${MANY}`, 431],
+      ] as const) {
+        const answer = await answerTo(`POST ${target} HTTP/1.1\r\n${head}Content-Length: 0\r\n${END}`);
+
+        assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), target);
+        const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as object;
+        assert.deepEqual(Object.keys(body).toSorted(), [...members].toSorted(), `${target}: ${status}`);
+        assert.match(answer, /\r\nX-Request-Id: req_/);
+      }
+    }
   });
 
   it('of HTTP/0.9 is not spoken to, and 1.0 is', async () => {

@@ -124,6 +124,21 @@ describe('a request that is answered', () => {
     }
   });
 
+  it('has its line when a tool of MCP made it, and is whole there', async () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_models' } };
+    const headers = { ...key(), 'Content-Type': 'application/json', 'X-Request-Id': 'request-of-tool' };
+    await raw(admin.served.url, 'POST', '/mcp', headers, JSON.stringify(call));
+    const found = () => lines.filter(({ requestId }) => requestId === 'request-of-tool');
+    await until('both lines', () => found().length === 2);
+    assert.deepEqual(
+      found().map(({ route, status, isAborted }) => [route, status, isAborted]),
+      [
+        ['/v1/models', 200, undefined],
+        ['/mcp', 200, undefined],
+      ],
+    );
+  });
+
   it('has its line on the admin listener as well, without an account', async () => {
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, 'X-Request-Id': 'request-of-operator' };
     await raw(admin.url, 'GET', `/admin/accounts/${account.id}`, headers);

@@ -44,7 +44,15 @@ function openAiErrorOf(answer: RawAnswer, status: number, errorCode: string, wha
 
 describe('an error below the paths of OpenAI’s API', () => {
   it('has an error object where nobody serves the path, with a key and without', async () => {
-    const paths = ['/v1/chat', '/v1/chat/completions/x', '/v1/responses/', '/v1/responses/x/y', '/v1/models/'];
+    const paths = [
+      '/v1/chat',
+      '/v1/chat/completions/x',
+      '/v1/responses/',
+      '/v1/responses/x/y',
+      '/v1/models/',
+      '/v1//responses/x',
+      '/v1/chat%2Fcompletions',
+    ];
     for (const path of paths) {
       for (const headers of [bearer(), {}]) {
         for (const method of ['GET', 'POST']) {
@@ -112,7 +120,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
-  it('has one where the head of the request is wrong, so that its path is not known', async () => {
+  it('has one where the head of the request is wrong', async () => {
     const many = Array.from({ length: 101 }, (_, place) => `X-${place}: x\r\n`).join('');
     for (const [head, status] of [
       ['Host: x\r\nHost: y\r\n', 400],
