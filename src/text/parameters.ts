@@ -91,7 +91,7 @@ export function schemaFormat(value: unknown, where: string): OutputFormat {
     unknown
   >;
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
-    throw new InvalidTextRequest(`${where}.name`, `${where}.name: want letters, digits, _ and -, 64 at most`);
+    throw new InvalidTextRequest(`${where}.name`, `${where}.name: want letters, digits, _, - and ., 64 at most`);
   }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw new InvalidTextRequest(`${where}.schema`, `${where}.schema: want a JSON Schema`);

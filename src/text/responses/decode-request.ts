@@ -260,10 +260,10 @@ function echoedTool({ name, description, parameters, strict }: FunctionTool): Ec
   };
 }
 
-/** Every field of `allowed_tools` has a value. */
+/** Every field of `allowed_tools` has a value, a null among them being none. */
 function echoedChoice(
   choice: string | Readonly<Record<string, unknown>> | undefined,
 ): string | Readonly<Record<string, unknown>> {
   if (choice === undefined || typeof choice === 'string') return choice ?? 'auto';
-  return choice['type'] === 'allowed_tools' ? { mode: 'auto', ...choice } : choice;
+  return choice['type'] === 'allowed_tools' ? { ...choice, mode: given(choice['mode']) ?? 'auto' } : choice;
 }

@@ -513,6 +513,24 @@ describe('the parameters of a request', () => {
     assert.equal(decode({ ...BODY }).request.toolChoice, 'none');
   });
 
+  it('repeat the mode of allowed tools, which is auto where it is null or left out', () => {
+    const tools = [FUNCTION('f')];
+    for (const [given, mode] of [
+      [{}, 'auto'],
+      [{ mode: null }, 'auto'],
+      [{ mode: 'none' }, 'none'],
+    ] as const) {
+      const { request, rendering } = decode({
+        ...BODY,
+        tools,
+        tool_choice: { type: 'allowed_tools', tools, ...given },
+      });
+
+      assert.equal(request.toolChoice, mode);
+      assert.deepEqual(rendering.echo.tool_choice, { type: 'allowed_tools', tools, mode });
+    }
+  });
+
   it("may be the model's own", () => {
     assert.doesNotThrow(() => decode({ ...BODY, top_k: 3 }, NOTHING_EARLIER, ['top_k']));
   });

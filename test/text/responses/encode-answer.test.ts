@@ -382,8 +382,10 @@ describe('the response object', () => {
 
   it('has every field that OpenAI and Open Responses require, whatever was asked for', () => {
     const said = [reasoning('a'), text('b'), refusal('c'), call(0, 'f'), args(0, '{}')];
+    const tools = [{ type: 'function', name: 'f' }];
     const asked: readonly Readonly<Record<string, unknown>>[] = [
       {},
+      { tools, tool_choice: { type: 'allowed_tools', mode: null, tools } },
       {
         instructions: 'Be brief.',
         user: 'u',
