@@ -13,6 +13,7 @@ import { listsTag } from '../files/entity-tag.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';
+import { idOf } from '../wire/json-rpc.ts';
 import { answerOtherMethod } from './allow.ts';
 import type { BodyAllowance } from './bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
@@ -71,7 +72,8 @@ type Serve = (ctx: Served) => Promise<void>;
 function server(http: HttpContext, route: Route): Serve {
   const checkQuery = route.query === undefined ? undefined : compileViolation(route.query, 'invalid request');
   const checkBody = bodyCheck(route);
-  const takesBrackets = errorFormOf(route.path) !== 'envelope';
+  const form = errorFormOf(route.path);
+  const takesBrackets = form !== 'envelope';
   const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
@@ -190,6 +192,8 @@ function server(http: HttpContext, route: Route): Serve {
     const { bodyThreads: threads, turns } = http;
     const read = await readJson(ctx.req, { maxBytes, allowance, threads, turns, needsFacts });
     const { value: body, isLarge, facts } = read;
+    // Before the check, whose error is answered with it.
+    if (form === 'json-rpc') ctx.state.messageId = idOf(body);
     if (isLarge) await turns.next();
     const problem = checkBody?.(body);
     if (problem !== undefined) throw invalidRequest(problem);

@@ -19,7 +19,7 @@ const MAX_CPU_SECONDS = 20;
 /** Whoever waits for a preview is a person or a model in the middle of a conversation: beyond this it comes too late. */
 const MAX_WAIT_MS = 10_000;
 const MAX_MS = 20_000;
-/** A task has some pictures, and a client asks for them one after another. */
+/** A task has some pictures, and a client may ask for all of them at once. */
 const WAITING = { perTenant: 32, perProcess: 500 };
 const RETRY_SECONDS = 5;
 

@@ -10,15 +10,20 @@ export type Message = Readonly<Record<string, unknown>>;
 const MAX_BATCH = 16;
 
 const JSONRPC = { const: '2.0' };
+/** They come back in the answer, of which there is no bound else. */
+const MAX_ID_CHARACTERS = 256;
 const ID = {
-  anyOf: [{ type: 'string' }, { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }],
+  anyOf: [
+    { type: 'string', maxLength: MAX_ID_CHARACTERS },
+    { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+  ],
 };
 const CALL = {
   type: 'object',
   properties: {
     jsonrpc: JSONRPC,
     id: { ...ID, description: 'Absent from a notification.' },
-    method: { type: 'string', description: 'Such as `initialize`, `tools/list` or `tools/call`.' },
+    method: { type: 'string', maxLength: 100, description: 'Such as `initialize`, `tools/list` or `tools/call`.' },
     params: { type: 'object' },
   },
   required: ['jsonrpc', 'method'],
@@ -122,15 +127,12 @@ export const RpcFailureSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** @returns the id of a single request; null for a notification, a batch and an answer. */
-export function idOf(body: Message | readonly Message[]): MessageId {
-  if (isBatch(body) || typeof body['method'] !== 'string') return null;
+/** @returns the id of a single request, whatever else is wrong with it; null for a notification, a batch and an answer. */
+export function idOf(body: unknown): MessageId {
+  if (typeof body !== 'object' || body === null || !('id' in body && 'method' in body)) return null;
   const { id } = body;
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
-}
-
-function isBatch(body: Message | readonly Message[]): body is readonly Message[] {
-  return Array.isArray(body);
+  if (typeof id === 'string') return id.length <= MAX_ID_CHARACTERS ? id : null;
+  return typeof id === 'number' && Number.isSafeInteger(id) ? id : null;
 }
 
 export const AnswerSchema = Type.Unsafe<unknown>({

@@ -96,7 +96,8 @@ describe('/mcp', () => {
       ['nonsense', 400, -32_700],
       [{}, 400, -32_600],
       [[], 400],
-      [{ jsonrpc: '1.0', id: 1, method: 'ping' }, 400],
+      [{ jsonrpc: '2.0', id: 'x'.repeat(257), method: 'ping' }, 400],
+      [{ jsonrpc: '2.0', id: 1.5, method: 'ping' }, 400],
       [{ jsonrpc: '2.0', id: {}, method: 'ping' }, 400],
       [Array.from({ length: 17 }, (_, id) => ({ ...LIST, id })), 400],
       [deep, 400],
@@ -109,6 +110,15 @@ describe('/mcp', () => {
       if (rpcCode !== undefined) assert.equal(errorOf(answer).code, rpcCode, answer.text);
       assert.equal((JSON.parse(answer.text) as { id: unknown }).id, null);
     }
+    for (const sent of [
+      { jsonrpc: '2.0', id: 1, method: 'ping', params: [] },
+      { jsonrpc: '1.0', id: 1, method: 'ping' },
+      { jsonrpc: '2.0', id: 1, method: 5 },
+    ]) {
+      const answer = await ask(sent);
+      assert.equal(codeOf(answer), '400 INVALID_REQUEST');
+      assert.equal((JSON.parse(answer.text) as { id: unknown }).id, 1, JSON.stringify(sent));
+    }
     const unknownVersion = await ask(LIST, { 'Mcp-Protocol-Version': '1999-01-01' });
     assert.equal(codeOf(unknownVersion), '400 INVALID_REQUEST');
     assert.equal((JSON.parse(unknownVersion.text) as { id: unknown }).id, LIST.id);
@@ -116,7 +126,8 @@ describe('/mcp', () => {
   });
 
   it('answers a bad key with 401 and `WWW-Authenticate`, as JSON-RPC', async () => {
-    for (const key of ['nonsense', `${account.client.key.slice(0, -1)}x`]) {
+    const { key: good } = account.client;
+    for (const key of ['nonsense', `${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`]) {
       const answer = await ask(LIST, { Authorization: `Bearer ${key}` });
       assert.equal(codeOf(answer), '401 UNAUTHORIZED');
       assert.equal(answer.headers['www-authenticate'], 'Bearer');
@@ -193,6 +204,29 @@ describe('/mcp', () => {
     });
     // A request that is held is let go of as well: at its end it would have read the task once more.
     assert.equal(reads(), readsBefore);
+  });
+});
+
+describe('a streamed tool call', () => {
+  it('is none of the leaks that Node warns of', async () => {
+    const warnings: Error[] = [];
+    const keep = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', keep);
+    const served = await serveApp({ environment: { LOG_REQUESTS: 'true' } });
+    try {
+      const { client } = await served.newAccount();
+      const headers = {
+        Authorization: `Bearer ${client.key}`,
+        'Content-Type': 'application/json',
+        Accept: 'text/event-stream',
+      };
+      const answer = await raw(served.url, 'POST', '/mcp', headers, JSON.stringify(toolCall('list_models')));
+      assert.match(answer.text, /^event: message\n[^]*acme\/pictures/);
+    } finally {
+      await served.close();
+      process.off('warning', keep);
+    }
+    assert.deepEqual(warnings, []);
   });
 });
 

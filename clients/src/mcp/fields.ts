@@ -27,15 +27,24 @@ export const mediaField = z
 
 export type MediaChoice = z.infer<typeof mediaField>;
 
-/** Clients end a call that says nothing for 60 s. */
-const LONGEST_WAIT_SECONDS = 60;
+/**
+ * Clients end a call after 60 s by default, many of them whatever its progress: an answer that leaves later is lost, and
+ * with it the task's id.
+ */
+export const ANSWER_WITHIN_MS = 55_000;
+/** What is longer is shortened, so that there is time left for the last look and the pictures. */
+export const LONGEST_WAIT_SECONDS = 45;
+/** What callers may ask for, since before there was that bound. */
+const LONGEST_WISH_SECONDS = 60;
 
 /** @param seconds what is waited where nothing is said. */
 export function waitField(seconds: number): z.ZodDefault<z.ZodInt> {
   return z
     .int()
     .min(0)
-    .max(LONGEST_WAIT_SECONDS)
+    .max(LONGEST_WISH_SECONDS)
     .default(seconds)
-    .describe('How many seconds to wait for the task to be over before answering; 0 answers at once.');
+    .describe(
+      `How many seconds to wait for the task to be over before answering, ${LONGEST_WAIT_SECONDS} at most; 0 answers at once.`,
+    );
 }

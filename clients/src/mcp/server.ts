@@ -6,6 +6,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { ApiClient } from '../api/api-client.ts';
 import { addCatalogueTools } from './catalogue-tools.ts';
+import { RejectedRequestError, RejectedRequestSchema } from './incoming-message.ts';
 import { addTaskTools } from './task-tools.ts';
 import { addTextTool } from './text-tool.ts';
 
@@ -29,12 +30,18 @@ export interface McpServerOptions {
 /** Clients of an older protocol reject a whole answer for a block of a kind that they do not know. */
 const LINKS_SINCE = '2025-06-18';
 
-/** @returns a server that is not connected yet. Each connection, and each request over HTTP, needs one of its own. */
+/**
+ * @returns a server that is not connected yet, for a transport that gives it what `takenOf` leaves of messages. Each
+ *   connection, and each request over HTTP, needs one of its own.
+ */
 export function createMcpServer({ api, mayWait = () => true, protocolVersion }: McpServerOptions): McpServer {
   const server = new McpServer(
     { name: 'darkroom', title: 'Darkroom', version: VERSION },
     { instructions: INSTRUCTIONS },
   );
+  server.server.setRequestHandler(RejectedRequestSchema, ({ params }) => {
+    throw new RejectedRequestError(params);
+  });
   addCatalogueTools(server, api);
   // Versions are dates, which sort as texts.
   const takesLinks = (): boolean => (protocolVersion() ?? '') >= LINKS_SINCE;

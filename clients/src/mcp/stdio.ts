@@ -5,11 +5,13 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { ApiClient } from '../api/api-client.ts';
+import { boundedTransport } from './bounded-transport.ts';
+import { takenOf } from './incoming-message.ts';
 import { createMcpServer } from './server.ts';
 
 /** Serves until the client closes its end, or the signal is given; what it waited for is let go then. */
 export async function runMcpStdio(api: ApiClient, signal?: AbortSignal): Promise<void> {
-  const transport = new StdioServerTransport();
+  const transport = boundedTransport(new StdioServerTransport(), takenOf);
   let protocolVersion: string | undefined;
   // Told of each message before the server is. One that asks for a version unknown here is offered the newest.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no events, only this member

@@ -2,6 +2,7 @@
  * A task as the tools answer it: its JSON, the address of each original, and pictures, so that the model sees what was
  * made. Whatever is asked for, an answer stays below what clients take (tool-result.ts).
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
@@ -20,6 +21,11 @@ const MIN_PREVIEW_BYTES = 10_000;
 const MAX_PICTURES = 8;
 /** The members of a picture's block beside its data. */
 const BLOCK_BYTES = 200;
+/** Of the smallest preview in Base64. */
+const MIN_PREVIEW_ROOM = Math.ceil(MIN_PREVIEW_BYTES / 3) * 4 + BLOCK_BYTES;
+
+/** Before the next attempt at an image, where the service does not say. */
+const RETRY_SECONDS = 2;
 
 /** What language models see. */
 const SEEN_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
@@ -29,6 +35,10 @@ const FRAMES: ReadonlySet<string> = new Set(['first_frame', 'last_frame']);
 export interface TaskAnswerOptions {
   readonly api: ApiClient;
   readonly signal: AbortSignal;
+  /** Fires when the answer has to leave: of images that have not come by then there are the links, and the answer says so. */
+  readonly late: AbortSignal;
+  /** Whether an image may be asked for again: not while the process is being ended. */
+  readonly mayWait: () => boolean;
   readonly media: MediaChoice;
   /** Whether the client knows `resource_link` (protocol 2025-06-18); the others are given addresses as text. */
   readonly takesLinks: boolean;
@@ -38,6 +48,12 @@ export interface TaskAnswerOptions {
 
 type ImageBlock = Extract<ContentBlock, { type: 'image' }>;
 
+/** In place of an image for which there was no time: it can be had later. */
+const LATE = Symbol('late');
+
+/** Undefined: there is none to be had. */
+type Fetched<Value> = Value | typeof LATE | undefined;
+
 export async function taskAnswer(task: Task, options: TaskAnswerOptions): Promise<CallToolResult> {
   const { media, remark } = options;
   const outputs = task.output ?? [];
@@ -45,17 +61,16 @@ export async function taskAnswer(task: Task, options: TaskAnswerOptions): Promis
   const head: ContentBlock = { type: 'text', text: remark === undefined ? json : `${remark}\n\n${json}` };
   const links = outputs.map((output) => linkTo(output, options.takesLinks));
   const shown = media === 'none' ? [] : outputs.filter(isShown).slice(0, MAX_PICTURES);
-  let room = Math.min(MAX_INLINE_BYTES, MAX_RESULT_BYTES - resultBytes({ content: [head, ...links] }));
-  const pictures = new Map<TaskOutput, ImageBlock>();
-  for (const [place, output] of shown.entries()) {
-    // Evenly, so that the first of many does not leave the others without.
-    const share = { full: room, preview: room / (shown.length - place) };
-    const picture = await pictureOf(task, output, share, options);
-    if (picture === undefined) continue;
-    pictures.set(output, picture);
-    room -= picture.data.length + BLOCK_BYTES;
-  }
-  return { content: [head, ...outputs.flatMap((output, place) => withPicture(links[place], pictures.get(output)))] };
+  const room = Math.min(MAX_INLINE_BYTES, MAX_RESULT_BYTES - resultBytes({ content: [head, ...links] }));
+  const { images, late } = await picturesOf(task, shown, room, options);
+  const blocks = outputs.flatMap((output, place) => withPicture(links[place], images.get(output)));
+  return { content: [head, ...(late === 0 ? [] : [missing(late, task)]), ...blocks] };
+}
+
+function missing(count: number, { taskId }: Task): ContentBlock {
+  const what = count === 1 ? '1 image is missing' : `${count} images are missing`;
+  const text = `${what} here, for which there was not enough time. Call get_task with task_id "${taskId}" to see all.`;
+  return { type: 'text', text };
 }
 
 function withPicture(link: ContentBlock | undefined, picture: ImageBlock | undefined): readonly ContentBlock[] {
@@ -66,25 +81,84 @@ function isShown({ type, mimeType }: TaskOutput): boolean {
   return mimeType.startsWith('image/') && !FRAMES.has(type);
 }
 
-/** @param share bytes in Base64. @returns undefined where there is no picture to be had: the link is there all the same. */
-async function pictureOf(
+interface Images {
+  readonly images: ReadonlyMap<TaskOutput, ImageBlock>;
+  /** How many there was no time for. */
+  readonly late: number;
+}
+
+/**
+ * Fetches pictures side by side: one after the other they would take longer than clients wait. Originals come first,
+ * because it is known how large they are; of whichever cannot be had there is a preview, if there is room for it.
+ *
+ * @param room of all of them, bytes in Base64.
+ * @returns those that there are: the links of the others are there all the same.
+ */
+async function picturesOf(
+  task: Task,
+  shown: readonly TaskOutput[],
+  room: number,
+  options: TaskAnswerOptions,
+): Promise<Images> {
+  const { images: originals } = await fetchEach(fittingOriginals(shown, room, options.media), (output) =>
+    fetchOriginal(output, options),
+  );
+  const left = [...originals.values()].reduce((rest, { data }) => rest - data.length - BLOCK_BYTES, room);
+  const others = shown.filter((output) => !originals.has(output)).slice(0, Math.floor(left / MIN_PREVIEW_ROOM));
+  const maxBytes = Math.min(MAX_PREVIEW_BYTES, bytesWithin(left / others.length));
+  const previews = await fetchEach(others, (output) => fetchPreview(task, output, maxBytes, options));
+  return { images: new Map([...originals, ...previews.images]), late: previews.late };
+}
+
+async function fetchEach(
+  outputs: readonly TaskOutput[],
+  fetchOne: (output: TaskOutput) => Promise<Fetched<ImageBlock>>,
+): Promise<Images> {
+  const images = new Map<TaskOutput, ImageBlock>();
+  let late = 0;
+  await Promise.all(
+    outputs.map(async (output) => {
+      const image = await fetchOne(output);
+      if (image === LATE) late += 1;
+      else if (image !== undefined) images.set(output, image);
+    }),
+  );
+  return { images, late };
+}
+
+/** Which originals are sent as they are: all that fit where they are wanted, and otherwise those as small as a preview. */
+function fittingOriginals(shown: readonly TaskOutput[], room: number, media: MediaChoice): readonly TaskOutput[] {
+  let left = room;
+  return shown.filter((output) => {
+    // Evenly, so that the first of many does not leave the others without.
+    const previewBytes = Math.min(MAX_PREVIEW_BYTES, bytesWithin(room / shown.length));
+    const isSmall = Math.max(output.width ?? Infinity, output.height ?? Infinity) <= PREVIEW_EDGE;
+    const mostBytes = media === 'full' ? bytesWithin(left) : previewBytes;
+    if (!SEEN_TYPES.has(output.mimeType) || output.sizeBytes > mostBytes || (media !== 'full' && !isSmall))
+      return false;
+    left -= Math.ceil(output.sizeBytes / 3) * 4 + BLOCK_BYTES;
+    return true;
+  });
+}
+
+async function fetchOriginal(
+  { url, sizeBytes, mimeType }: TaskOutput,
+  options: TaskAnswerOptions,
+): Promise<Fetched<ImageBlock>> {
+  const bytes = await download((signal) => options.api.fetch(url, { signal }), sizeBytes, options);
+  return Buffer.isBuffer(bytes) ? imageOf(bytes, mimeType) : bytes;
+}
+
+async function fetchPreview(
   { taskId }: Task,
-  output: TaskOutput,
-  share: Readonly<Record<Exclude<MediaChoice, 'none'>, number>>,
-  { api, signal, media }: TaskAnswerOptions,
-): Promise<ImageBlock | undefined> {
-  const previewBytes = Math.min(MAX_PREVIEW_BYTES, bytesWithin(share.preview));
-  const mostBytes = media === 'full' ? bytesWithin(share.full) : previewBytes;
-  const isSmall = Math.max(output.width ?? Infinity, output.height ?? Infinity) <= PREVIEW_EDGE;
-  if (SEEN_TYPES.has(output.mimeType) && output.sizeBytes <= mostBytes && (media === 'full' || isSmall)) {
-    const bytes = await download(() => api.fetch(output.url, { signal }), mostBytes, signal);
-    if (bytes !== undefined) return imageOf(bytes, output.mimeType);
-  }
-  if (previewBytes < MIN_PREVIEW_BYTES) return undefined;
-  const path = `/tasks/${encodeURIComponent(taskId)}/outputs/${encodeURIComponent(output.id)}/preview`;
-  const query = { maxEdge: PREVIEW_EDGE, maxBytes: previewBytes };
-  const bytes = await download(() => api.get(path, { query, signal }), previewBytes, signal);
-  return bytes && imageOf(bytes, 'image/jpeg');
+  { id }: TaskOutput,
+  maxBytes: number,
+  options: TaskAnswerOptions,
+): Promise<Fetched<ImageBlock>> {
+  const path = `/tasks/${encodeURIComponent(taskId)}/outputs/${encodeURIComponent(id)}/preview`;
+  const query = { maxEdge: PREVIEW_EDGE, maxBytes };
+  const bytes = await download((signal) => options.api.get(path, { query, signal }), maxBytes, options);
+  return Buffer.isBuffer(bytes) ? imageOf(bytes, 'image/jpeg') : bytes;
 }
 
 function imageOf(bytes: Buffer, mimeType: string): ImageBlock {
@@ -104,17 +178,42 @@ function linkTo({ url, type, mimeType, sizeBytes }: TaskOutput, takesLinks: bool
 
 /** @returns undefined where the bytes are not to be had from here, or are more than was said. */
 async function download(
-  ask: () => Promise<Response>,
+  ask: (signal: AbortSignal) => Promise<Response>,
   mostBytes: number,
-  signal: AbortSignal,
-): Promise<Buffer | undefined> {
+  { signal, late, mayWait }: Pick<TaskAnswerOptions, 'signal' | 'late' | 'mayWait'>,
+): Promise<Fetched<Buffer>> {
+  const ended = AbortSignal.any([signal, late]);
+  const attempt = async (): Promise<Buffer> => {
+    const response = await ask(ended);
+    return Buffer.from(await response.arrayBuffer());
+  };
   try {
-    const bytes = Buffer.from(await (await ask()).arrayBuffer());
+    const bytes = await patiently(attempt, { signal: ended, mayWait });
     return bytes.length <= mostBytes ? bytes : undefined;
   } catch (error) {
     signal.throwIfAborted();
-    // `fetch` tells of a body that breaks off by a TypeError.
+    if (late.aborted || isTemporary(error)) return LATE;
+    // `fetch` throws a TypeError for a body that breaks off.
     if (error instanceof ApiError || error instanceof UnreachableError || error instanceof TypeError) return undefined;
     throw error;
   }
+}
+
+/** Tries again where the service asks for that: several calls at once ask for more images than are made at a time. */
+async function patiently<T>(
+  attempt: () => Promise<T>,
+  { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: () => boolean },
+): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isTemporary(error) || !mayWait()) throw error;
+      await sleep(Math.max(1, error.retryAfterSeconds ?? RETRY_SECONDS) * 1000, undefined, { signal });
+    }
+  }
+}
+
+function isTemporary(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 429 || error.status === 503);
 }

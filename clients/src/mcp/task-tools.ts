@@ -8,7 +8,15 @@ import type { CallToolResult, ServerNotification, ServerRequest } from '@modelco
 import { z } from 'zod';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
-import { mediaField, modelField, taskIdField, taskInputField, waitField } from './fields.ts';
+import {
+  ANSWER_WITHIN_MS,
+  LONGEST_WAIT_SECONDS,
+  mediaField,
+  modelField,
+  taskIdField,
+  taskInputField,
+  waitField,
+} from './fields.ts';
 import type { MediaChoice } from './fields.ts';
 import { taskAnswer } from './task-answer.ts';
 import { statusOf } from './task.ts';
@@ -16,7 +24,8 @@ import type { Task, TaskList } from './task.ts';
 import { answered, isOfTheService, refused, telling, wordsOf } from './tool-result.ts';
 import { waitForTask } from './wait-for-task.ts';
 
-type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+/** A call of a tool, and when it began by `performance.now()`. */
+type Call = RequestHandlerExtra<ServerRequest, ServerNotification> & { readonly begunAt: number };
 
 const GENERATE_WAIT_SECONDS = 30;
 
@@ -28,12 +37,16 @@ export interface TaskToolsOptions {
 }
 
 export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: TaskToolsOptions): void {
-  const answer = (task: Task, media: MediaChoice, { signal }: Extra): Promise<CallToolResult> =>
-    taskAnswer(task, { api, signal, media, takesLinks: takesLinks(), remark: remarkOn(task) });
+  const answer = (task: Task, media: MediaChoice, { signal, begunAt }: Call): Promise<CallToolResult> => {
+    const late = AbortSignal.timeout(Math.max(0, Math.floor(begunAt + ANSWER_WITHIN_MS - performance.now())));
+    return taskAnswer(task, { api, signal, late, mayWait, media, takesLinks: takesLinks(), remark: remarkOn(task) });
+  };
 
-  /** Waits as long as the caller asked for; progress is told to clients that want it. */
-  const wait = (taskId: string, seconds: number, { signal, _meta, sendNotification }: Extra): Promise<Task> =>
-    waitForTask(api, taskId, {
+  /** Waits as long as the caller asked for, if the client waits as long; clients that want it are sent progress. */
+  const wait = (taskId: string, wished: number, { signal, _meta, sendNotification, begunAt }: Call): Promise<Task> => {
+    const passedSeconds = (performance.now() - begunAt) / 1000;
+    const seconds = Math.max(0, Math.min(wished, Math.ceil(LONGEST_WAIT_SECONDS - passedSeconds)));
+    return waitForTask(api, taskId, {
       seconds,
       signal,
       mayWait,
@@ -44,6 +57,7 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
         await sendNotification({ method: 'notifications/progress', params });
       },
     });
+  };
 
   server.registerTool(
     'generate',
@@ -68,13 +82,14 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     },
     ({ model, input, media, wait_seconds: seconds, idempotency_key: key = `mcp-${randomUUID()}` }, extra) =>
       telling(async () => {
-        const taskId = await create(api, { model, input }, key, extra.signal);
+        const call = { ...extra, begunAt: performance.now() };
+        const taskId = await create(api, { model, input }, key, call.signal);
         if (typeof taskId !== 'string') return taskId;
         try {
-          const task = await wait(taskId, seconds, extra);
+          const task = await wait(taskId, seconds, call);
           const isFailure = task.status === 'fail';
           return {
-            ...(await answer(task, media, extra)),
+            ...(await answer(task, media, call)),
             ...(isFailure ? { isError: true } : {}),
           };
         } catch (error) {
@@ -97,8 +112,8 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     },
     ({ task_id: taskId, media, wait_seconds: seconds }, extra) =>
       telling(async () => {
-        const task = await wait(taskId, seconds, extra);
-        return answer(task, media, extra);
+        const call = { ...extra, begunAt: performance.now() };
+        return answer(await wait(taskId, seconds, call), media, call);
       }),
   );
 

@@ -1,6 +1,6 @@
 /**
  * What a tool answers: JSON as text, which every client shows its model, or an error in the API's words, from which the
- * model can tell what to do differently. No answer is larger than clients take.
+ * model can tell what to do differently.
  */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
@@ -22,13 +22,13 @@ export function refused(message: string): CallToolResult {
 }
 
 /**
- * Runs a tool, and bounds its answer.
+ * Runs a tool.
  *
  * @throws what is neither a refusal nor a service out of reach: an abort, or a fault of ours.
  */
 export async function telling(run: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
-    return bounded(await run());
+    return await run();
   } catch (error) {
     if (isOfTheService(error)) return refused(wordsOf(error));
     throw error;
@@ -36,12 +36,12 @@ export async function telling(run: () => Promise<CallToolResult>): Promise<CallT
 }
 
 /** How long a result is as it is sent. */
-export function resultBytes(result: CallToolResult): number {
+export function resultBytes(result: object): number {
   return Buffer.byteLength(JSON.stringify(result));
 }
 
 /** Of a result that is too large, the longest text is cut; pictures were bounded before. */
-function bounded(result: CallToolResult): CallToolResult {
+export function bounded(result: CallToolResult): CallToolResult {
   let excess = resultBytes(result) - MAX_RESULT_BYTES;
   if (excess <= 0) return result;
   const content = [...result.content];

@@ -7,8 +7,11 @@ import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { ParameterizedContext } from 'koa';
 import { createApiClient } from '../../../clients/src/api/api-client.ts';
+import { boundedTransport } from '../../../clients/src/mcp/bounded-transport.ts';
+import { takenOf } from '../../../clients/src/mcp/incoming-message.ts';
 import { createMcpServer } from '../../../clients/src/mcp/server.ts';
 import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../context.ts';
@@ -17,8 +20,7 @@ import type { RequestError } from '../errors.ts';
 import { createInProcessFetch } from '../in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import type { RequestState } from '../middleware.ts';
-import { AnswerSchema, MessagesSchema, idOf } from '../../wire/json-rpc.ts';
-import type { Message } from '../../wire/json-rpc.ts';
+import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
 import { defineRoute } from '../route.ts';
 import { holdUntilClosed } from '../waiting-answers.ts';
 import type { Route } from '../route.ts';
@@ -71,7 +73,6 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       },
       errors: ['FORBIDDEN'],
       async handle({ ctx, caller, body, large }) {
-        ctx.state.messageId = idOf(body);
         // A session of the dashboard is no key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
@@ -82,8 +83,11 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
           // Sent since 2025-06-18.
           protocolVersion: () => ctx.get('Mcp-Protocol-Version'),
         });
-        const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed(ctx, body) });
-        await server.connect(transport as Transport);
+        const messages = [body].flat().flatMap((message) => takenOf(message) ?? []);
+        const transport = new WebStandardStreamableHTTPServerTransport({
+          enableJsonResponse: !isStreamed(ctx, messages),
+        });
+        await server.connect(boundedTransport(transport as Transport));
         // Gone already: nobody would say that the answer is over.
         if (ctx.res.closed || ctx.res.destroyed) {
           void server.close();
@@ -103,7 +107,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         });
         await large?.nextTurn();
         const response = await Promise.race([
-          transport.handleRequest(requestOf(ctx, origin), { parsedBody: body }),
+          transport.handleRequest(requestOf(ctx, origin), { parsedBody: messages }),
           gone,
         ]);
         return response === undefined || ctx.res.destroyed ? undefined : answer(ctx, response);
@@ -125,8 +129,8 @@ function requireOwnOrigin(ctx: ParameterizedContext<RequestState>, origin: strin
 }
 
 /** Tool calls may wait and tell progress meanwhile; whatever else is asked is answered at once. */
-function isStreamed(ctx: ParameterizedContext<RequestState>, body: Message | readonly Message[]): boolean {
-  const isCall = [body].flat().some(({ method }) => method === 'tools/call');
+function isStreamed(ctx: ParameterizedContext<RequestState>, messages: readonly JSONRPCMessage[]): boolean {
+  const isCall = messages.some((message) => 'method' in message && message.method === 'tools/call');
   return isCall && ctx.accepts('text/event-stream') !== false;
 }
 

@@ -1,0 +1,46 @@
+/**
+ * A transport of the SDK that sends nothing larger than clients take: what the SDK answers by itself, such as all that is
+ * wrong with the arguments of a tool, is as long as whoever calls makes it.
+ */
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { MAX_RESULT_BYTES, bounded, resultBytes } from './tool-result.ts';
+
+const MAX_ERROR_CHARACTERS = 2_000;
+
+/** Of what has no code of the API's: rejected requests have theirs (incoming-message.ts). */
+const FAULT = { status: 500, error_code: 'INTERNAL_ERROR' };
+
+/** @param take what is given to the server of a message that came; default: all of it. */
+export function boundedTransport(
+  inner: Transport,
+  take: (message: JSONRPCMessage) => JSONRPCMessage | undefined = (message) => message,
+): Transport {
+  const outer: Transport = {
+    start: () => inner.start(),
+    close: () => inner.close(),
+    send: (message, options) => inner.send(boundedMessage(message), options),
+  };
+  const listeners: Pick<Transport, 'onclose' | 'onerror' | 'onmessage'> = {
+    onclose: () => outer.onclose?.(),
+    onerror: (error) => outer.onerror?.(error),
+    onmessage(message, extra) {
+      const taken = take(message);
+      if (taken !== undefined) outer.onmessage?.(taken, extra);
+    },
+  };
+  Object.assign(inner, listeners);
+  return outer;
+}
+
+function boundedMessage(message: JSONRPCMessage): JSONRPCMessage {
+  if ('error' in message) {
+    const { error } = message;
+    const words = error.message.slice(0, MAX_ERROR_CHARACTERS);
+    return { ...message, error: { ...error, message: words, data: error.data ?? FAULT } };
+  }
+  // Only the results of tools are that large.
+  if (!('result' in message) || resultBytes(message.result) <= MAX_RESULT_BYTES) return message;
+  return { ...message, result: bounded(CallToolResultSchema.parse(message.result)) };
+}

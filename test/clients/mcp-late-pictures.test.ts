@@ -1,0 +1,141 @@
+/** How long the pictures of an answer may take: clients give a call up after a minute. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createApiClient } from '../../clients/src/api/api-client.ts';
+import { taskAnswer } from '../../clients/src/mcp/task-answer.ts';
+import type { Task } from '../../clients/src/mcp/task.ts';
+import { addressesIn, picturesIn } from './mcp-pictures.ts';
+
+const BASE_URL = 'http://127.0.0.1:1/v1';
+
+/** A task with so many pictures, each too large to be sent as it is. */
+function taskOf(pictures: number): Task {
+  const output = Array.from({ length: pictures }, (_, position) => ({
+    id: `out_${position}`,
+    type: 'image',
+    url: `${BASE_URL}/files/out_${position}.png`,
+    mimeType: 'image/png',
+    sizeBytes: 3_000_000,
+    width: 2_000,
+    height: 2_000,
+  }));
+  return { taskId: 'tk-svc-1', status: 'success', output };
+}
+
+/** @param preview answers for one picture, which is named by its place. */
+function answerOf(
+  task: Task,
+  preview: (position: number, signal: AbortSignal) => Promise<Response>,
+  { signal = new AbortController().signal, late = new AbortController().signal, mayWait = true } = {},
+): ReturnType<typeof taskAnswer> {
+  const fetch = (async (url: string, { signal: asked }: { signal: AbortSignal }) =>
+    preview(Number(/out_(\d+)/.exec(url)?.[1]), asked)) as typeof globalThis.fetch;
+  const api = createApiClient({ baseUrl: BASE_URL, fetch });
+  return taskAnswer(task, { api, signal, late, mayWait: () => mayWait, media: 'preview', takesLinks: true });
+}
+
+function silence(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
+
+function busy(status: number, retryAfter: string): Response {
+  return Response.json({ message: 'busy' }, { status, headers: { 'Retry-After': retryAfter } });
+}
+
+function textOf({ content }: Awaited<ReturnType<typeof taskAnswer>>): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+}
+
+describe('the pictures of an answer', () => {
+  it('are fetched side by side', async () => {
+    let asked = 0;
+    let release = (): void => {};
+    const all = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+
+    const answer = await answerOf(taskOf(3), async (position) => {
+      asked += 1;
+      if (asked === 3) release();
+      await all;
+      return new Response(`picture ${position}`);
+    });
+
+    assert.deepEqual(
+      picturesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
+      ['picture 0', 'picture 1', 'picture 2'],
+    );
+  });
+
+  it('are links where they have not come when the answer has to leave', async () => {
+    const late = new AbortController();
+
+    const answer = await answerOf(
+      taskOf(3),
+      (position, signal) => {
+        if (position === 1) return Promise.resolve(new Response('picture 1'));
+        if (position === 2) setImmediate(() => late.abort());
+        return silence(signal);
+      },
+      { late: late.signal },
+    );
+
+    assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 3]);
+  });
+
+  it('are asked for again where the service has no room for them at the moment', async () => {
+    const attempts = [0, 0, 0];
+
+    const answer = await answerOf(taskOf(3), async (position) => {
+      const earlier = attempts[position] ?? 0;
+      attempts[position] = earlier + 1;
+      if (earlier === 0 && position > 0) return busy(position === 1 ? 429 : 503, '1');
+      return new Response(`picture ${position}`);
+    });
+
+    assert.deepEqual([picturesIn(answer).length, attempts], [3, [1, 2, 2]]);
+    assert.doesNotMatch(textOf(answer), /missing/);
+  });
+
+  it('are said to be missing where there is no room for them until the answer has to leave', async () => {
+    const late = new AbortController();
+
+    const answer = await answerOf(
+      taskOf(4),
+      async (position) => {
+        if (position === 1) return new Response('picture 1');
+        // For good: waiting does not bring it.
+        if (position === 2) return Response.json({ message: 'not one' }, { status: 415 });
+        if (position === 3) setImmediate(() => late.abort());
+        return busy(429, '60');
+      },
+      { late: late.signal },
+    );
+
+    assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 4]);
+    assert.match(textOf(answer), /^2 images are missing here, .* Call get_task with task_id "tk-svc-1" to see all\.$/m);
+  });
+
+  it('are missing at once where the process is being ended', async () => {
+    const answer = await answerOf(taskOf(1), async () => busy(503, '60'), { mayWait: false });
+
+    assert.match(textOf(answer), /^1 image is missing here/m);
+  });
+
+  it('end with the call where its client gives it up', async () => {
+    const given = new AbortController();
+
+    const answer = answerOf(
+      taskOf(2),
+      (position, signal) => {
+        if (position === 1) setImmediate(() => given.abort(new Error('given up')));
+        return silence(signal);
+      },
+      { signal: given.signal },
+    );
+
+    await assert.rejects(answer, /given up/);
+  });
+});
