@@ -1,13 +1,14 @@
 /**
- * Answers `npm start -- --help` and `npm run admin -- --help` from texts beside this file, so that somebody who looks
- * around first waits for no installation and no build. The programs print the same texts themselves
- * (test/commands/help.test.ts compares), in containers too, where these scripts are not.
+ * Answers `npm start -- --help`, `npm run admin -- --help` and `npm test -- --help` (or `-h`) from texts beside this file, so that
+ * somebody who looks around first waits for no installation and no build. The first two programs print the same texts
+ * themselves (test/commands/help.test.ts compares), in containers too, where these scripts are not.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import util from 'node:util';
 
 /** Commands whose help is kept as a text. */
-const TEXTS = { start: 'help/start.txt', admin: 'help/admin.txt' };
+const TEXTS = { start: 'help/start.txt', admin: 'help/admin.txt', test: 'help/test.txt' };
 
 /** The options of the commands above that take a value. */
 const WITH_VALUE = new Set(['--data-dir']);
@@ -18,26 +19,33 @@ const WITH_VALUE = new Set(['--data-dir']);
  */
 export function findHelp(name, args) {
   if (!Object.hasOwn(TEXTS, name)) return undefined;
-  const isAsked = args.includes('--help') || (name === 'start' && args.includes('-h'));
-  if (!isAsked || named(args).length > 0) return undefined;
+  const isAsked = args.includes('--help') || args.includes('-h');
+  if (!isAsked || (name !== 'test' && named(args).length > 0)) return undefined;
   return textOf(name);
 }
 
 /**
- * Rejects arguments that `npm start` does not accept before the installation, with the message the program would print.
+ * Rejects, before the installation, arguments that `npm start` does not accept and `npm run admin` without any, with the
+ * message that the program would print.
  *
  * @returns the error message, or undefined if the program has to check the arguments itself.
  */
 export function findProblem(name, args) {
+  if (name === 'admin' && args.length === 0) return `${textOf(name)}\nname a group of commands`;
   if (name !== 'start') return undefined;
-  const known = new Set(textOf(name).match(/--[a-z-]+/g));
-  const unknown = args
-    .map((argument) => argument.split('=')[0])
-    .find((option) => /^--./.test(option) && !known.has(option));
-  if (unknown !== undefined) return `Unknown option '${unknown}'\nSee npm start -- --help.`;
-  const [argument] = named(args);
-  if (argument === undefined) return undefined;
-  return `Unexpected argument '${argument}'. This command does not take positional arguments\nSee npm start -- --help.`;
+  // A Node without it is too old, which is checked next.
+  if (util.parseArgs === undefined) return undefined;
+  const known = (textOf(name).match(/--[a-z-]+/g) ?? []).map((option) => [
+    option.slice('--'.length),
+    { type: WITH_VALUE.has(option) ? 'string' : 'boolean' },
+  ]);
+  const options = { ...Object.fromEntries(known), help: { type: 'boolean', short: 'h' } };
+  try {
+    util.parseArgs({ args, options });
+    return undefined;
+  } catch (error) {
+    return `${error.message}\nSee npm start -- --help.`;
+  }
 }
 
 function textOf(name) {

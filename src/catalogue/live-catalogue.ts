@@ -77,8 +77,9 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       current = createCatalogue(models, now);
       logger.info(changes.names, 'the model files changed: the catalogue is what they say now');
     }
-    for (const { file, problem } of problems) {
-      logger.error({ file, problem }, 'a model file is refused: what it had before stays');
+    for (const { file, problem, message } of problems) {
+      // The terminal of npm start shows the message alone.
+      logger.error({ file, problem }, `a model file is not taken up, and what it had before stays: ${message}`);
     }
     if (problems.length > 0) onRefused?.(problems.length);
     refused = problems.length === 0 ? undefined : { since: now(), problems };

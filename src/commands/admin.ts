@@ -22,11 +22,13 @@ import { webhookKeyCommands } from './admin/webhook-key.ts';
 /** Options that take several values. */
 const LISTS = ['scopes', 'models', 'kind', 'group-by', 'groupBy'];
 
+const NO_GROUP = 'name a group of commands';
+
 /** Runs one admin command. @throws {AdminError} with a message for the operator. */
 export async function runAdmin(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   for (const { message } of unknownVariables(environment)) process.stderr.write(`${message}\n`);
   const run = createRunner(environment);
-  await yargs([...args])
+  const parser = yargs([...args])
     .scriptName('npm run admin --')
     .usage('$0 <group> <command>')
     .option('json', { type: 'boolean', default: false, describe: 'print JSON', global: true })
@@ -51,14 +53,16 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
     .command('failing-items', 'what passes could not deal with', (command) => failingItemsCommand(command, run))
     .command('database', 'the database itself', (group) => databaseCommands(group))
     .command('admin-token', 'the token of the admin listener', (group) => adminTokenCommands(group, environment))
-    .demandCommand(1, 'name a group of commands')
+    .demandCommand(1, NO_GROUP)
     .check((options) => requireSingle(options, LISTS), true)
     .recommendCommands()
     .strict()
     .version(false)
     .help()
+    .alias('h', 'help')
     .fail((message, error) => {
       throw error ?? new AdminError(`${message}\nnpm run admin -- --help lists the commands`);
-    })
-    .parseAsync();
+    });
+  if (args.length === 0) throw new AdminError(`${await parser.getHelp()}\n\n${NO_GROUP}`);
+  await parser.parseAsync();
 }

@@ -34,24 +34,28 @@ export const COMPOSE_NAMES: readonly string[] = [
   'CADDY_IMAGE',
 ];
 
-/** Of our clients, of receivers of callbacks (the guides' examples), and of what tests start. */
-const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|WEBHOOK_SECRET|TEST_\w+)$/;
+/** Of our clients, of receivers of callbacks and the guides' examples, of the dashboard's development server, and of tests. */
+const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|KEY|URL|WEBHOOK_SECRET|TEST_\w+)$/;
 /** A prefix that belongs to another program. */
 const OF_OTHERS = /^(?:npm_|NODE_|PG[A-Z]+$|AWS_|KUBERNETES_)/;
 /** What Kubernetes sets in every container for each service of its namespace: ours may well be called `darkroom-api`. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d{1,5}_(?:TCP|UDP)/;
 const UPSTREAM_KEY = /^UPSTREAM_[A-Z0-9_]+_KEY(?:_FILE)?$/;
 
-/** A shorter name is like too many others: `HOST`, `PORT`. */
+/** The credentials of an upstream, but for the first word. */
+const CREDENTIALS = /^([A-Z]+)(_[A-Z0-9_]+_KEY(?:_FILE)?)$/;
+/** First words of settings of other programs too, which may well have the same name with a word less. */
+const SHARED_WORDS = /^(?:DATABASE|OTEL|S3|TEMPORAL|TLS)_/;
+
+/** A shorter name is like too many others (`HOST`, `PORT`), unless only its case differs or two adjacent letters are swapped. */
 const LEAST_CHARACTERS = 8;
-/** Two slips of the fingers, or one letter for another. */
+/** Two slips of the fingers. */
 const MOST_EDITS = 2;
 
 const SETTINGS: readonly string[] = Object.entries(VARIABLES).flatMap(([name, variable]) =>
   (variable as Variable).kind === 'secret' ? [name, `${name}_FILE`] : [name],
 );
 const KNOWN: ReadonlySet<string> = new Set([...SETTINGS, ...COMPOSE_NAMES]);
-const COMPARED = SETTINGS.filter(({ length }) => length >= LEAST_CHARACTERS);
 
 /** Those that are set to something, by name. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly UnknownVariable[] {
@@ -66,17 +70,22 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): readonly Unkno
 
 function isKnown(name: string, value: string): boolean {
   if (KNOWN.has(name) || UPSTREAM_KEY.test(name) || OF_OUR_OTHERS.test(name)) return true;
+  // Also below a prefix of others: `NODE_EVN`.
+  if (SETTINGS.some((setting) => isSwapped(name, setting))) return false;
   return OF_OTHERS.test(name) || OF_KUBERNETES.test(name) || /^(?:tcp|udp):\/\//.test(value);
 }
 
 /** @returns undefined: it looks like nothing of ours. */
 function hintFor(name: string): string | undefined {
   const upper = name.toUpperCase();
-  const [nearest] = COMPARED.flatMap((setting) => {
+  const [nearest] = SETTINGS.flatMap((setting) => {
     const edits = editsBetween(upper, setting);
     return edits === undefined ? [] : [{ setting, edits }];
   }).toSorted((one, other) => one.edits - other.edits);
   if (nearest !== undefined) return `did you mean ${nearest.setting}?`;
+  const [, word = '', rest = ''] = CREDENTIALS.exec(upper) ?? [];
+  // One slip: `STREAM_API_KEY` is of another program.
+  if (word !== 'UPSTREAM' && editsInWord(word, 'UPSTREAM') === 1) return `did you mean UPSTREAM${rest}?`;
   if (upper.startsWith('UPSTREAM_')) {
     return 'the credentials of an upstream are in UPSTREAM_<NAME>_KEY, in capital letters';
   }
@@ -87,24 +96,57 @@ function hintFor(name: string): string | undefined {
  * How far a name is from a setting, word by word: `TEMPORAL_HOST` is not `TEMPORAL_PORT` with two wrong letters, but
  * another word.
  *
+ * @param name in capital letters.
  * @returns undefined: they are different names.
  */
 function editsBetween(name: string, setting: string): number | undefined {
+  if (name === setting) return 0;
+  if (isSwapped(name, setting)) return 1;
+  if (setting.length < LEAST_CHARACTERS) return undefined;
   if (name.replaceAll('_', '') === setting.replaceAll('_', '')) return 0;
   const [words, wanted] = [wordsOf(name), wordsOf(setting)];
+  if (lacksWord(words, wanted) && !SHARED_WORDS.test(setting)) return MOST_EDITS;
   if (words.length !== wanted.length) return undefined;
   let edits = 0;
   for (const [position, word] of wanted.entries()) {
-    const here = distance(words[position] ?? '', word);
-    if (here > editsAllowed(word)) return undefined;
+    const given = words[position] ?? '';
+    const here = editsInWord(given, word);
+    if (here > editsAllowed(word) && !isSwapped(given, word)) return undefined;
     edits += here;
   }
   return edits <= MOST_EDITS ? edits : undefined;
 }
 
+/** Without a word between the first and the last, which are what a setting is known by. */
+function lacksWord(words: readonly string[], wanted: readonly string[]): boolean {
+  if (words.length < 2 || words.length !== wanted.length - 1) return false;
+  return wanted.slice(1, -1).some((_word, at) => wanted.toSpliced(at + 1, 1).join('_') === words.join('_'));
+}
+
 /** `PROXY` for `PROXIES` is no three slips. */
 function wordsOf(name: string): string[] {
   return name.split('_').map((word) => word.replace(/IES$/, 'Y'));
+}
+
+/**
+ * Letters that are added, left out or replaced. Two adjacent ones that are swapped are one edit, as in the optimal string
+ * alignment; more than one such pair in a word is not looked for.
+ */
+function editsInWord(word: string, wanted: string): number {
+  const swapped = swapsOf(word).map((swap) => 1 + distance(swap, wanted));
+  return Math.min(distance(word, wanted), ...swapped);
+}
+
+function isSwapped(word: string, wanted: string): boolean {
+  return word.length === wanted.length && word !== wanted && swapsOf(word).includes(wanted);
+}
+
+/** The word with two adjacent letters swapped, for each pair of them. */
+function swapsOf(word: string): string[] {
+  return Array.from(
+    word.slice(1),
+    (letter, at) => word.slice(0, at) + letter + word.slice(at, at + 1) + word.slice(at + 2),
+  );
 }
 
 function editsAllowed({ length }: string): number {

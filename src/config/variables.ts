@@ -215,7 +215,11 @@ export const VARIABLES = {
     choices: ['pass', 'inline'],
     help: 'Images of text requests that are given by address: handed to the upstream, which fetches them, or fetched here and sent inside the request. In both cases the addresses are subject to EGRESS_ALLOW and EGRESS_DENY.',
   },
-  EGRESS_PORTS: { kind: 'list', fallback: '443', help: 'Ports that callbacks may name.' },
+  EGRESS_PORTS: {
+    kind: 'list',
+    fallback: '443',
+    help: 'Ports of public addresses that callbacks, downloads and images may use.',
+  },
   WORKER_QUEUES: {
     kind: 'list',
     fallback: 'media,generation,waiting,archiving,callbacks,maintenance',

@@ -15,6 +15,7 @@ import { parseFirstRun } from './first-run-answer.ts';
 import type { FirstRunAnswer } from './first-run-answer.ts';
 import { writeWhole } from './data-folder.ts';
 import { removeInstance, writeInstance } from './instance.ts';
+import { keyVariables } from './keys.ts';
 import { LogFile } from './log-files.ts';
 import { Part } from './part.ts';
 import type { PartDefinition } from './part.ts';
@@ -104,19 +105,17 @@ export class Installation {
     const environment: NodeJS.ProcessEnv = {
       // Half of them resolve names that operators configured (docs/0025).
       UV_THREADPOOL_SIZE: '16',
-      URL_SIGNING_KEY: secrets.urlSigningKey,
-      URL_SIGNING_KEY_FALLBACKS: secrets.urlSigningKeyFallbacks?.join(',') ?? '',
-      ENCRYPTION_KEY: secrets.encryptionKey,
-      ENCRYPTION_KEY_FALLBACKS: secrets.encryptionKeyFallbacks?.join(',') ?? '',
       ...(settings.hasAdminToken ? {} : { ADMIN_TOKEN: secrets.adminToken }),
       STORE_URL: pathToFileURL(path.join(dataDir, 'objects')).href,
       ...withoutEmpty(this.#options.environment),
+      ...keyVariables(secrets, this.#options.environment),
       ...exceptLoopback(this.#options.environment),
       PORT: String(ports.api),
       ADMIN_PORT: String(ports.admin),
       METRICS_PORT: String(ports.metrics),
       LOG_FORMAT: 'json',
       DARKROOM_EMBEDDED: 'true',
+      DATA_DIR: dataDir,
       // There is no second api that requests could go to meanwhile.
       DRAIN_SECONDS: '0',
       SHUTDOWN_GRACE_SECONDS: String(settings.shutdownGraceSeconds),

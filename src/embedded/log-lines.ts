@@ -26,9 +26,14 @@ function textOf(value: unknown): string {
   return isError && typeof value.message === 'string' ? value.message : '';
 }
 
+/** The answer to us while it starts: it is asked again until it accepts connections (waitForCluster). */
+const STARTING_UP = ['the database system is starting up', 'the database system is not yet accepting connections'];
+
 /** PostgreSQL's own lines: a client's mistake (ERROR) is told by the client, and the rest is routine. */
 function isWorthShowing(part: string, line: string): boolean {
-  if (part === 'postgres') return / (WARNING|FATAL|PANIC): /.test(line);
+  if (part === 'postgres') {
+    return / (WARNING|FATAL|PANIC): /.test(line) && !STARTING_UP.some((text) => line.includes(text));
+  }
   return part !== 'temporal';
 }
 

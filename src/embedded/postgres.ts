@@ -26,6 +26,8 @@ export interface Cluster {
   readonly password: string;
   /** Whether a commit survives a power cut. False is for tests only. */
   readonly isDurable: boolean;
+  /** How many clients may be connected at once; 100 where it is not given. */
+  readonly maxConnections?: number;
 }
 
 /** The address of one of the cluster's databases, for `DATABASE_URL`. */
@@ -100,7 +102,7 @@ export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     // 4 processes with pools of 10, several of them, and an operator's psql.
-    max_connections: '100',
+    max_connections: String(cluster.maxConnections ?? 100),
     shared_buffers: '128MB',
     // A laptop's disk: the default of 1 GB would be a surprise beside a small data folder.
     max_wal_size: '512MB',

@@ -2,6 +2,7 @@
  * What the user of `npm start` chose: which parts run elsewhere, and the ports of the others. Everything else in the
  * environment goes to our own processes as it is.
  */
+import { readHeaderPrefix } from '../config/config.ts';
 import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import type { Variable, VariableName } from '../config/variables.ts';
@@ -62,6 +63,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
   if (settings.metricsPort === 65_535) read.report('METRICS_PORT: the worker has the next port, and there is none');
   checkPortsDiffer(settings, read);
   checkEveryVariable(environment, read);
+  readHeaderPrefix(read);
   checkEntries(read, 'EGRESS_ALLOW', parseAllowList);
   checkEntries(read, 'EGRESS_DENY', parseDenyList);
   read.throwIfBroken();
@@ -113,6 +115,6 @@ function checkEntries(
 }
 
 /** Whether a variable is given, directly or by a file. */
-function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
+export function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
   return [environment[name], environment[`${name}_FILE`]].some((value) => value !== undefined && value !== '');
 }

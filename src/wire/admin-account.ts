@@ -15,11 +15,14 @@ const MAX_TASKS = 1_000_000;
 const MAX_TOKENS = 1_000_000_000;
 const MAX_BYTES = 1_000_000_000_000_000;
 
+/** One line, and not of blanks alone. */
+const SAYS_SOMETHING = `^(?=.*\\S)${ONE_LINE.slice(1)}`;
+
 const Name = Type.String({
   minLength: 1,
   maxLength: 100,
-  pattern: ONE_LINE,
-  description: 'What you call it; one line.',
+  pattern: SAYS_SOMETHING,
+  description: 'What you call it; one line, and not only white space.',
 });
 
 const Limits = Type.Object(
@@ -87,9 +90,6 @@ export const UpdateAccountSchema = Type.Object(
   { name: Type.Optional(Name), limits: Type.Optional(Limits) },
   { additionalProperties: false, minProperties: 1 },
 );
-
-/** One line, and not of blanks alone. */
-const SAYS_SOMETHING = `^(?=.*\\S)${ONE_LINE.slice(1)}`;
 
 export const SuspendAccountSchema = Type.Object(
   {

@@ -176,6 +176,12 @@ describe('a bad file', () => {
     assert.deepEqual(second?.file, at('c.json'));
     assert.match(second?.problem ?? '', /line 3,? column 14/);
     assert.deepEqual(new Set(refusals().map(({ file }) => file)), new Set([at('b.json'), at('c.json')]));
+    // The terminal of npm start shows nothing else of the line.
+    const messages = refusals().map(({ msg }) => msg);
+    assert.ok(
+      messages.some((message) => message.endsWith(`: ${first?.message}`)),
+      messages.join('\n'),
+    );
     assert.equal(catalogue.find('a')?.description, 'Good, and taken up alone.');
     assert.deepEqual(names(catalogue), ['a']);
     assert.deepEqual(pinned, ['a', 'a']);

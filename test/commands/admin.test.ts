@@ -1,5 +1,6 @@
 /** The admin commands: what they do to the database, what they print, and how they refuse. */
 import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
@@ -8,9 +9,11 @@ import { whsecSpelling } from '../../src/callbacks/signing.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { writeInstance } from '../../src/embedded/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { readTask } from '../../src/tasks/read.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
+import { temporaryFolder } from '../embedded/fixtures/supervised.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
@@ -121,6 +124,25 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.doesNotMatch(paid.stderr, /top-up/);
   });
 
+  it('names the data folder in that command where the account is of the installation in it', async () => {
+    const folder = await temporaryFolder();
+    await writeInstance({
+      apiUrl: 'http://127.0.0.1:1',
+      adminUrl: 'http://127.0.0.1:2',
+      temporalAddress: '127.0.0.1:3',
+      databaseUrl: room.url,
+      storeUrl: 'file:///nowhere',
+      dataDir: folder,
+      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: folder },
+    });
+
+    const { stderr } = await runAdminCommand(['accounts', 'create', '--name', 'empty', '--data-dir', folder], {});
+
+    assert.match(stderr, /until npm run admin -- --data-dir '.*' accounts top-up acc_\w+ --usd 10\n/);
+    assert.ok(stderr.includes(`--data-dir '${folder}'`), stderr);
+    await rm(folder, { recursive: true, force: true });
+  });
+
   it('adds and corrects money, each reference once', async () => {
     const account = await newAccount();
     const reference = `invoice-${account}`;
@@ -175,6 +197,8 @@ describe('admin accounts', { concurrency: 2 }, () => {
   it('refuses what cannot be meant', async () => {
     const account = await newAccount();
     await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
+    await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '  ');
+    await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'limits', account, '--name', ' \u3000');
     await refused(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
     await refused(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
     await refused(/--running-cap: want a whole number/, 'accounts', 'limits', account, '--running-cap', '1.5');

@@ -45,6 +45,8 @@ describe('help before anything is installed', { concurrency: true }, () => {
     ['start', '--data-dir', 'elsewhere', '--help'],
     ['admin', '--help'],
     ['admin', '--json', '--help'],
+    ['admin', '-h'],
+    ['admin', '--data-dir', 'elsewhere', '-h'],
   ];
   for (const args of requests) {
     it(`answers ${args.join(' ')} with what the program prints, and installs and builds nothing`, async () => {
@@ -58,17 +60,50 @@ describe('help before anything is installed', { concurrency: true }, () => {
     });
   }
 
-  for (const args of [['--hlep'], ['--port', '1'], ['--verbos=yes'], ['help'], ['--data-dir', 'elsewhere', 'help']]) {
-    it(`says what is wrong with start ${args.join(' ')} as the program does`, async () => {
+  for (const option of ['--help', '-h']) {
+    it(`answers test ${option}, and installs and builds nothing`, async () => {
       const clone = await newClone();
-      const stderrOf = (error: { code: number; stderr: string }) => ({ code: error.code, said: error.stderr.trim() });
 
-      const ofClone = await printedByClone(clone, ['start', ...args]).catch(stderrOf);
+      const { stdout } = await printedByClone(clone, ['test', option]);
 
-      assert.deepEqual(ofClone, await printedByProgram(['start', ...args]).catch(stderrOf));
+      assert.match(stdout, /^Usage: npm test/);
       assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
     });
   }
+
+  for (const args of [
+    ['start', '--hlep'],
+    ['start', '--port', '1'],
+    ['start', '--verbos=yes'],
+    ['start', '--verbose=yes'],
+    ['start', '-x'],
+    ['start', '-xh'],
+    ['start', '--data-dir'],
+    ['start', '--data-dir', '--verbose'],
+    ['start', 'help'],
+    ['start', '--data-dir', 'elsewhere', 'help'],
+    ['admin'],
+  ]) {
+    it(`says what is wrong with ${args.join(' ')} as the program does`, async () => {
+      const clone = await newClone();
+      const stderrOf = (error: { code: number; stderr: string }) => ({ code: error.code, said: error.stderr.trim() });
+
+      const ofClone = await printedByClone(clone, args).catch(stderrOf);
+
+      assert.deepEqual(ofClone, await printedByProgram(args).catch(stderrOf));
+      assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
+    });
+  }
+
+  it('answers admin alone with its help, and fails for want of a group', async () => {
+    const clone = await newClone();
+    const { stdout } = await printedByClone(clone, ['admin', '--help']);
+
+    await assert.rejects(printedByClone(clone, ['admin']), {
+      code: 1,
+      stderr: `${stdout}\nname a group of commands\n`,
+    });
+  });
 
   it('answers npm itself', async () => {
     const { stdout } = await run('npm', ['run', '--silent', 'admin', '--', '--help'], {
@@ -79,6 +114,8 @@ describe('help before anything is installed', { concurrency: true }, () => {
   });
 
   it('leaves the help of a subcommand to the program', async () => {
-    await assert.rejects(printedByClone(await newClone(), ['admin', 'accounts', '--help']), /package-lock\.json/);
+    for (const option of ['--help', '-h']) {
+      await assert.rejects(printedByClone(await newClone(), ['admin', 'accounts', option]), /package-lock\.json/);
+    }
   });
 });

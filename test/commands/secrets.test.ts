@@ -6,7 +6,8 @@ import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
-import { removeInstance, writeInstance } from '../../src/embedded/instance.ts';
+import { readInstance, removeInstance, writeInstance } from '../../src/embedded/instance.ts';
+import { keyVariables } from '../../src/embedded/keys.ts';
 import { readOrMakeSecrets } from '../../src/embedded/secrets.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { urlKeyId } from '../../src/files/url-keys.ts';
@@ -86,6 +87,20 @@ describe('admin secrets', () => {
     assert.deepEqual((JSON.parse(stdout) as { undecryptableAccounts: unknown }).undecryptableAccounts, [accountId]);
   });
 
+  it('names the missing key, without a stack, where webhook-key cannot decrypt a secret', async () => {
+    const accountId = await store('a lost encryption key of 32 characters or more');
+    const environment = { DATABASE_URL: room.url, ...ROTATING };
+
+    const { code, stderr } = await runAdminCommand(['webhook-key', 'show', '--account', accountId], environment);
+
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^neither ENCRYPTION_KEY nor .* secret of acc_\w+ was encrypted with: add it to .*_FALLBACKS/m,
+    );
+    assert.doesNotMatch(stderr, /^ +at /m);
+  });
+
   it('says how long the old URL signing key is needed for downloads', async () => {
     const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: OLD };
 
@@ -124,8 +139,12 @@ describe('admin secrets of npm start', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   /** What a start of `npm start` makes of the file. */
-  async function start(startedAt: Date): Promise<Awaited<ReturnType<typeof readOrMakeSecrets>>> {
+  async function start(
+    startedAt: Date,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<Awaited<ReturnType<typeof readOrMakeSecrets>>> {
     const secrets = await readOrMakeSecrets(folder, false);
+    const keys = Object.entries({ ...environment, ...keyVariables(secrets, environment ?? {}) });
     await writeInstance({
       apiUrl: '',
       adminUrl: '',
@@ -136,10 +155,7 @@ describe('admin secrets of npm start', () => {
       startedAt: startedAt.toISOString(),
       environment: {
         DATABASE_URL: room.url,
-        URL_SIGNING_KEY: secrets.urlSigningKey,
-        ENCRYPTION_KEY: secrets.encryptionKey,
-        URL_SIGNING_KEY_FALLBACKS: secrets.urlSigningKeyFallbacks?.join(',') ?? '',
-        ENCRYPTION_KEY_FALLBACKS: secrets.encryptionKeyFallbacks?.join(',') ?? '',
+        ...Object.fromEntries(keys.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
       },
     });
     return secrets;
@@ -170,7 +186,9 @@ describe('admin secrets of npm start', () => {
     await store(before.encryptionKey);
     const run = (command: string) => admin({}, command, '--data-dir', folder);
 
-    assert.equal((await run('rotate')).code, 0);
+    const { code, printed } = await run('rotate');
+    assert.equal(code, 0);
+    assert.equal(printed['next'], `restart npm start, then: npm run admin -- --data-dir '${folder}' secrets reencrypt`);
     assert.match((await run('rotate')).stderr, /finish it|restart it/);
     assert.match((await run('forget')).stderr, /does not run with the keys/);
     const rotated = await start(new Date());
@@ -186,6 +204,44 @@ describe('admin secrets of npm start', () => {
     const after = await start(new Date());
     assert.equal(after.encryptionKeyFallbacks, undefined);
     assert.equal(after.encryptionKey, rotated.encryptionKey);
+    await removeInstance(folder);
+  });
+
+  it('keeps the old keys in use beside fallbacks of the environment, until no secret needs them', async () => {
+    const long = new Date(Date.now() - 24 * 3_600_000);
+    const before = await start(long);
+    await store(OLD);
+    await store(before.encryptionKey);
+    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    await run('rotate');
+
+    await start(long, { ENCRYPTION_KEY_FALLBACKS: OLD, URL_SIGNING_KEY_FALLBACKS: OLD });
+    const { printed } = await run('status');
+    const rejected = await run('forget');
+    await run('reencrypt');
+    const allowed = await run('forget');
+
+    assert.deepEqual([printed['fallback'], printed['undecryptable']], [2, 0]);
+    assert.match(rejected.stderr, /2 stored secrets need the old key: run secrets reencrypt first/);
+    assert.equal(allowed.code, 0, allowed.stderr);
+    await removeInstance(folder);
+  });
+
+  it('keeps the old keys where the installation runs without them', async () => {
+    const long = new Date(Date.now() - 24 * 3_600_000);
+    await store((await start(long)).encryptionKey);
+    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    await run('rotate');
+    const rotated = await start(long);
+    const instance = await readInstance(folder);
+    assert.ok(instance);
+
+    // As releases started it that let the variable hide the fallbacks of the file.
+    await writeInstance({ ...instance, environment: { ...instance.environment, ENCRYPTION_KEY_FALLBACKS: OLD } });
+    const rejected = await run('forget');
+
+    assert.match(rejected.stderr, /does not run with the keys of its secrets\.json: restart it/);
+    assert.deepEqual(await readOrMakeSecrets(folder, true), rotated);
     await removeInstance(folder);
   });
 });

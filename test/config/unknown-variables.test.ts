@@ -10,6 +10,15 @@ function messages(...names: string[]): string[] {
   return unknownVariables(environment).map(({ message }) => message);
 }
 
+/** Every name that a swap of two adjacent letters makes of this one. */
+function swapsOf(name: string): readonly string[] {
+  return Array.from(name.slice(1), (letter, at) => `${name.slice(0, at)}${letter}${name[at]}${name.slice(at + 2)}`);
+}
+
+const SETTINGS = Object.entries(VARIABLES).flatMap(([name, { kind }]) =>
+  kind === 'secret' ? [name, `${name}_FILE`] : [name],
+);
+
 describe('a variable that nobody knows', () => {
   for (const [name, meant] of [
     ['DATABSE_URL', 'DATABASE_URL'],
@@ -26,11 +35,33 @@ describe('a variable that nobody knows', () => {
     ['TRUSTED_PROXY', 'TRUSTED_PROXIES'],
     ['TRUSTED_PEERS', undefined],
     ['PUBLIC_URLS', 'PUBLIC_URL'],
+    ['DATABASE_ULR', 'DATABASE_URL'],
+    ['DATABSE_ULR', 'DATABASE_URL'],
+    ['TEMPORAL_PROT', 'TEMPORAL_PORT'],
+    ['TRUSTED_PROXEIS', 'TRUSTED_PROXIES'],
+    ['PROT', 'PORT'],
+    ['port', 'PORT'],
+    ['Port', 'PORT'],
+    ['host', 'HOST'],
+    ['UPSTREM_OPENAI_KEY', 'UPSTREAM_OPENAI_KEY'],
+    ['UPSTRAEM_OPENAI_KEY', 'UPSTREAM_OPENAI_KEY'],
+    ['UPSTREAMS_OPENAI_KEY', 'UPSTREAM_OPENAI_KEY'],
+    ['UPSTREM_MY_HOST_KEY_FILE', 'UPSTREAM_MY_HOST_KEY_FILE'],
+    ['UPSTREM_OPENAI', undefined],
+    ['URL_SIGNING_FALLBACKS', 'URL_SIGNING_KEY_FALLBACKS'],
+    ['CALLBACK_PREFIX', 'CALLBACK_HEADER_PREFIX'],
   ] as const) {
     it(`${name} is ${meant === undefined ? 'too far from every setting' : `taken for ${meant}`}`, () => {
       assert.deepEqual(messages(name), meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`]);
     });
   }
+
+  it('is pointed out where two adjacent letters of a setting are swapped', () => {
+    const swapped = new Set(SETTINGS.flatMap((name) => swapsOf(name)));
+    const known = new Set([...SETTINGS, ...COMPOSE_NAMES]);
+    const unnoticed = [...swapped].filter((name) => !known.has(name) && messages(name).length === 0);
+    assert.deepEqual(unnoticed, []);
+  });
 
   it('is pointed out by its prefix where that is ours, and its value is not shown', () => {
     assert.deepEqual(messages('DARKROOM_PORT', 'UPSTREAM_FAL_TOKEN', 'UPSTREAM_fal_KEY'), [
@@ -47,9 +78,7 @@ describe('a variable that nobody knows', () => {
 
 describe('a variable that somebody knows', () => {
   it('is not pointed out where it is ours, also as a file, or of docker-compose.yml', () => {
-    const settings = Object.entries(VARIABLES);
-    const files = settings.filter(([, { kind }]) => kind === 'secret').map(([name]) => `${name}_FILE`);
-    assert.deepEqual(messages(...settings.map(([name]) => name), ...files, ...COMPOSE_NAMES), []);
+    assert.deepEqual(messages(...SETTINGS, ...COMPOSE_NAMES), []);
     assert.deepEqual(messages('UPSTREAM_FAL_KEY', 'UPSTREAM_MY_HOST_KEY_FILE'), []);
     assert.deepEqual(COMPOSE_NAMES.toSorted(), Object.keys(COMPOSE_VARIABLES).toSorted());
   });
@@ -69,12 +98,14 @@ describe('a variable that somebody knows', () => {
       TEMPORAL_TLS_CLIENT_CERT_PATH TEMPORAL_TLS_CLIENT_KEY_PATH TEMPORAL_TLS_SERVER_CA_CERT_PATH
       TEMPORAL_TLS_DISABLE_HOST_VERIFICATION TEMPORAL_CODEC_ENDPOINT TEMPORAL_CODEC_AUTH TEMPORAL_GRPC_META_KEY
       TEMPORAL_CORS_ORIGINS TEMPORAL_BROADCAST_ADDRESS TEMPORAL_OPENAPI_ENABLED TEMPORAL_UI_ENABLED
+      TEMPORAL_URL TEMPORAL_KEY S3_ACCESS_KEY S3_SECRET_KEY DATABASE_FILE TLS_FILE OTEL_EXPORTER_ENDPOINT STREAM_API_KEY
+      DOWNSTREAM_API_KEY SIGNING_KEY CALLBACK_URL
       AWS_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_PROFILE S3_BUCKET MINIO_ROOT_USER
       OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_TIMEOUT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
       OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_RESOURCE_ATTRIBUTES
       KUBERNETES_SERVICE_HOST KUBERNETES_PORT_443_TCP_ADDR DARKROOM_API_SERVICE_HOST DARKROOM_API_SERVICE_PORT_HTTPS
       DARKROOM_API_PORT_8787_TCP_ADDR TEMPORAL_PORT_7233_TCP UPSTREAM_SERVICE_HOST
-      DARKROOM_API_KEY DARKROOM_BASE_URL DARKROOM_WEBHOOK_SECRET DARKROOM_TEST_DATABASE_URL
+      DARKROOM_API_KEY DARKROOM_KEY DARKROOM_BASE_URL DARKROOM_URL DARKROOM_WEBHOOK_SECRET DARKROOM_TEST_DATABASE_URL
     `;
     assert.deepEqual(messages(...others.trim().split(/\s+/)), []);
     // Of Kubernetes too, and known by its value.

@@ -21,6 +21,10 @@ describe('what the terminal shows of the logs', () => {
   it("shows what concerns PostgreSQL itself, not its clients' mistakes", () => {
     const at = '2026-01-01 10:00:00.000 UTC [1]';
     assert.equal(shortenLogLine('postgres', `${at} PANIC:  no space`), `postgres: ${at} PANIC:  no space`);
+    assert.equal(shortenLogLine('postgres', `${at} FATAL:  out of memory`), `postgres: ${at} FATAL:  out of memory`);
+    assert.equal(shortenLogLine('postgres', `${at} FATAL:  the database system is starting up`), undefined);
+    const early = `${at} FATAL:  the database system is not yet accepting connections`;
+    assert.equal(shortenLogLine('postgres', early), undefined);
     assert.equal(shortenLogLine('postgres', `${at} ERROR:  duplicate key`), undefined);
     assert.equal(shortenLogLine('postgres', `${at} LOG:  checkpoint`), undefined);
   });

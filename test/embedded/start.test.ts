@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
+import { adminCommandOf } from '../../src/config/admin-command.ts';
 import { readInstance } from '../../src/embedded/instance.ts';
 import type { Instance } from '../../src/embedded/instance.ts';
 import { readProcess } from '../../src/embedded/process-identity.ts';
@@ -71,6 +72,11 @@ describe('npm start', () => {
     assert.match(running.output(), tasksIn('default'));
     assert.match(running.output(), /dk_live_shown_once/);
     assert.match(running.output(), /curl .*\/v1\/tasks /);
+    assert.ok(running.output().includes(`npm run admin -- --data-dir '${dataDir}' accounts top-up `));
+  });
+
+  it('lets its parts name its data folder in the commands that they log', () => {
+    assert.equal(adminCommandOf(instance.environment), `npm run admin -- --data-dir '${dataDir}'`);
   });
 
   it('serves on the addresses it printed', async () => {

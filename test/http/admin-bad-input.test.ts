@@ -18,6 +18,7 @@ after(() => admin.close());
 /** Bodies that are wrong whatever the route wants. */
 const NO_OBJECTS = [null, [], 'text', 1, true, [{ name: 'x' }]];
 const NAMES = ['', 'x'.repeat(101), 'two\nlines', 'nul\0', '\ud800', 1, null, {}, []];
+const ACCOUNT_NAMES = [...NAMES, '  ', '\u00a0\u3000'];
 const AMOUNTS = ['', ' 1', '1 ', '+1', '1e3', '.5', '1.', '0.0000001', '1'.repeat(13), 'NaN', '١', 1, null, {}, ['1']];
 const REFERENCES = ['', 'with blank', 'x'.repeat(201), 'ümlaut', 'nul\0', 1, null];
 const LIMITS: readonly unknown[] = [
@@ -72,7 +73,7 @@ describe('a wrong body', () => {
     const before = await countAccounts();
 
     await expectRefused('POST', '/admin/accounts', [
-      ...wrongBodies({ name: 'x' }, { name: NAMES, usd: [...AMOUNTS, '-1'], limits: LIMITS }),
+      ...wrongBodies({ name: 'x' }, { name: ACCOUNT_NAMES, usd: [...AMOUNTS, '-1'], limits: LIMITS }),
       {},
       { usd: '1' },
     ]);
@@ -84,7 +85,7 @@ describe('a wrong body', () => {
     const path = `/admin/accounts/${accountId}`;
     const before = (await admin.ask('GET', path)).body;
 
-    await expectRefused('PATCH', path, [...wrongBodies({}, { name: NAMES, limits: LIMITS }), {}]);
+    await expectRefused('PATCH', path, [...wrongBodies({}, { name: ACCOUNT_NAMES, limits: LIMITS }), {}]);
     // The good half of a request is not done without the other.
     await expectRefused('PATCH', path, [{ name: 'new', limits: { runningTasks: -1 } }]);
 

@@ -213,14 +213,15 @@ describe('a request that the account cannot afford or queue', () => {
   });
 
   it('is told what a client of the API can do, and the operator which command helps: once in ten minutes', async () => {
-    for (const [isEmbedded, command] of [
-      ['true', 'npm run admin -- accounts top-up'],
-      ['false', ' admin accounts top-up'],
+    for (const [environment, command] of [
+      [{ DARKROOM_EMBEDDED: 'true' }, 'npm run admin -- accounts top-up'],
+      [{ DARKROOM_EMBEDDED: 'true', DATA_DIR: '/x' }, "npm run admin -- --data-dir '/x' accounts top-up"],
+      [{ DATA_DIR: '/x' }, 'npm run admin -- accounts top-up'],
     ] as const) {
       const lines: Record<string, unknown>[] = [];
       const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
       let now = Date.now();
-      const logging = await serveApp({ environment: { DARKROOM_EMBEDDED: isEmbedded }, logger, now: () => now });
+      const logging = await serveApp({ environment, logger, now: () => now });
       try {
         const poor = await logging.newAccount({ microUsd: 9_999n });
         const poorer = await logging.newAccount({ microUsd: 0n });

@@ -12,6 +12,7 @@ import { topUp } from '../../billing/ledger.ts';
 import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
 import type { Booked } from '../../billing/operator-entries.ts';
 import { createFirstSigningKey } from '../../callbacks/first-signing-key.ts';
+import { adminCommandOf } from '../../config/admin-command.ts';
 import { loadEncryptionKeys } from '../../config/config.ts';
 import type { Database } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
@@ -53,7 +54,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
           const account = presentAccount(await readAccount(transaction, id));
           return { id, printed: { ...account, webhookSecret: secret, whsec } };
         });
-        if (amountMicroUsd === 0n) process.stderr.write(emptyHint(id));
+        if (amountMicroUsd === 0n) process.stderr.write(emptyHint(id, adminCommandOf(environment)));
         return printed;
       }),
     )
@@ -141,8 +142,8 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
 }
 
 /** On standard error, so that JSON on standard output stays whole. */
-function emptyHint(accountId: string): string {
-  return `it has no money: requests that cost something are rejected with 402 until npm run admin -- accounts top-up ${accountId} --usd 10\n`;
+function emptyHint(accountId: string, admin: string): string {
+  return `it has no money: requests that cost something are rejected with 402 until ${admin} accounts top-up ${accountId} --usd 10\n`;
 }
 
 function presentBooked({ reference, availableMicroUsd }: Booked): Record<string, unknown> {

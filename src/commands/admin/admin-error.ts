@@ -3,6 +3,7 @@
  * into such words here; anything else is a mistake of ours and keeps its stack.
  */
 import { AccountNotFoundError } from '../../accounts/accounts.ts';
+import { WrongEncryptionKeyError } from '../../accounts/secret-cipher.ts';
 import { KeyNotFoundError, KeyRefusedError } from '../../accounts/keys.ts';
 import { UnknownLedgerEntryError } from '../../billing/ledger-list.ts';
 import { AdjustmentTooLargeError } from '../../billing/ledger.ts';
@@ -30,6 +31,12 @@ export function explained(error: unknown): unknown {
     return new AdminError('--group-by: more rows than one answer holds; ask for fewer days or groups', {
       cause: error,
     });
+  }
+  if (error instanceof WrongEncryptionKeyError) {
+    return new AdminError(
+      `${error.message}: add it to ENCRYPTION_KEY_FALLBACKS, or, where it is lost, delete the secret and set a new one`,
+      { cause: error },
+    );
   }
   const isPlain = [AccountNotFoundError, KeyNotFoundError, KeyRefusedError, OutputNotFoundError].some(
     (each) => error instanceof each,

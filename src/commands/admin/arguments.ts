@@ -49,8 +49,8 @@ export async function onlyAccount(database: Queryable, named: string | undefined
 
 /** @throws {AdminError} */
 export function readName(name: string): string {
-  if (/^[^\p{Cc}\u2028\u2029\p{Surrogate}]{1,100}$/u.test(name)) return name;
-  throw new AdminError('--name: want 1 to 100 characters on one line');
+  if (/^(?=.*\S)[^\p{Cc}\u2028\u2029\p{Surrogate}]{1,100}$/u.test(name)) return name;
+  throw new AdminError('--name: want 1 to 100 characters on one line, and not only white space');
 }
 
 /** @returns it without the blanks around it. @throws {AdminError} it is given and says nothing, or more than fits. */

@@ -5,6 +5,7 @@
 import { createSecretCipher } from '../../accounts/secret-cipher.ts';
 import { countSecrets, reencryptSecrets } from '../../accounts/stored-secrets.ts';
 import type { SecretCounts } from '../../accounts/stored-secrets.ts';
+import { adminCommand } from '../../config/admin-command.ts';
 import { loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
 import { locateDataFolder } from '../../embedded/data-folder.ts';
 import { readInstance } from '../../embedded/instance.ts';
@@ -64,7 +65,10 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
         const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
         if (instance !== undefined && !runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
         await rotateSecrets(folder);
-        print({ rotated: folder, next: 'restart npm start, then: npm run admin -- secrets reencrypt' }, json === true);
+        print(
+          { rotated: folder, next: `restart npm start, then: ${adminCommand(folder)} secrets reencrypt` },
+          json === true,
+        );
       },
     )
     .command(
@@ -135,9 +139,18 @@ function urlSecondsOf(environment: NodeJS.ProcessEnv): number {
   return loadUrlRotation(environment).lifetimeSeconds + ROUNDING_SECONDS;
 }
 
-function runsWith(instance: Instance, secrets: Awaited<ReturnType<typeof readSecrets>>): boolean {
-  const { ENCRYPTION_KEY: encryptionKey, URL_SIGNING_KEY: urlSigningKey } = instance.environment;
-  return encryptionKey === secrets?.encryptionKey && urlSigningKey === secrets?.urlSigningKey;
+/** Only what runs with all of the file's keys, the old ones too, shows what still needs them. */
+function runsWith({ environment }: Instance, secrets: Awaited<ReturnType<typeof readSecrets>>): boolean {
+  const { ENCRYPTION_KEY: encryptionKey, URL_SIGNING_KEY: urlSigningKey } = environment;
+  if (secrets === undefined) return false;
+  if (encryptionKey !== secrets.encryptionKey || urlSigningKey !== secrets.urlSigningKey) return false;
+  const [, ...encryptionFallbacks] = loadEncryptionKeys(environment);
+  const { signingKeyFallbacks } = loadUrlRotation(environment);
+  const { encryptionKeyFallbacks = [], urlSigningKeyFallbacks = [] } = secrets;
+  return (
+    encryptionKeyFallbacks.every((key) => encryptionFallbacks.includes(key)) &&
+    urlSigningKeyFallbacks.every((key) => signingKeyFallbacks.includes(key))
+  );
 }
 
 /** @throws {AdminError} something may need the old keys still. */

@@ -1,0 +1,59 @@
+/** Which keys `npm start` gives to its roles: the environment's, and those of `secrets.json` that are needed beside them. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { keyVariables } from '../../src/embedded/keys.ts';
+
+const OTHER = 'o'.repeat(32);
+const ROTATED = {
+  urlSigningKey: 'a'.repeat(32),
+  encryptionKey: 'b'.repeat(32),
+  urlSigningKeyFallbacks: ['c'.repeat(32)],
+  encryptionKeyFallbacks: ['d'.repeat(32)],
+};
+const OF_FILE = {
+  URL_SIGNING_KEY: ROTATED.urlSigningKey,
+  ENCRYPTION_KEY: ROTATED.encryptionKey,
+  URL_SIGNING_KEY_FALLBACKS: ROTATED.urlSigningKeyFallbacks.join(','),
+  ENCRYPTION_KEY_FALLBACKS: ROTATED.encryptionKeyFallbacks.join(','),
+};
+
+/** Without those that are taken out of the environment. */
+function keysWith(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const variables = { ...environment, ...keyVariables(ROTATED, environment) };
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
+}
+
+describe('the keys that npm start gives to its roles', () => {
+  it('are those of secrets.json where the environment sets none', () => {
+    assert.deepEqual(keysWith({}), OF_FILE);
+    assert.deepEqual(keysWith({ ENCRYPTION_KEY: '', ENCRYPTION_KEY_FALLBACKS: '' }), OF_FILE);
+  });
+
+  it('include the fallbacks of both, the first time that each is named', () => {
+    const keys = keysWith({
+      ENCRYPTION_KEY_FALLBACKS: `${OTHER}, ${OF_FILE.ENCRYPTION_KEY_FALLBACKS}`,
+      URL_SIGNING_KEY_FALLBACKS: OTHER,
+    });
+    assert.equal(keys['ENCRYPTION_KEY_FALLBACKS'], `${OTHER},${OF_FILE.ENCRYPTION_KEY_FALLBACKS}`);
+    assert.equal(keys['URL_SIGNING_KEY_FALLBACKS'], `${OTHER},${OF_FILE.URL_SIGNING_KEY_FALLBACKS}`);
+  });
+
+  it('are read from files too, which no role reads again beside the variable', async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-keys-'));
+    const file = path.join(folder, 'key');
+    await writeFile(file, `${OTHER}\n`);
+
+    const keys = keysWith({ ENCRYPTION_KEY_FILE: file, ENCRYPTION_KEY_FALLBACKS_FILE: file });
+
+    assert.deepEqual(keys, {
+      URL_SIGNING_KEY: OF_FILE.URL_SIGNING_KEY,
+      URL_SIGNING_KEY_FALLBACKS: OF_FILE.URL_SIGNING_KEY_FALLBACKS,
+      ENCRYPTION_KEY_FILE: file,
+      ENCRYPTION_KEY_FALLBACKS: `${OTHER},${OF_FILE.ENCRYPTION_KEY_FALLBACKS}`,
+    });
+    await rm(folder, { recursive: true });
+  });
+});
