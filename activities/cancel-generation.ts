@@ -9,6 +9,7 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { ProviderFailure } from '../src/providers/provider.ts';
 import type { CancelOutcome } from '../src/providers/provider.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/work.ts';
+import type { Generation, WorkingTask } from '../src/tasks/work.ts';
 import type { Activities, StopResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { leaveUpstream } from './leave-upstream.ts';
@@ -25,7 +26,10 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
     const { cancellationSignal, info } = Context.current();
     const end = AbortSignal.timeout(info.startToCloseTimeoutMs - END_BEFORE_MS);
     try {
-      return await stopJob(context, taskId, AbortSignal.any([cancellationSignal, end]), info.attempt);
+      return await stopJob(context, taskId, AbortSignal.any([cancellationSignal, end]), {
+        attempt: info.attempt,
+        runId: info.workflowExecution?.runId,
+      });
     } catch (error) {
       // What says of itself whether it is tried again: a refused slot is, however often.
       if (error instanceof ApplicationFailure || cancellationSignal.aborted) throw error;
@@ -39,23 +43,22 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
 /**
  * Asks the provider of a task's job, if there is one, to stop. Twice does no harm.
  *
- * @param attempt from 1.
+ * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/0037).
  * @throws {ApplicationFailure} passing: too many requests of its account, or at its upstream, are under way.
  */
 export async function stopJob(
   context: ActivityContext,
   taskId: TaskId,
   signal: AbortSignal,
-  attempt = 1,
+  { attempt = 1, runId }: { readonly attempt?: number; readonly runId?: string | undefined } = {},
 ): Promise<StopResult> {
   const task = await readWorkingTask(context.database, taskId);
-  const generation = await readGeneration(context.database, taskId);
-  // Also of work that is done by now: it may be billed, and the provider is the one to say so.
-  const jobId = generation === undefined || generation.state === 'intent' ? null : generation.jobId;
-  if (generation === undefined || jobId === null) {
-    for (const route of await routesOf(context, task)) await leaveUpstream(context, taskId, route);
-    return {};
-  }
+  const recorded = await readGeneration(context.database, taskId);
+  // First: a history that is slow, or cannot be read, keeps no slot.
+  if (jobIdOf(recorded) === null) await leaveAll(context, task);
+  const generation = recorded ?? (await lostJob(context, taskId, runId));
+  const jobId = jobIdOf(generation);
+  if (generation === undefined || jobId === null) return {};
   const route = await routeAt(context, task, generation.place);
   const { upstreamName } = route;
   const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
@@ -72,6 +75,26 @@ export async function stopJob(
   });
   await leaveUpstream(context, taskId, route);
   return answer;
+}
+
+/** Also of work that is done by now: it may be billed, and the provider is the one to say so. */
+function jobIdOf(generation: Generation | undefined): string | null {
+  return generation === undefined || generation.state === 'intent' ? null : generation.jobId;
+}
+
+/** Gives up what the task has, or waits for, at every upstream of its route. */
+async function leaveAll(context: ActivityContext, task: WorkingTask): Promise<void> {
+  for (const route of await routesOf(context, task)) await leaveUpstream(context, task.id, route);
+}
+
+/** The job of a run, where the database has no generation: of a cancelled task it may have lost it. */
+async function lostJob(
+  context: ActivityContext,
+  taskId: TaskId,
+  runId: string | undefined,
+): Promise<Generation | undefined> {
+  const record = runId === undefined ? undefined : await context.readRun(taskId, runId);
+  return record?.job === undefined ? undefined : { state: 'submitted', ...record.job };
 }
 
 /**

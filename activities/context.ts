@@ -57,6 +57,8 @@ export interface ActivityContext {
   now(): number;
   /** Fires, with a failure as its reason, when the worker hands back what another may go on with. */
   readonly stopping: AbortSignal;
+  /** Fires later, when upstreams may be waited for no longer either. */
+  readonly ending: AbortSignal;
   /** Asks Temporal what became of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
   /** Asks Temporal what one run of a task's workflow had brought about; undefined: it does not know any more. */

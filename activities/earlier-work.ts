@@ -10,7 +10,7 @@ import { isPlainJobId } from '../src/domain/run-record.ts';
 import { ObjectNotFoundError } from '../src/files/object-store.ts';
 import { restoreGeneration } from '../src/tasks/lost-commits.ts';
 import type { KnownGeneration } from '../src/tasks/lost-commits.ts';
-import { countRefusals } from '../src/tasks/work.ts';
+import { countRefusals, readGeneration } from '../src/tasks/work.ts';
 import type { Generation, WorkingTask } from '../src/tasks/work.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -130,9 +130,11 @@ async function writeDown(
     { taskId: task.id, generation: known.state },
     'a generation that the database had lost was restored',
   );
-  const generation: Generation =
+  // An attempt that goes on may have written down more in the same moment.
+  const written = await readGeneration(context.database, task.id);
+  const restored: Generation =
     known.state === 'produced' ? { ...known, jobId: null, place: upstream.place } : { ...known, place: upstream.place };
-  return { kind: 'going on', generation, isDecided };
+  return { kind: 'going on', generation: written ?? restored, isDecided };
 }
 
 /** The upstream of a run that does not say which it was. */

@@ -25,6 +25,11 @@ export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
     // The first beat at once: an activity that was cancelled while it waited learns of it without delay.
     beat();
     return await activity();
+  } catch (error) {
+    // An attempt that came to nothing has not sent it either. Not before its end: a beat that is late could overwrite
+    // its announcement.
+    if (isStatedUnsent() && !attached.has(context)) stateUnsent();
+    throw error;
   } finally {
     clearInterval(timer);
   }
@@ -67,7 +72,10 @@ const attached = new WeakMap<Context, object>();
 
 /** Fewer reasons to stop. */
 export interface StopSignals {
-  /** Fires on cancellation and at the deadline, and not when the worker stops while it may still wait. */
+  /**
+   * Fires when the task is cancelled, at the deadline, and when a worker that stops may wait no longer; not while it may,
+   * nor when Temporal has only ended or paused the attempt.
+   */
   readonly requested: AbortSignal;
   /** Fires at the deadline alone. */
   readonly deadline: AbortSignal;
@@ -80,21 +88,36 @@ export interface StopSignals {
  * @param stopping fires when the worker hands back what it has in hand.
  * @param work is given a signal that fires whenever it is to end. What must not be cut off for each of these reasons is
  *   given one of the others.
+ * @param ending fires when a worker that stops has waited as long as it may.
  */
 export async function untilStopped<T>(
   deadlineAt: number | null,
   stopping: AbortSignal,
   work: (signal: AbortSignal, others: StopSignals) => Promise<T>,
+  ending?: AbortSignal,
 ): Promise<T> {
-  const { cancellationSignal } = Context.current();
-  const deadline = new AbortController();
+  const context = Context.current();
+  const { cancellationSignal } = context;
+  const [deadline, cancelRequest] = [new AbortController(), new AbortController()];
+  const forwardRequest = (): void => {
+    if (context.cancellationDetails?.cancelRequested !== false) cancelRequest.abort(cancellationSignal.reason);
+  };
+  if (cancellationSignal.aborted) forwardRequest();
+  else cancellationSignal.addEventListener('abort', forwardRequest, { once: true });
   const timer =
     deadlineAt === null
       ? undefined
       : setTimeout(() => deadline.abort(new DeadlinePassedError()), Math.max(0, deadlineAt - performance.now()));
   try {
-    const requested = AbortSignal.any([cancellationSignal, deadline.signal]);
-    return await work(AbortSignal.any([requested, stopping]), { requested, deadline: deadline.signal });
+    const requested = AbortSignal.any([
+      cancelRequest.signal,
+      deadline.signal,
+      ...(ending === undefined ? [] : [ending]),
+    ]);
+    return await work(AbortSignal.any([cancellationSignal, deadline.signal, stopping]), {
+      requested,
+      deadline: deadline.signal,
+    });
   } catch (error) {
     // Whatever an aborted call throws, the reason is the abort's.
     if (deadline.signal.aborted) throw new DeadlinePassedError({ cause: error });
@@ -103,6 +126,7 @@ export async function untilStopped<T>(
     throw error;
   } finally {
     clearTimeout(timer);
+    cancellationSignal.removeEventListener('abort', forwardRequest);
   }
 }
 

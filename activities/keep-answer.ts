@@ -11,12 +11,23 @@ const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.PO
 
 /**
  * Runs `write` until it succeeds, fails for another reason than the database or the store being away, or the signal
- * fires. `write` must be safe to run again: whether the lost attempt took effect is not known.
+ * fires. `write` must be safe to run again: whether the lost attempt took effect is not known. One that is under way when
+ * the signal fires is waited for, and is a success where it succeeds.
  */
 export async function keepAnswer<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-  return pRetry(write, {
-    ...WAIT,
-    signal,
-    shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError || error instanceof StoreUnavailableError,
-  });
+  let written: { readonly value: T } | undefined;
+  const attempt = async (): Promise<void> => {
+    written = { value: await write() };
+  };
+  try {
+    await pRetry(attempt, {
+      ...WAIT,
+      signal,
+      shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError || error instanceof StoreUnavailableError,
+    });
+  } catch (error) {
+    // `p-retry` throws the signal's reason after a success as well.
+    if (written === undefined) throw error;
+  }
+  return (written as { readonly value: T }).value;
 }

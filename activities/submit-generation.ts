@@ -7,7 +7,7 @@ import { isTerminal } from '../src/domain/task-status.ts';
 import { createProgressRecord } from '../src/tasks/progress.ts';
 import type { Lease } from '../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/work.ts';
-import type { Generation } from '../src/tasks/work.ts';
+import type { Generation, WorkingTask } from '../src/tasks/work.ts';
 import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
@@ -15,9 +15,12 @@ import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver }
 import type { EarlierWork } from './earlier-work.ts';
 import { faultOf, permanent } from './failures.ts';
 import { DeadlinePassedError, isStatedUnsent, untilStopped } from './heartbeat.ts';
+import type { StopSignals } from './heartbeat.ts';
+import { awaitLiveSubmit } from './live-submit.ts';
 import { withScratch } from './scratch.ts';
 import { enterProvider } from './submit-to.ts';
 import { routesOf } from './task-route.ts';
+import type { TaskRoute } from './task-route.ts';
 
 export function createSubmitGeneration(context: ActivityContext): Activities['submitGeneration'] {
   return async (input: SubmitInput) => {
@@ -35,20 +38,22 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     const { task } = begun;
     if (isTerminal(task.status)) return { kind: 'over' };
     const earlier = await findEarlierWork(input, begun);
-    if (earlier.kind === 'ended') return earlier.result;
-    const generation = earlier.kind === 'none' ? unlessUnsent(begun.generation) : earlier.generation;
-    if (generation !== undefined && generation.state !== 'intent') return submitResultOf(task, generation);
+    const known = resultOf(task, earlier);
+    if (known !== undefined) return known;
     if (task.isCancelRequested) throw permanent('cancelled');
     if (task.deadlineAt !== null && task.deadlineAt <= performance.now()) throw new DeadlinePassedError();
 
     const routes = await routesOf(context, task);
-    return untilStopped(task.deadlineAt, context.stopping, (stopSignal, stopSignals) =>
-      withScratch(context.config.worker.scratchDir, (scratch) =>
+    const work = async (stopSignal: AbortSignal, stopSignals: StopSignals): Promise<SubmitResult> => {
+      const found = await awaitEarlier(input, task, { earlier, routes, signal: stopSignal });
+      const brought = resultOf(task, found);
+      if (brought !== undefined) return brought;
+      return withScratch(context.config.worker.scratchDir, (scratch) =>
         askUpstreams({
           context,
           task,
           routes,
-          triedPlace: generation?.place,
+          triedPlace: found.kind === 'going on' ? found.generation.place : undefined,
           stopSignal,
           stopSignals,
           hasPlace,
@@ -56,8 +61,9 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
           scratch,
           onProgress: createProgressRecord(context, task.id),
         }),
-      ),
-    ).catch(async (error: unknown) => {
+      );
+    };
+    return untilStopped(task.deadlineAt, context.stopping, work, context.ending).catch(async (error: unknown) => {
       const fault = faultOf(error);
       // Before the failure, which ends the task: the settlement that follows tells its owner.
       if (fault !== undefined) await recordFault(context.database, task.id, fault);
@@ -65,7 +71,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     });
   }
 
-  /** What the database does not know of, because it has lost commits. */
+  /** What was done before this attempt, also where the database does not know of it, because it has lost commits. */
   async function findEarlierWork(input: MediaTaskInput, { task, generation }: BegunTask): Promise<EarlierWork> {
     // An attempt before this one may have sent the other request.
     if (isForAnotherRequest(context, task, input.requestHash)) throw permanent('outcome_unknown');
@@ -73,14 +79,39 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       const found = await takeOver(context, task, input.earlierRunId);
       if (found.kind !== 'none') return found;
     }
-    const lost = generation === undefined ? await intentOfEarlierAttempt(context, task) : undefined;
-    return lost === undefined ? { kind: 'none' } : { kind: 'going on', generation: lost, isDecided: false };
+    const known = generation === undefined ? await intentOfEarlierAttempt(context, task) : unlessUnsent(generation);
+    return known === undefined ? { kind: 'none' } : { kind: 'going on', generation: known, isDecided: false };
+  }
+
+  /** Waits for a submit that an earlier attempt may have under way, unless the work may simply be sent there again. */
+  async function awaitEarlier(
+    input: MediaTaskInput,
+    task: WorkingTask,
+    { earlier, routes, signal }: { earlier: EarlierWork; routes: readonly TaskRoute[]; signal: AbortSignal },
+  ): Promise<EarlierWork> {
+    let work = earlier;
+    while (work.kind === 'going on' && work.generation.state === 'intent') {
+      const { place } = work.generation;
+      if (routes.find((route) => route.place === place)?.provider.isSubmitRepeatable === true) return work;
+      const found = await awaitLiveSubmit(context, task, signal);
+      if (found !== undefined) return { ...work, generation: found };
+      // It was refused, or not sent; or the database has lost it.
+      work = await findEarlierWork(input, { task, generation: undefined });
+    }
+    return work;
   }
 }
 
+/** What there is without a submit; undefined: there is something to submit, or to wait for. */
+function resultOf(task: WorkingTask, work: EarlierWork): SubmitResult | undefined {
+  if (work.kind === 'ended') return work.result;
+  const isBrought = work.kind === 'going on' && work.generation.state !== 'intent';
+  return isBrought ? submitResultOf(task, work.generation) : undefined;
+}
+
 /** An intent that the attempt before has not sent is taken on (submit-to.ts), and does not prevent a submit. */
-function unlessUnsent(generation: Generation | undefined): Generation | undefined {
-  return generation?.state === 'intent' && isStatedUnsent() ? undefined : generation;
+function unlessUnsent(generation: Generation): Generation | undefined {
+  return generation.state === 'intent' && isStatedUnsent() ? undefined : generation;
 }
 
 type BegunTask = Awaited<ReturnType<typeof beginHandling>>;

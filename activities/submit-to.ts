@@ -10,17 +10,10 @@ import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
 import type { Lease } from '../src/limits/tenant-shares.ts';
 import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
-import type { Submission } from '../src/providers/provider.ts';
-import {
-  clearIntent,
-  declareIntent,
-  recordFiles,
-  recordJob,
-  recordNoAnswer,
-  recordRefusal,
-  takeOnIntent,
-  withdrawIntent,
-} from '../src/tasks/work.ts';
+import type { GenerationRequest, Submission } from '../src/providers/provider.ts';
+import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../src/tasks/intents.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../src/tasks/work.ts';
+import type { DeclaredIntent } from '../src/tasks/intents.ts';
 import type { WorkingTask } from '../src/tasks/work.ts';
 import type { Health } from '../src/upstreams/gate.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
@@ -30,6 +23,8 @@ import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.t
 import { passing, permanent } from './failures.ts';
 import { DeadlinePassedError, isStatedUnsent, stateUnsent } from './heartbeat.ts';
 import { keepAnswer } from './keep-answer.ts';
+import { keepSubmitLive } from './live-submit.ts';
+import type { LiveSubmit } from './live-submit.ts';
 import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
@@ -133,21 +128,44 @@ function spread(milliseconds: number): number {
  * What cuts a submit off. One that only hands over is over soon, and cut off nobody would know of the job; one that works
  * is ended for a caller who does not want it any more. A worker that stops ends it only where it may be repeated.
  */
-function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: TaskRoute): AbortSignal {
+function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: TaskRoute, live?: LiveSubmit) {
   if (!provider.worksWhileSubmitting) return stopSignals.deadline;
-  return provider.isSubmitRepeatable ? stopSignal : stopSignals.requested;
+  const signal = provider.isSubmitRepeatable ? stopSignal : stopSignals.requested;
+  return live === undefined ? signal : AbortSignal.any([signal, live.unwanted]);
 }
 
 async function submitInPlace(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  const { context, task, stopSignal, scratch, onProgress } = attempt;
-  const signal = submitSignal(attempt, route);
+  const { context, task, stopSignal, scratch } = attempt;
   warnOfShortGrace(context, route);
   // Before the intent: what fails until then was not sent.
   const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
-  const isAnnounced = await announce(attempt, route);
+  const intent = await announce(attempt, route);
+  const live = intent === undefined ? undefined : keepSubmitLive(context, task, route);
+  try {
+    return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live) });
+  } finally {
+    live?.stop();
+  }
+}
+
+/** What there is to know of a submit that is sent. */
+interface Sending {
+  /** Undefined: it was not announced. */
+  readonly intent: DeclaredIntent | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function send(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  request: GenerationRequest,
+  sending: Sending,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { task, scratch, onProgress } = attempt;
+  const { intent, signal } = sending;
   const hookUrl = hookUrlOf(attempt, route);
   let submission: Submission;
   try {
@@ -159,13 +177,13 @@ async function submitInPlace(
       ...(hookUrl === undefined ? {} : { hookUrl }),
     });
   } catch (error) {
-    return await obstacleOf(attempt, route, error, { isAnnounced, signal });
+    return await obstacleOf(attempt, route, error, sending);
   }
   await tell(attempt, route, 'answered');
   try {
     return { result: await keep(attempt, route, submission, signal) };
   } catch (error) {
-    if (!isAnnounced) await noteTaken(attempt, route);
+    if (intent === undefined) await noteTaken(attempt, route);
     throw error;
   }
 }
@@ -173,39 +191,38 @@ async function submitInPlace(
 /**
  * Writes down where the work is about to go, unless sending it there once more does no harm and it could go nowhere else.
  *
- * @returns whether this attempt did; not where an earlier one had.
+ * @returns undefined: it is not announced.
  */
-async function announce({ context, task, routes, triedPlace }: SubmitAttempt, route: TaskRoute): Promise<boolean> {
+async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
+  const { context, task, routes, triedPlace } = attempt;
   const { isSubmitRepeatable } = route.provider;
-  if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return false;
+  if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return undefined;
   const intent = await declare(context, task, route).catch((error: unknown) => {
     // Whether it was written down is not known, but that nothing was sent.
     stateUnsent();
     throw error;
   });
-  if (intent === undefined) throw isSubmitRepeatable ? passing('provider_unavailable') : permanent('outcome_unknown');
-  const { refusals, isOwn } = intent;
-  const isCurrent = await announceSubmit(context, { place: route.place, refusals }).catch(async (error: unknown) => {
+  // Another attempt's, which may be under way, or about to be withdrawn: the next one waits for what comes of it.
+  if (intent === undefined) throw passing('provider_unavailable');
+  const submit = { place: route.place, refusals: intent.refusals };
+  const isCurrent = await announceSubmit(context, submit).catch((error: unknown) => {
     context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
-    // Nothing was sent, so the next attempt may.
-    if (isOwn) {
-      await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id));
-      withdrawSubmit();
-    } else {
-      stateUnsent();
-    }
-    throw passing('provider_unavailable');
+    return false;
   });
-  // Another attempt has found the intent, and decided.
-  if (!isCurrent) throw passing('provider_unavailable');
-  return true;
+  if (isCurrent) return intent;
+  await clearUnsent(attempt, intent);
+  throw passing('provider_unavailable');
 }
 
-interface Intent {
-  /** How often the task had been refused before. */
-  readonly refusals: number;
-  /** Whether this attempt has written it down. */
-  readonly isOwn: boolean;
+/** Nothing was sent, and the next attempt may: Temporal did not answer, or this attempt is over. */
+async function clearUnsent({ context, task }: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
+  try {
+    await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
+    withdrawSubmit();
+  } catch (error) {
+    context.logger.warn({ err: error, taskId: task.id }, 'the intent of a submit that was not sent is left');
+    stateUnsent();
+  }
 }
 
 /** Writes the intent down, or takes on that of the attempt before. @returns undefined: there is one that may have been sent. */
@@ -213,11 +230,10 @@ async function declare(
   { database }: ActivityContext,
   { id }: WorkingTask,
   route: TaskRoute,
-): Promise<Intent | undefined> {
+): Promise<DeclaredIntent | undefined> {
   const declared = await declareIntent(database, id, route);
-  if (declared !== undefined) return { refusals: declared, isOwn: true };
-  const refusals = isStatedUnsent() ? await takeOnIntent(database, id, route) : undefined;
-  return refusals === undefined ? undefined : { refusals, isOwn: false };
+  if (declared !== undefined || !isStatedUnsent()) return declared;
+  return takeOnIntent(database, id, route);
 }
 
 /**
@@ -265,12 +281,12 @@ async function obstacleOf(
   attempt: SubmitAttempt,
   route: TaskRoute,
   error: unknown,
-  { isAnnounced, signal }: { readonly isAnnounced: boolean; readonly signal: AbortSignal },
+  { intent, signal }: Sending,
 ): Promise<Obstacle> {
   const { context, task } = attempt;
   await tell(attempt, route, healthOf(error));
-  const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, isAnnounced) : 0;
-  if (!isAnnounced && mayBeBilled(error)) await noteTaken(attempt, route);
+  const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, intent) : 0;
+  if (intent === undefined && mayBeBilled(error)) await noteTaken(attempt, route);
   if (signal.aborted && isStop(signal.reason)) throw signal.reason;
   if (error instanceof ProviderRefusal) {
     const { reason, retryAfterMs, fault, note } = error;
@@ -297,14 +313,20 @@ async function noteRefusal(
   { context, task }: SubmitAttempt,
   route: TaskRoute,
   { reason }: ProviderRefusal,
-  isAnnounced: boolean,
+  intent: DeclaredIntent | undefined,
 ): Promise<number> {
-  if (!isAnnounced) return recordRefusal(context.database, task.id, route, reason);
-  const refusals = await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
-    withdrawIntent(context.database, task.id, route, reason),
-  );
-  withdrawSubmit();
-  return refusals;
+  if (intent === undefined) return recordRefusal(context.database, task.id, route, reason);
+  try {
+    const refusals = await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+      withdrawIntent(context.database, task.id, route, reason, intent),
+    );
+    withdrawSubmit();
+    return refusals;
+  } catch (error) {
+    // The intent may be left, but what it stands for was not accepted.
+    stateUnsent();
+    throw error;
+  }
 }
 
 /** Not what the upstream certainly did not take, and not what it says that it failed to do. */

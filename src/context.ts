@@ -124,7 +124,7 @@ export function createProviders(pool: EnginePool, upstream: HttpProviderDeps): R
 export function createActivityContext(
   foundation: Foundation,
   gateway: WorkflowGateway,
-): { readonly context: Omit<ActivityContext, 'stopping'>; close(): Promise<void> } {
+): { readonly context: Omit<ActivityContext, 'stopping' | 'ending'>; close(): Promise<void> } {
   const { config, logger } = foundation;
   const pool = createEnginePool({
     threads: config.worker.engineThreads,

@@ -63,7 +63,7 @@ export interface RunningWorker {
 
 export interface WorkerDependencies {
   readonly connection: NativeConnection;
-  readonly activityContext: Omit<ActivityContext, 'stopping'>;
+  readonly activityContext: Omit<ActivityContext, 'stopping' | 'ending'>;
   readonly tracing: Tracing;
   readonly workflowBundle: WorkflowBundle;
   /** Whose queues are served; absent: those by the names that every installation used once (former-queues.ts). */
@@ -75,8 +75,8 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
   const { config, logger } = dependencies.activityContext;
   const stale = await removeStaleScratch(config.worker.scratchDir);
   if (stale > 0) logger.info({ folders: stale }, 'removed what killed workers had left behind');
-  const stopping = new AbortController();
-  const activityContext = { ...dependencies.activityContext, stopping: stopping.signal };
+  const [stopping, ending] = [new AbortController(), new AbortController()];
+  const activityContext = { ...dependencies.activityContext, stopping: stopping.signal, ending: ending.signal };
   const { counted: activities, count } = countActivities(createActivities(activityContext));
   const workers: Worker[] = [];
   for (const queue of config.worker.queues) {
@@ -86,6 +86,8 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
     new Map(config.worker.queues.map((queue, place) => [queue, workers[place]?.getState() === 'RUNNING']));
   const handBack = (): void => {
     stopping.abort(workerStops());
+    // Temporal's SDK says so as well, but not to an activity whose attempt has been ended before.
+    setTimeout(() => ending.abort(workerStops()), config.worker.upstreamGraceMs - config.shutdownGraceMs).unref();
     const place = config.worker.queues.indexOf('waiting');
     const inFlight = workers[place]?.getStatus().numInFlightActivities ?? 0;
     if (inFlight === 0) return;

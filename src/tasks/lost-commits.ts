@@ -47,6 +47,9 @@ export type KnownGeneration =
   | { readonly state: 'submitted'; readonly jobId: string }
   | { readonly state: 'produced'; readonly files: readonly StoredFile[] };
 
+/** Of what is known of a generation: an attempt that goes on may have written down more meanwhile. */
+const ORDER = `ARRAY['intent', 'submitted', 'produced']`;
+
 const restore: Statement = {
   name: 'restore_generation',
   text: `WITH task AS (
@@ -59,11 +62,12 @@ const restore: Statement = {
          SELECT id, $2, $3::smallint, $4, $5, $6::jsonb FROM task
          ON CONFLICT (task_id) DO UPDATE
             SET upstream = excluded.upstream, place = excluded.place, state = excluded.state, files = excluded.files,
-                job_id = coalesce(excluded.job_id, generations.job_id), updated_at = now()`,
+                job_id = coalesce(excluded.job_id, generations.job_id), updated_at = now()
+          WHERE array_position(${ORDER}, excluded.state) >= array_position(${ORDER}, generations.state)`,
 };
 
 /**
- * Writes down once more what the database has lost of a task's generation, in place of what it has.
+ * Writes down once more what the database has lost of a task's generation, in place of what it has, unless that is more.
  *
  * @param isDecided the task had ended as a success: a cancel that stands in its row, or is on its way to Temporal, came
  *   too late.

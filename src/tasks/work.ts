@@ -8,6 +8,7 @@ import type { InputFault } from '../domain/input-fault.ts';
 import type { StoredFile } from '../domain/run-record.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import { requestWork } from './outbox.ts';
 import { TaskNotFoundError } from './read.ts';
 import { REQUEST_HASH } from './request-hash.ts';
 import { addEvent, withFreeSeq } from './timeline.ts';
@@ -183,58 +184,6 @@ export async function readGeneration(database: Queryable, taskId: TaskId): Promi
   return row;
 }
 
-const insertIntent: Statement = {
-  name: 'insert_generation_intent',
-  text: `INSERT INTO generations (task_id, upstream, place, state) VALUES ($1, $2, $3, 'intent')
-         ON CONFLICT (task_id) DO NOTHING
-         RETURNING (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`,
-};
-const deleteIntent: Statement = {
-  name: 'delete_generation_intent',
-  text: `DELETE FROM generations WHERE task_id = $1 AND state = 'intent' RETURNING task_id`,
-};
-
-/**
- * Records that a submit is about to be sent which cannot be repeated, or not elsewhere.
- *
- * @returns how often the task had been refused until then; undefined where an intent was recorded before: that one may
- *   have been sent, and is never sent to another upstream.
- */
-export async function declareIntent(
-  database: Database,
-  taskId: TaskId,
-  upstream: UpstreamPlace,
-): Promise<number | undefined> {
-  const values = [taskId, upstream.upstreamName, upstream.place];
-  const [row] = await database.query<{ refusals: number }>(insertIntent, values);
-  return row?.refusals;
-}
-
-const takeOnIntentStatement: Statement = {
-  name: 'take_on_generation_intent',
-  text: `UPDATE generations SET updated_at = now() WHERE task_id = $1 AND state = 'intent' AND place = $2
-         RETURNING (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`,
-};
-
-/**
- * The same for an intent that is recorded and was certainly not sent: it stands for this submit now.
- *
- * @returns undefined: there is none for that upstream.
- */
-export async function takeOnIntent(
-  database: Database,
-  taskId: TaskId,
-  { place }: UpstreamPlace,
-): Promise<number | undefined> {
-  const [row] = await database.query<{ refusals: number }>(takeOnIntentStatement, [taskId, place]);
-  return row?.refusals;
-}
-
-/** The submit was not sent after all. */
-export async function clearIntent(database: Database, taskId: TaskId): Promise<void> {
-  await database.query(deleteIntent, [taskId]);
-}
-
 const recordFaultStatement: Statement = {
   name: 'record_input_fault',
   text: 'UPDATE tasks SET error_field = $2, error_case = $3 WHERE id = $1 AND completed_at IS NULL',
@@ -248,18 +197,28 @@ export async function recordFault(database: Queryable, taskId: TaskId, { kind, f
 const touchStatement: Statement = {
   name: 'touch_task',
   text: `UPDATE tasks SET updated_at = now()
-          WHERE id = $1 AND ($2::text IS NULL OR ${REQUEST_HASH} = $2) RETURNING id`,
+          WHERE id = $1 AND ($2::text IS NULL OR ${REQUEST_HASH} = $2)
+      RETURNING account_id AS "accountId", completed_at IS NOT NULL AS "isOver"`,
 };
+
+interface TouchedTask {
+  readonly accountId: string;
+  readonly isOver: boolean;
+}
 
 /**
  * Notes that a task was worked on, and takes its row's lock, under which events are added.
  *
  * @param requestHash of the request that it has to be for; absent: any.
- * @returns false where the database has lost the task, or has it for another request by now.
+ * @returns undefined where the database has lost the task, or has it for another request by now.
  */
-export async function touchTask(transaction: Queryable, taskId: TaskId, requestHash?: string | null): Promise<boolean> {
-  const rows = await transaction.query(touchStatement, [taskId, requestHash ?? null]);
-  return rows.length === 1;
+export async function touchTask(
+  transaction: Queryable,
+  taskId: TaskId,
+  requestHash?: string | null,
+): Promise<TouchedTask | undefined> {
+  const [task] = await transaction.query<TouchedTask>(touchStatement, [taskId, requestHash ?? null]);
+  return task;
 }
 
 const countAttempts: Statement = {
@@ -282,27 +241,8 @@ export async function recordRefusal(
   reason: FailureReason,
 ): Promise<number> {
   return database.transaction(async (transaction) => {
-    if (!(await touchTask(transaction, taskId))) throw new TaskNotFoundError();
+    if ((await touchTask(transaction, taskId)) === undefined) throw new TaskNotFoundError();
     await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
-    return countRefusals(transaction, taskId);
-  });
-}
-
-/**
- * A definite refusal of a submit that an intent was recorded for: the task may be submitted again. May be repeated.
- *
- * @returns how many refusals there are by now.
- */
-export async function withdrawIntent(
-  database: Database,
-  taskId: TaskId,
-  { label }: UpstreamPlace,
-  reason: FailureReason,
-): Promise<number> {
-  return database.transaction(async (transaction) => {
-    if (!(await touchTask(transaction, taskId))) throw new TaskNotFoundError();
-    const [withdrawn] = await transaction.query(deleteIntent, [taskId]);
-    if (withdrawn !== undefined) await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
     return countRefusals(transaction, taskId);
   });
 }
@@ -310,7 +250,7 @@ export async function withdrawIntent(
 /** Adds to the task's timeline that nobody knows whether an upstream took the work. */
 export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPlace): Promise<void> {
   await database.transaction(async (transaction) => {
-    if (!(await touchTask(transaction, taskId))) return;
+    if ((await touchTask(transaction, taskId)) === undefined) return;
     const told = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
     if (told < MAX_UNANSWERED_TOLD) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
   });
@@ -335,7 +275,8 @@ const upsertJob: Statement = {
 
 /**
  * Records the provider's job id, before anyone waits for it. Where the database has lost the task there is nothing to
- * record: the workflow knows the job, and finds out next.
+ * record: the workflow knows the job, and finds out next. The job of a task that is over by now, because it was cancelled
+ * after Temporal had ended the attempt, is stopped.
  */
 export async function recordJob(
   database: Database,
@@ -344,9 +285,11 @@ export async function recordJob(
   jobId: string,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    if (!(await touchTask(transaction, taskId, requestHash))) return;
+    const task = await touchTask(transaction, taskId, requestHash);
+    if (task === undefined) return;
     await transaction.query(upsertJob, [taskId, upstreamName, jobId, place]);
-    await addEvent(transaction, taskId, 'submitted', { upstream: label });
+    if (task.isOver) await requestWork(transaction, 'stop_generation', task.accountId, taskId);
+    else await addEvent(transaction, taskId, 'submitted', { upstream: label });
   });
 }
 

@@ -17,6 +17,7 @@ import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import type { Database, Statement } from '../../src/database/database.ts';
 import { ProviderRefusal } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';
+import { clearIntent, declareIntent, withdrawIntent } from '../../src/tasks/intents.ts';
 import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/work.ts';
 import type { WorkingTask } from '../../src/tasks/work.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -37,6 +38,7 @@ function inAttempt<T>(
 ): Promise<T> {
   const attempt = {
     info: { taskToken: new Uint8Array([1]), isLocal: false, heartbeatDetails, attempt: number },
+    cancellationSignal: new AbortController().signal,
     heartbeat: (details: unknown) => beats.push(details),
   } as unknown as Context;
   return asyncLocalStorage.run(attempt, work);
@@ -137,7 +139,7 @@ describe('a submit that is announced', () => {
     assert.deepEqual(beats.at(-1), {});
   });
 
-  it('is not sent by an attempt that is over', async () => {
+  it('is not sent by an attempt that is over, and leaves nothing that says that it was', async () => {
     const task = await begin(room);
     let isSent = false;
 
@@ -154,7 +156,22 @@ describe('a submit that is announced', () => {
 
     await assert.rejects(over, ApplicationFailure);
     assert.equal(isSent, false);
+    assert.equal(await readGeneration(room.database, task.id), undefined);
+  });
+
+  it('leaves the intent that another attempt has declared since', async () => {
+    const task = await begin(room);
+    const place = { upstreamName: 'one', place: 0, label: 1 };
+    const first = await declareIntent(room.database, task.id, place);
+    assert.ok(first !== undefined);
+    await clearIntent(room.database, task.id, first);
+    await declareIntent(room.database, task.id, place);
+
+    await clearIntent(room.database, task.id, first);
+    await withdrawIntent(room.database, task.id, place, 'provider_unavailable', first);
+
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    assert.equal(await countRefusals(room.database, task.id), 0);
   });
 
   it('may be sent again after a refusal, also where the next attempt has not heard of that', async () => {
@@ -216,7 +233,8 @@ describe('an intent of which the answer is lost', () => {
       return Promise.resolve(JOB);
     };
     await inAttempt(() => submit(task, taken, ask, { place }), [], details, number).catch((error: unknown) => {
-      assert.ok(error instanceof ApplicationFailure && error.type === 'outcome_unknown', String(error));
+      // The attempt after it waits for whoever has the intent (live-submit.ts).
+      assert.ok(error instanceof ApplicationFailure && error.type === 'provider_unavailable', String(error));
     });
     return sent;
   }
@@ -256,15 +274,38 @@ describe('an intent of which the answer is lost', () => {
     }
   });
 
-  it('is not sent to another upstream than it was for', async () => {
+  it('is sent by the next attempt to another upstream, where that is the one to ask now', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
 
-    assert.equal(await submits(task, details, 2, 1), 0);
-    assert.equal((await readGeneration(room.database, task.id))?.place, 0);
+    assert.equal(await submits(task, details, 2, 1), 1);
+    assert.deepEqual(await readGeneration(room.database, task.id), {
+      state: 'submitted',
+      jobId: 'job-1',
+      place: 1,
+      files: null,
+    });
   });
 
-  it('stays where the next attempt cannot announce it, which says so in its turn', async () => {
+  it('is sent again where the upstream refused it, and the database did not record that', async () => {
+    const task = await begin(room);
+    const database: Database = {
+      ...room.database,
+      transaction: () => Promise.reject(new Error('the database has lost the transaction')),
+    };
+    const beats: unknown[] = [];
+    const refuse = (): Promise<never> => Promise.reject(new ProviderRefusal('provider_unavailable'));
+
+    await assert.rejects(
+      inAttempt(() => submit(task, taken, refuse, { database }), beats),
+      /has lost the transaction/,
+    );
+
+    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    assert.equal(await submits(task, beats.at(-1), 2), 1);
+  });
+
+  it('is gone where the next attempt cannot announce it, and can be sent by the one after it', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
     const beats: unknown[] = [];
@@ -278,7 +319,7 @@ describe('an intent of which the answer is lost', () => {
     );
 
     await assert.rejects(unannounced, ApplicationFailure);
-    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    assert.equal(await readGeneration(room.database, task.id), undefined);
     assert.equal(await submits(task, beats.at(-1), 3), 1);
   });
 });
@@ -291,6 +332,22 @@ describe('what an attempt attached to its heartbeats', () => {
     await inAttempt(() => heartbeating(() => Promise.resolve()), beats, details);
 
     assert.deepEqual(beats, [details]);
+  });
+
+  it('is said again by an attempt that came to nothing, where it says that nothing was sent', async () => {
+    const beats: unknown[] = [];
+    const fail = (): Promise<never> => Promise.reject(new DatabaseUnavailableError('it is still away'));
+
+    await assert.rejects(
+      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 2),
+      DatabaseUnavailableError,
+    );
+    await assert.rejects(
+      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 3),
+      DatabaseUnavailableError,
+    );
+
+    assert.deepEqual(beats, [undefined, { unsentBy: 2 }, undefined]);
   });
 
   it('is erased where it is for the next attempt alone', async () => {

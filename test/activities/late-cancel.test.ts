@@ -230,6 +230,27 @@ describe('a task that is cancelled after its provider had finished', () => {
     assert.equal((error as Error).name, 'TimeoutError');
   });
 
+  it('is stopped where only the history of the run knows of its job, because the database has lost it', async () => {
+    const taskId = await handled('full');
+    const stopped: string[] = [];
+    const provider = {
+      cancel: (_request: unknown, jobId: string) => {
+        stopped.push(jobId);
+        return Promise.resolve({ outcome: 'cancelled' });
+      },
+    };
+    const context = {
+      ...contextOf(undefined),
+      providers: new Map([['scripted', provider]]),
+      readRun: (_taskId: TaskId, runId: string) =>
+        Promise.resolve(runId === 'the run' ? { job: { jobId: 'lost-job', place: 0 } } : undefined),
+    } as unknown as ActivityContext;
+
+    assert.deepEqual(await stopJob(context, taskId, signal, { runId: 'another' }), {});
+    assert.deepEqual(await stopJob(context, taskId, signal, { runId: 'the run' }), { outcome: 'cancelled' });
+    assert.deepEqual(stopped, ['lost-job']);
+  });
+
   it('passes nothing through Temporal but amounts and a count', async () => {
     const taskId = await handled('full');
     await recordJob(room.database, await readWorkingTask(room.database, taskId), at('full'), 'job');

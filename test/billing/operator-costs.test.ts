@@ -5,7 +5,8 @@ import { readOperatorCosts } from '../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import { settleTask } from '../../src/tasks/settle.ts';
-import { declareIntent, readWorkingTask, recordJob } from '../../src/tasks/work.ts';
+import { declareIntent } from '../../src/tasks/intents.ts';
+import { readWorkingTask, recordJob } from '../../src/tasks/work.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -122,7 +122,7 @@ async function startAll(
     (role) => new Role(role, roleEnvironment, path.join(folder, `${role}.log`)),
   );
   for (const role of roles) {
-    toStop.push(() => role.kill('SIGTERM'));
+    toStop.push(async () => void (await role.kill('SIGTERM')));
     await role.start();
   }
   return { apiUrl, temporalAddress, namespace: given['TEMPORAL_NAMESPACE'] ?? '', setUpSchema, runProgram };

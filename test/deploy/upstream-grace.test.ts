@@ -114,4 +114,21 @@ describe('a deploy while upstreams work', () => {
     );
     await ending.start();
   });
+
+  it('ends when the grace is over, with what upstreams have not answered by then', async () => {
+    const [ending, other] = darkroom.workers;
+    assert.ok(ending !== undefined && other !== undefined);
+    await other.kill('SIGTERM');
+    await ending.kill('SIGTERM');
+    await ending.start({ UPSTREAM_GRACE_SECONDS: '4' });
+    const taskId = await create('test/openai', 'reef 0 [slow 600000]');
+    await until('the provider works on it', async () => (await submits('reef'))[0] === 1);
+
+    assert.equal(await ending.kill('SIGTERM'), 0);
+
+    await other.start();
+    assert.equal((await account.client.untilTerminal(taskId)).error?.reason, 'outcome_unknown');
+    assert.equal((await submits('reef'))[0], 1);
+    await ending.start({ UPSTREAM_GRACE_SECONDS: '300' });
+  });
 });

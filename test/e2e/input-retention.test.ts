@@ -64,6 +64,7 @@ describe('the input of a task', () => {
           frameDecoders: createFrameDecoders(),
           stopSlots: createStopSlots(),
           stopping: new AbortController().signal,
+          ending: new AbortController().signal,
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
           readRun: () => Promise.resolve(undefined),

@@ -134,17 +134,18 @@ export class Role {
     return this.#collapse;
   }
 
-  /** Ends it: by default without any warning. */
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  /** Ends it: by default without any warning. @returns its exit code; null where a signal ended it. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
     const exited = new Promise<void>((resolve) => {
       // Not 'exit': what it said last is still to be read then.
       child.once('close', () => resolve());
     });
     child.kill(signal);
     await exited;
+    return child.exitCode;
   }
 }
 

@@ -51,6 +51,7 @@ export async function startMaintenanceWorker(
     stopSlots: createStopSlots(),
     upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
     stopping: new AbortController().signal,
+    ending: new AbortController().signal,
     describeTask: (taskId) => gateway.describeTask(taskId),
     readRun: (taskId, runId) => gateway.readRun(taskId, runId),
     recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),

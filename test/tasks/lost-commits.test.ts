@@ -5,7 +5,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { cancelTask } from '../../src/tasks/cancel.ts';
 import { restoreGeneration } from '../../src/tasks/lost-commits.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { beginHandling, readGeneration, readWorkingTask } from '../../src/tasks/work.ts';
+import { beginHandling, readGeneration, readWorkingTask, recordJob } from '../../src/tasks/work.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -45,4 +45,19 @@ describe('a generation that is restored', () => {
       );
     });
   }
+
+  it('takes nothing away that an attempt which goes on has written down meanwhile', async () => {
+    const taskId = await cancelledTask();
+    const at = { upstreamName: 'one', place: 0, label: 1 };
+    await recordJob(room.database, await readWorkingTask(room.database, taskId), at, 'job-1');
+
+    await restoreGeneration(room.database, taskId, at, { state: 'intent' }, false);
+
+    assert.deepEqual(await readGeneration(room.database, taskId), {
+      state: 'submitted',
+      jobId: 'job-1',
+      place: 0,
+      files: null,
+    });
+  });
 });

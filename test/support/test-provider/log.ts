@@ -11,9 +11,9 @@ export type Protocol = (typeof PROTOCOLS)[number];
 /**
  * `submit`: work was accepted, once per job. `replay`: a repeated idempotency key, no new work. `refused`: nothing was
  * accepted. `finished`: the work ended by itself. `file`: a result was fetched. `hook`: a call back was sent, and
- * answered with `status`.
+ * answered with `status`. `left`: whoever had submitted went away before the answer.
  */
-export type LogKind = 'submit' | 'replay' | 'refused' | 'poll' | 'cancel' | 'finished' | 'file' | 'hook';
+export type LogKind = 'submit' | 'replay' | 'refused' | 'poll' | 'cancel' | 'finished' | 'file' | 'hook' | 'left';
 
 export interface LogLine {
   /** Unix milliseconds. */

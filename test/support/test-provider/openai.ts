@@ -74,6 +74,9 @@ async function answer(
   return accept(room, incoming, prompt, async (job) => {
     const early = await answerSubmit(job, { status: 200, json: null }, wording);
     if (typeof early === 'string' || !('json' in early) || early.json !== null) return early;
+    void incoming.abandoned.then(() => {
+      if (job.state === 'running') room.log({ protocol: 'openai', kind: 'left', jobId: job.id, prompt });
+    });
     await job.ended;
     return job.behaviour.isFailing ? wording.error(500, 'other') : resultOf(room, incoming, job);
   });

@@ -1,0 +1,92 @@
+/**
+ * A submit that is still under way although Temporal has ended its attempt, because the worker could not reach Temporal for
+ * longer than the heartbeat time-out. The upstream works, and is paid: such an attempt goes on, shows in the database that
+ * it lives, and writes down what it brings. The next attempt waits for that instead of giving the task up (docs/0004).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { markIntentLive, readIntentMark } from '../src/tasks/intents.ts';
+import { readGeneration } from '../src/tasks/work.ts';
+import type { Generation, WorkingTask } from '../src/tasks/work.ts';
+import type { ActivityContext } from './context.ts';
+import { permanent } from './failures.ts';
+import type { TaskRoute } from './task-route.ts';
+
+const MARK_EVERY_MS = 3_000;
+/** Three marks are missing: the worker that made them is gone. */
+const DEAD_AFTER_MS = 10_000;
+/** The next mark gets the time to come. */
+const WATCHED_MS = MARK_EVERY_MS + 2_000;
+/**
+ * Marks that were missing for longer than a dead worker goes unnoticed (10 s, and the start of the next attempt) say that
+ * the database was away: a mark that is under way then may hang for 20 s (src/database/database.ts).
+ */
+const AWAY_AFTER_MS = 15_000;
+const WATCHED_LONG_MS = 25_000;
+const LOOK_EVERY_MS = 1_000;
+
+export interface LiveSubmit {
+  /** Fires when the work is not wanted any more: the task is over, or was cancelled after this attempt had ended. */
+  readonly unwanted: AbortSignal;
+  stop(): void;
+}
+
+/** Marks the intent of a submit as live until it is stopped. */
+export function keepSubmitLive({ database, logger }: ActivityContext, task: WorkingTask, route: TaskRoute): LiveSubmit {
+  const unwanted = new AbortController();
+  const { cancellationSignal } = Context.current();
+  let isMarking = false;
+  const mark = async (): Promise<void> => {
+    if (isMarking) return;
+    isMarking = true;
+    try {
+      const { isOver, isCancelRequested } = await markIntentLive(database, task.id, route.place);
+      // Until the attempt is over Temporal is the one to cancel it.
+      const isCancelled = isCancelRequested && cancellationSignal.aborted;
+      if (isOver || isCancelled) unwanted.abort(new CancelledFailure('the task is over'));
+    } catch (error) {
+      logger.debug({ err: error, taskId: task.id }, 'a submit could not be marked as live');
+    } finally {
+      isMarking = false;
+    }
+  };
+  const timer = setInterval(() => void mark(), MARK_EVERY_MS);
+  return { unwanted: unwanted.signal, stop: () => clearInterval(timer) };
+}
+
+/**
+ * Waits for a submit that an earlier attempt announced, as long as that attempt shows that it lives.
+ *
+ * @returns the generation as it is then: still an intent where the attempt is gone; undefined where the intent is gone.
+ * @throws the signal's reason, unless the submit has brought something by then.
+ * @throws {ApplicationFailure} `cancelled`: the attempt is gone, and the task was cancelled.
+ */
+export async function awaitLiveSubmit(
+  { database }: Pick<ActivityContext, 'database'>,
+  { id: taskId }: Pick<WorkingTask, 'id'>,
+  signal: AbortSignal,
+): Promise<Generation | undefined> {
+  let watched: { readonly markedAt: string; readonly ageMs: number; readonly since: number } | undefined;
+  for (;;) {
+    const mark = await readIntentMark(database, taskId);
+    if (mark === undefined) return readGeneration(database, taskId);
+    signal.throwIfAborted();
+    if (mark.markedAt !== watched?.markedAt) watched = { ...mark, since: performance.now() };
+    if (isDead(watched, mark.ageMs)) {
+      // A cancel ends the submit, and this attempt may hear of it from Temporal only later.
+      if (mark.isCancelRequested) throw permanent('cancelled');
+      return readGeneration(database, taskId);
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** @param watched the last mark, how old it was when it was first seen, and when that was. */
+function isDead(
+  { ageMs: firstAgeMs, since }: { readonly ageMs: number; readonly since: number },
+  ageMs: number,
+): boolean {
+  const watchedMs = performance.now() - since;
+  if (watchedMs >= WATCHED_LONG_MS) return true;
+  return firstAgeMs < AWAY_AFTER_MS && ageMs >= DEAD_AFTER_MS && watchedMs >= WATCHED_MS;
+}
