@@ -5,21 +5,16 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
 import { WrongEncryptionKeyError } from '../src/accounts/secret-cipher.ts';
-import {
-  isReduced,
-  listFailingReceivers,
-  receiverAnswered,
-  receiverFailed,
-} from '../src/accounts/callback-receivers.ts';
+import { isReduced, listFailingReceivers } from '../src/accounts/callback-receivers.ts';
 import {
   accountOfCallback,
   beginAttempt,
-  finishAttempt,
+  findDelayMs,
   markExhausted,
   postponeAttempt,
   takeBackAttempt,
 } from '../src/callbacks/attempts.ts';
-import type { AttemptResult, CallbackState, PendingCallback } from '../src/callbacks/attempts.ts';
+import type { AttemptResult, PendingCallback } from '../src/callbacks/attempts.ts';
 import { recordFailingItem } from '../src/database/failing-items.ts';
 import { createDeliverySlots } from '../src/callbacks/delivery-slots.ts';
 import { signCallback } from '../src/callbacks/signing.ts';
@@ -29,11 +24,11 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { readTask } from '../src/tasks/read.ts';
 import type { TaskDetail } from '../src/tasks/read.ts';
-import { addEvent, lockTask } from '../src/tasks/timeline.ts';
 import { presentTask } from '../src/wire/task.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { keepAnswer } from './keep-answer.ts';
+import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from './record-callback.ts';
+import type { AttemptOutcome } from './record-callback.ts';
 
 /** Spec §6.2: the receiver answers within 10 s. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
@@ -41,9 +36,9 @@ const EXCHANGE_TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 /** The receiver says that it wants no more (contract §6). */
 const HTTP_GONE = 410;
-/** With the exchange well within the activity's own time (workflows/activity-options.ts). */
-const RECORD_WITHIN_MS = 5_000;
-/** What has to be left of that time when an attempt is counted: when it has passed, Temporal begins the next. */
+/** What has to be left of the activity's time (workflows/activity-options.ts) when it ends, for Temporal to hear how. */
+const LEFT_TO_REPORT_MS = 1_000;
+/** What has to be left of it when an attempt is counted: when it has passed, Temporal begins the next. */
 const LEFT_TO_BEGIN_MS = EXCHANGE_TIMEOUT_MS + RECORD_WITHIN_MS;
 /** The same when it is sent, so that a commit may take a moment. */
 const LEFT_TO_SEND_MS = EXCHANGE_TIMEOUT_MS + 2_000;
@@ -78,12 +73,7 @@ export function createSendCallback(
     const slot = slots.take(accountId);
     if ('delayMs' in slot) {
       await postponeAttempt(context.database, taskId, slot.delayMs);
-      throw ApplicationFailure.create({
-        message: 'other deliveries of this account come first',
-        type: 'CallbackPostponed',
-        nonRetryable: false,
-        nextRetryDelay: slot.delayMs,
-      });
+      throw comeAgain('CallbackPostponed', 'other deliveries of this account come first', slot.delayMs);
     }
     try {
       return await attemptOnce(taskId, () => endsAt - steadyClock());
@@ -106,12 +96,7 @@ export function createSendCallback(
       await recordFailingItem({ database, metrics: metrics.passes }, 'webhook_key', accountId, error);
       const delayMs = nextKeyAttemptMs(Context.current().info.attempt);
       await postponeAttempt(database, taskId, delayMs);
-      throw ApplicationFailure.create({
-        message: 'the signing key cannot be decrypted',
-        type: error.name,
-        nonRetryable: false,
-        nextRetryDelay: delayMs,
-      });
+      throw comeAgain(error.name, 'the signing key cannot be decrypted', delayMs);
     }
   }
 
@@ -129,31 +114,37 @@ export function createSendCallback(
     context.metrics.callbacks.attempted(exchange, (steadyClock() - startedAt) / 1000);
     context.logger.info({ taskId, attempt, ...exchange }, 'a callback was attempted');
 
-    const status = exchange.httpStatus ?? 0;
-    if (status >= 200 && status < 300) {
-      await record(context, begun, exchange, 'delivered');
-      return { state: 'delivered' };
-    }
-    if (status === HTTP_GONE) {
-      await record(context, begun, exchange, 'stopped');
-      return { state: 'stopped' };
-    }
+    const end = endOf(exchange);
     const offsets = hasOneAttempt ? offsetsSeconds.slice(0, 1) : offsetsSeconds;
-    const delayMs = nextCallbackDelayMs(scheduled, offsets, exchange.retryAfterMs);
-    await record(context, begun, exchange, delayMs === undefined ? 'exhausted' : 'pending', delayMs);
-    if (delayMs === undefined) throw ApplicationFailure.nonRetryable('the schedule is used up', 'CallbackExhausted');
-    throw ApplicationFailure.create({
-      message: `attempt ${attempt} failed: ${exchange.errorClass ?? `status ${status}`}`,
-      type: 'CallbackAttemptFailed',
-      nonRetryable: false,
-      nextRetryDelay: delayMs,
-    });
+    const delayMs = end === undefined ? nextCallbackDelayMs(scheduled, offsets, exchange.retryAfterMs) : undefined;
+    const state = end ?? (delayMs === undefined ? 'exhausted' : 'pending');
+    const outcome: AttemptOutcome = { result: exchange, state, delayMs, knownAt: steadyClock() };
+    const bounds = { withinMs: leftMs() - LEFT_TO_REPORT_MS, steadyClock };
+    const isRecorded = await recordInTime(context, begun, outcome, bounds);
+    if (delayMs !== undefined) {
+      const reason = exchange.errorClass ?? `status ${exchange.httpStatus}`;
+      throw comeAgain('CallbackAttemptFailed', `attempt ${attempt} failed: ${reason}`, delayMs);
+    }
+    if (!isRecorded) throw comeAgain('CallbackNotRecorded', 'the outcome was not recorded in time', KEEP_WITHIN_MS);
+    if (end === undefined) throw ApplicationFailure.nonRetryable('the schedule is used up', 'CallbackExhausted');
+    return { state: end };
   }
+}
+
+/** @returns undefined where the delivery is not over. */
+function endOf({ httpStatus = 0 }: Exchange): 'delivered' | 'stopped' | undefined {
+  if (httpStatus >= 200 && httpStatus < 300) return 'delivered';
+  return httpStatus === HTTP_GONE ? 'stopped' : undefined;
 }
 
 /** The database took so much of the attempt's time that Temporal would begin the next beside it. */
 function tooLate(): ApplicationFailure {
   return ApplicationFailure.retryable('too little time was left to send it', 'CallbackTooLate');
+}
+
+/** A failure of an attempt that says itself when the next one comes. */
+function comeAgain(type: string, message: string, delayMs: number): ApplicationFailure {
+  return ApplicationFailure.create({ message, type, nonRetryable: false, nextRetryDelay: delayMs });
 }
 
 /** Counts the attempt together with reading what it sends: where that fails, or comes too late, none is used up. */
@@ -166,6 +157,8 @@ async function begin(
   return context.database.transaction(async (transaction) => {
     const pending = await beginAttempt(transaction, taskId, maxAttempts);
     if (pending === undefined) {
+      const delayMs = await findDelayMs(transaction, taskId);
+      if (delayMs !== undefined) throw comeAgain('CallbackTooEarly', 'it is not due yet', delayMs);
       await markExhausted(transaction, taskId, maxAttempts);
       return undefined;
     }
@@ -204,36 +197,4 @@ async function send(context: ActivityContext, { task, accountId, url, secrets }:
     if (!(error instanceof EgressError)) throw error;
     return { errorClass: error.kind === 'tls' || error.kind === 'timeout' ? error.kind : 'unreachable' };
   }
-}
-
-/**
- * Writes the outcome down, in the record and in the timeline. What the receiver answered is kept in hand while the
- * database is away: an answer that is lost is a callback sent twice.
- */
-async function record(
-  context: ActivityContext,
-  { task, accountId, attempt, origin }: BegunAttempt,
-  { httpStatus, errorClass }: Exchange,
-  state: CallbackState,
-  nextDelayMs?: number,
-): Promise<void> {
-  const taskId = task.id;
-  const result = {
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-    ...(errorClass === undefined ? {} : { errorClass }),
-  };
-  await keepAnswer(AbortSignal.timeout(RECORD_WITHIN_MS), () =>
-    context.database.transaction(async (transaction) => {
-      await lockTask(transaction, taskId);
-      const finished = await finishAttempt(transaction, taskId, attempt, result, state, nextDelayMs);
-      // Recorded by a try whose own answer was lost.
-      if (finished === undefined) return;
-      const { durationMs, isDecisive } = finished;
-      if (state === 'delivered') await receiverAnswered(transaction, accountId, origin);
-      if (state === 'exhausted' && isDecisive) await receiverFailed(transaction, accountId, origin, result);
-      const told = httpStatus === undefined ? { errorClass: errorClass ?? 'unreachable' } : { status: httpStatus };
-      await addEvent(transaction, taskId, 'callback_attempted', { attempt, ...told, durationMs });
-    }),
-  );
-  if (state !== 'pending' && state !== 'waiting') context.metrics.callbacks.ended(state);
 }

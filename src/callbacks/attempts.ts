@@ -28,11 +28,15 @@ export interface PendingCallback {
   readonly scheduled: number;
 }
 
+/** By how much an attempt may come too soon: Temporal's timers and the database have clocks of their own. */
+const IS_TOO_EARLY = `coalesce(next_attempt_at > now() + interval '1 second', false)`;
+
 const beginStatement: Statement = {
   name: 'begin_callback_attempt',
   text: `WITH begun AS (
            UPDATE callbacks SET attempts = attempts + 1, next_attempt_at = NULL
             WHERE task_id = $1 AND state = 'pending' AND url <> '' AND attempts - attempts_before < $2
+              AND NOT ${IS_TOO_EARLY}
         RETURNING task_id, account_id, url, attempts, attempts_before),
          attempt AS (
            INSERT INTO callback_attempts (task_id, account_id, attempt, started_at)
@@ -44,7 +48,8 @@ const beginStatement: Statement = {
  * Begins the next attempt.
  *
  * @param maxAttempts as many as the schedule has.
- * @returns undefined where nothing is to be sent any more: delivered, stopped, or the schedule is used up.
+ * @returns undefined where nothing is to be sent any more (delivered, stopped, or the schedule is used up), or not yet
+ *   (`findDelayMs`).
  */
 export async function beginAttempt(
   transaction: Queryable,
@@ -53,6 +58,23 @@ export async function beginAttempt(
 ): Promise<PendingCallback | undefined> {
   const [row] = await transaction.query<PendingCallback>(beginStatement, [taskId, maxAttempts]);
   return row;
+}
+
+const selectDelay: Statement = {
+  name: 'select_callback_delay',
+  text: `SELECT ceil(extract(epoch FROM next_attempt_at - now()) * 1000)::float8 AS "delayMs"
+           FROM callbacks WHERE task_id = $1 AND state = 'pending' AND ${IS_TOO_EARLY}`,
+};
+
+/**
+ * How long a delivery has to wait for its next attempt: Temporal may retry sooner where it did not hear how the one before
+ * had ended.
+ *
+ * @returns milliseconds; undefined where the attempt is due, or there is none.
+ */
+export async function findDelayMs(database: Queryable, taskId: TaskId): Promise<number | undefined> {
+  const [row] = await database.query<{ delayMs: number }>(selectDelay, [taskId]);
+  return row?.delayMs;
 }
 
 const takeBackStatement: Statement = {
@@ -134,10 +156,11 @@ export async function accountOfCallback(database: Queryable, taskId: TaskId): Pr
 
 const postponeStatement: Statement = {
   name: 'postpone_callback',
-  text: `UPDATE callbacks SET next_attempt_at = now() + make_interval(secs => $2) WHERE task_id = $1 AND state = 'pending'`,
+  text: `UPDATE callbacks SET next_attempt_at = greatest(next_attempt_at, now() + make_interval(secs => $2))
+          WHERE task_id = $1 AND state = 'pending'`,
 };
 
-/** Tells when the next attempt is made, of a delivery that has to wait for its turn. */
+/** Records when the next attempt is made, of a delivery that has to wait for its turn; never sooner than it was due. */
 export async function postponeAttempt(database: Queryable, taskId: TaskId, delayMs: number): Promise<void> {
   await database.query(postponeStatement, [taskId, delayMs / 1000]);
 }

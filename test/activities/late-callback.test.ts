@@ -4,12 +4,17 @@ import { after, before, describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { msOptionalToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createSendCallback } from '../../activities/send-callback.ts';
-import { readCallback } from '../../src/callbacks/attempts.ts';
+import { postponeAttempt, readCallback } from '../../src/callbacks/attempts.ts';
+import type { CallbackRecord } from '../../src/callbacks/attempts.ts';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { letPass } from '../support/let-pass.ts';
+import { until } from '../support/until.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -19,11 +24,26 @@ const SHORT_MS = 3_000;
 /** A stall below the time-out of a statement, after which an exchange would outlive the attempt. */
 const LONG_MS = 14_000;
 
+/** Longer than an attempt may take to record its outcome. */
+const RECORD_STALL_MS = 6_000;
+/** Of an attempt that goes on to its last moment, so that some 2 s are left for its record. */
+const UP_TO_THE_LAST = { begin: 5_000, commit: 2_900, exchange: 9_900 };
+
 interface Stalls {
   /** How long each takes, in milliseconds. */
   readonly lookUp?: number;
   readonly begin?: number;
   readonly commit?: number;
+  readonly exchange?: number;
+}
+
+interface Surroundings {
+  /** Called when the attempt is counted. */
+  readonly onCommit?: () => Promise<unknown>;
+  /** Awaited before the outcome is recorded, each time that it is tried. */
+  readonly onRecord?: () => Promise<unknown>;
+  /** What the receiver answers; 204 by default. */
+  readonly reply?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 }
 
 describe('an attempt of a callback', () => {
@@ -45,15 +65,11 @@ describe('an attempt of a callback', () => {
     return taskId;
   }
 
-  /**
-   * Makes an attempt, of which each part takes so long by the attempt's clock.
-   *
-   * @param onCommit called when the attempt is counted.
-   */
+  /** Makes an attempt, of which each part takes so long by the attempt's clock. */
   async function attempt(
     taskId: TaskId,
-    { lookUp = 0, begin = 0, commit = 0 }: Stalls,
-    onCommit: () => Promise<unknown> = () => Promise.resolve(),
+    { lookUp = 0, begin = 0, commit = 0, exchange = 0 }: Stalls,
+    { onCommit, onRecord, reply = { status: 204, headers: {} } }: Surroundings = {},
   ): Promise<{ sent: number; outcome: unknown }> {
     let now = 0;
     let sent = 0;
@@ -64,10 +80,14 @@ describe('an attempt of a callback', () => {
         return room.database.query(statement, values);
       },
       async transaction(work) {
+        if (sent > 0) {
+          await onRecord?.();
+          return room.database.transaction(work);
+        }
         now += begin;
         const result = await room.database.transaction(work);
         now += commit;
-        if (sent === 0) await onCommit();
+        await onCommit?.();
         return result;
       },
     };
@@ -79,7 +99,8 @@ describe('an attempt of a callback', () => {
       egress: {
         post() {
           sent += 1;
-          return Promise.resolve({ status: 204, headers: {} });
+          now += exchange;
+          return Promise.resolve(reply);
         },
       },
       metrics: { callbacks: { attempted: () => undefined, ended: () => undefined } },
@@ -98,6 +119,21 @@ describe('an attempt of a callback', () => {
   function assertTooLate(outcome: unknown): void {
     assert.ok(outcome instanceof ApplicationFailure, String(outcome));
     assert.deepEqual([outcome.type, outcome.nonRetryable], ['CallbackTooLate', false]);
+  }
+
+  function failureOf(outcome: unknown): { type: unknown; nonRetryable: unknown; retryDelayMs: number | undefined } {
+    assert.ok(outcome instanceof ApplicationFailure, String(outcome));
+    const { type, nonRetryable, nextRetryDelay } = outcome;
+    return { type, nonRetryable, retryDelayMs: msOptionalToNumber(nextRetryDelay) };
+  }
+
+  async function untilRecorded(taskId: TaskId): Promise<CallbackRecord> {
+    let record: CallbackRecord | undefined;
+    await until('the attempt is recorded', async () => {
+      record = await readCallback(room.database, taskId);
+      return typeof record?.attempts[0]?.durationMs === 'number';
+    });
+    return record ?? assert.fail();
   }
 
   for (const part of ['lookUp', 'begin', 'commit'] as const) {
@@ -129,7 +165,7 @@ describe('an attempt of a callback', () => {
   it('stays counted where the next had begun before it was found late', async () => {
     const taskId = await pendingCallback();
 
-    const late = await attempt(taskId, { commit: LONG_MS }, () => attempt(taskId, {}));
+    const late = await attempt(taskId, { commit: LONG_MS }, { onCommit: () => attempt(taskId, {}) });
 
     assertTooLate(late.outcome);
     const record = await readCallback(room.database, taskId);
@@ -138,5 +174,61 @@ describe('an attempt of a callback', () => {
       record.attempts.map(({ httpStatus }) => httpStatus),
       [null, 204],
     );
+  });
+
+  it('that failed says when the next is due where its record takes too long, and the next comes no sooner', async () => {
+    const taskId = await pendingCallback();
+    const reply = { status: 500, headers: { 'retry-after': '300' } };
+
+    const late = await attempt(taskId, UP_TO_THE_LAST, { reply, onRecord: () => letPass(RECORD_STALL_MS) });
+
+    assert.deepEqual(failureOf(late.outcome), {
+      type: 'CallbackAttemptFailed',
+      nonRetryable: false,
+      retryDelayMs: 300_000,
+    });
+    assert.equal(
+      (await readCallback(room.database, taskId))?.attempts[0]?.durationMs,
+      null,
+      'it waited for its record',
+    );
+    const record = await untilRecorded(taskId);
+    assert.equal(record.state, 'pending');
+
+    const early = await attempt(taskId, {});
+    const { type, nonRetryable, retryDelayMs = 0 } = failureOf(early.outcome);
+    assert.deepEqual([type, nonRetryable, early.sent], ['CallbackTooEarly', false, 0]);
+    assert.ok(retryDelayMs > 200_000 && retryDelayMs <= 300_000, String(retryDelayMs));
+    assert.deepEqual((await readCallback(room.database, taskId))?.attempts, record.attempts);
+  });
+
+  it('that delivered is recorded after its end where that takes too long, and is not sent again', async () => {
+    const taskId = await pendingCallback();
+    let tries = 0;
+    const onRecord = async (): Promise<void> => {
+      tries += 1;
+      if (tries > 1) return;
+      await letPass(RECORD_STALL_MS);
+      throw new DatabaseUnavailableError('the statement was ended');
+    };
+
+    const late = await attempt(taskId, UP_TO_THE_LAST, { onRecord });
+
+    assert.deepEqual(failureOf(late.outcome), {
+      type: 'CallbackNotRecorded',
+      nonRetryable: false,
+      retryDelayMs: 60_000,
+    });
+    assert.equal((await untilRecorded(taskId)).state, 'delivered');
+    assert.deepEqual(await attempt(taskId, {}), { sent: 0, outcome: { state: 'nothing_to_send' } });
+  });
+
+  it('that finds no place keeps to the time at which it is due', async () => {
+    const taskId = await pendingCallback();
+    await attempt(taskId, {}, { reply: { status: 500, headers: {} } });
+
+    await postponeAttempt(room.database, taskId, 250);
+
+    assert.equal(failureOf((await attempt(taskId, {})).outcome).type, 'CallbackTooEarly');
   });
 });

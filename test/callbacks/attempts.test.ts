@@ -1,7 +1,13 @@
 /** The record of a callback's attempts: what each is told to be, and what one that was overtaken may still change. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { LISTED_ATTEMPTS, beginAttempt, finishAttempt, readCallback } from '../../src/callbacks/attempts.ts';
+import {
+  LISTED_ATTEMPTS,
+  beginAttempt,
+  findDelayMs,
+  finishAttempt,
+  readCallback,
+} from '../../src/callbacks/attempts.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -74,6 +80,23 @@ describe('an attempt', () => {
       callback.attempts.map(({ httpStatus }) => httpStatus),
       [500],
     );
+  });
+
+  it('is not begun before it is due, but for the moment by which a timer may be early', async () => {
+    const taskId = await pendingCallback();
+    await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
+    assert.equal(await findDelayMs(test.database, taskId), undefined);
+    await finishAttempt(test.database, taskId, 1, { httpStatus: 500 }, 'pending', 60_000);
+
+    assert.equal(await beginAttempt(test.database, taskId, SCHEDULE_LENGTH), undefined);
+    const delayMs = (await findDelayMs(test.database, taskId)) ?? 0;
+    assert.ok(delayMs > 30_000 && delayMs <= 60_000, String(delayMs));
+
+    await test.database.query(
+      { name: 'test_due', text: `UPDATE callbacks SET next_attempt_at = now() + interval '0.5 s' WHERE task_id = $1` },
+      [taskId],
+    );
+    assert.equal((await beginAttempt(test.database, taskId, SCHEDULE_LENGTH))?.attempt, 2);
   });
 
   it('is not begun where the address is gone, or the schedule is used up', async () => {

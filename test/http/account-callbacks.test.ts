@@ -39,7 +39,7 @@ async function attempt(
   const { database } = served.room;
   const pending = await beginAttempt(database, taskId, SCHEDULE_LENGTH);
   assert.ok(pending);
-  await finishAttempt(database, taskId, pending.attempt, result, state, state === 'pending' ? 60_000 : undefined);
+  await finishAttempt(database, taskId, pending.attempt, result, state, state === 'pending' ? 0 : undefined);
 }
 
 async function list({ client }: Pick<ServedAccount, 'client'>, query = ''): Promise<List> {
