@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
-import type { TemporalConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
 import { readInstallationNames } from '../database/migrate.ts';
 import type { InstallationNames } from '../database/migrate.ts';
+import { connectWhenPossible } from '../processes/connect-when-possible.ts';
 import type { Foundation } from '../processes/foundation.ts';
 import { serveFormerQueues } from '../processes/former-queues.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
@@ -16,17 +16,15 @@ import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
 import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { temporalClient } from '../temporal/connection.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
-import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
-/** How long to wait between attempts to reach Temporal while it is away. */
+/** How long to wait between attempts to reach the database while it is away. */
 const RECONNECT_MS = 1_000;
 
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -42,9 +40,16 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const seen: { connection?: NativeConnection; worker?: RunningWorker } = {};
   // Before there is a connection: that it waits for Temporal is what a probe is to be told.
   const metricsListener = await startWorkerMetrics(foundation, runtime, () => seen);
-  const connection = await Promise.race([connect(config.temporal, runtime, logger), stop]);
+  const connecting = connectWhenPossible({
+    config: config.temporal,
+    runtime,
+    logger,
+    outboxMetrics: foundation.metrics.outbox,
+    meanwhile: 'the worker waits for Temporal',
+  });
+  const connection = await Promise.race([connecting, stop]);
   // Asked to stop before there was anything to work on.
-  if (typeof connection === 'string') process.exit(0);
+  if (connection === undefined || typeof connection === 'string') process.exit(0);
   seen.connection = connection;
   const installation = await Promise.race([readInstallation(foundation), stop]);
   if (typeof installation === 'string') process.exit(0);
@@ -92,20 +97,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** A worker without Temporal has nothing to do but to wait for it. */
-async function connect(config: TemporalConfig, runtime: TemporalRuntime, logger: Logger): Promise<NativeConnection> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await connectTemporal(config);
-    } catch (error) {
-      if (attempt === 1) logger.warn({ err: error, address: config.address }, 'waiting for Temporal');
-      await runtime.recover(error);
-      await sleep(RECONNECT_MS);
-    }
-  }
-}
-
-/** Nor has one without the database, which names the queues. */
+/** A worker without the database, which names the queues, has nothing to do but to wait for it. */
 async function readInstallation({ database, logger }: Foundation): Promise<InstallationNames> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -8,10 +8,9 @@ import type { NativeConnection } from '@temporalio/worker';
 import { createApp } from '../http/app.ts';
 import type { HttpContext } from '../http/context.ts';
 import { listen } from '../http/server.ts';
-import { checkTemporal, connectTemporal, temporalClient } from '../temporal/connection.ts';
+import { checkTemporal, temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
-import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
 import { packageFile } from '../config/package-root.ts';
 import type { OutboxItem } from '../tasks/outbox.ts';
@@ -20,6 +19,7 @@ import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { startPublishingCaps } from '../upstreams/published-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
+import { connectWhenPossible } from './connect-when-possible.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
@@ -39,8 +39,6 @@ export interface RunningApi {
   close(): Promise<void>;
 }
 
-/** How long to wait between attempts to reach Temporal while it is away. */
-const RECONNECT_MS = 1_000;
 /** Streams that are still open get this much of the grace time to be told that they end here; of a short one a quarter. */
 const LAST_WORDS_MS = 500;
 
@@ -103,10 +101,17 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   );
 
   const connecting = new AbortController();
-  const connected = connectWhenPossible(foundation, runtime, installationId, connecting.signal).then((temporal) => {
-    if (temporal === undefined) return undefined;
-    const { gateway } = temporal;
-    connection = temporal.connection;
+  const connected = connectWhenPossible({
+    config: config.temporal,
+    runtime,
+    logger,
+    outboxMetrics: foundation.metrics.outbox,
+    meanwhile: 'tasks are accepted and wait for Temporal',
+    signal: connecting.signal,
+  }).then((made) => {
+    if (made === undefined) return undefined;
+    const gateway = createWorkflowGateway(temporalClient(made, config.temporal), installationId);
+    connection = made;
     launcher = startLauncher({
       database,
       stalledAccounts: foundation.stalledAccounts,
@@ -126,7 +131,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       metrics: foundation.metrics.tasks,
       logger,
     });
-    return temporal;
+    return made;
   });
 
   return {
@@ -154,38 +159,8 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       await Promise.all([catalogue.close(), caps.close()]);
       await http.keyUse.flush();
       await launcher?.close();
-      await (await connected)?.connection.close();
+      await (await connected)?.close();
       await metricsListener?.close();
     },
   };
-}
-
-interface Temporal {
-  readonly connection: NativeConnection;
-  readonly gateway: WorkflowGateway;
-}
-
-/** @returns undefined when the process stops before Temporal was ever there. */
-async function connectWhenPossible(
-  foundation: Foundation,
-  runtime: TemporalRuntime,
-  installationId: string,
-  signal: AbortSignal,
-): Promise<Temporal | undefined> {
-  const { config, logger } = foundation;
-  for (let attempt = 1; !signal.aborted; attempt++) {
-    try {
-      const connection = await connectTemporal(config.temporal);
-      logger.info({ address: config.temporal.address }, 'connected to Temporal');
-      return {
-        connection,
-        gateway: createWorkflowGateway(temporalClient(connection, config.temporal), installationId),
-      };
-    } catch (error) {
-      if (attempt === 1) logger.warn({ err: error }, 'Temporal is not reachable; tasks are accepted and wait for it');
-      await runtime.recover(error);
-      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
-    }
-  }
-  return undefined;
 }

@@ -5,8 +5,10 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/backlog.ts';
+import { createUnclaimedStarts } from '../tasks/unclaimed-starts.ts';
+import type { UnclaimedStarts } from '../tasks/unclaimed-starts.ts';
 import { answersInTime, asked, inTime } from '../telemetry/answer-in-time.ts';
-import type { ServiceState, StoredState } from '../telemetry/metrics-service.ts';
+import type { Backlog, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
 import { readOpenTextHolds } from '../text/money/open-holds.ts';
 import { listStates } from '../upstreams/states.ts';
 import type { Foundation } from './foundation.ts';
@@ -36,12 +38,15 @@ export function createServiceChecks(
   const isDatabaseUp = answersInTime(CHECK_FRESH_MS, () => database.check());
   const isStoreUp = answersInTime(STORE_FRESH_MS, () => store.check());
   const isTemporalUp = answersInTime(CHECK_FRESH_MS, askTemporal);
+  const unclaimed = createUnclaimedStarts();
   const stored = asked(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
     if (!(await isDatabaseUp())) return undefined;
-    return database.transaction(readStored).catch((err: unknown) => {
-      logger.warn({ err }, 'what waits in the database could not be read for the metrics');
-      return undefined;
-    });
+    return database
+      .transaction((transaction) => readStored(transaction, unclaimed))
+      .catch((err: unknown) => {
+        logger.warn({ err }, 'what waits in the database could not be read for the metrics');
+        return undefined;
+      });
   });
   return {
     isDatabaseUp,
@@ -65,10 +70,11 @@ const bound: Statement = {
 };
 
 /** One after the other on one connection: requests need the others. */
-async function readStored(transaction: Queryable): Promise<StoredState> {
+async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): Promise<StoredState> {
   await transaction.query(bound);
   const open = await readOpenTasks(transaction);
-  const outbox = await readOutboxBacklog(transaction);
+  const ready = await readOutboxBacklog(transaction);
+  const starts = await unclaimed.read(transaction);
   const callbacks = await readCallbackBacklog(transaction);
   const text = await readOpenTextHolds(transaction);
   const upstreams = await listStates(transaction);
@@ -85,8 +91,16 @@ async function readStored(transaction: Queryable): Promise<StoredState> {
       },
       text,
     },
-    outbox,
+    outbox: withStarts(ready, starts),
     callbacks,
     upstreams,
   };
+}
+
+function withStarts(ready: ReadonlyMap<string, Backlog>, starts: Backlog): ReadonlyMap<string, Backlog> {
+  const { count, oldestSeconds } = ready.get('start_task') ?? { count: 0, oldestSeconds: 0 };
+  return new Map([
+    ...ready,
+    ['start_task', { count: count + starts.count, oldestSeconds: Math.max(oldestSeconds, starts.oldestSeconds) }],
+  ]);
 }

@@ -37,7 +37,7 @@ const selectOutbox: Statement = {
            FROM outbox WHERE is_ready GROUP BY kind, deliveries`,
 };
 
-/** Rows that are to be delivered: not those that wait for a running slot of their account, which are queued tasks. */
+/** Rows that a launcher has made ready, or that always are: the others are queued tasks (unclaimed-starts.ts). */
 export async function readOutboxBacklog(database: Queryable): Promise<ReadonlyMap<string, Backlog>> {
   const rows = await database.query<{ kind: string; deliveries: number; count: number; dueSeconds: number }>(
     selectOutbox,

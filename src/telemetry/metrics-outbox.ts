@@ -6,15 +6,23 @@ import { OUTBOX_KINDS } from './metrics-service.ts';
 export interface OutboxMetrics {
   /** @param kind of outbox row. */
   refused(kind: string): void;
+  /** Not even a connection was made: the server rejects the credentials, or TLS with it fails. */
+  connectionRejected(): void;
 }
+
+/** Beside the kinds of rows. */
+const CONNECTION = 'connection';
 
 export function createOutboxMetrics(registry: Registry): OutboxMetrics {
   const refusals = new Counter({
     name: 'darkroom_outbox_refused_total',
-    help: 'Rows of the outbox that Temporal refused, by kind; each attempt counts',
+    help: 'Rows of the outbox that Temporal refused, by kind, and connections that it rejected; each attempt counts',
     labelNames: ['kind'],
     registers: [registry],
   });
-  for (const kind of OUTBOX_KINDS) refusals.inc({ kind }, 0);
-  return { refused: (kind) => refusals.inc({ kind }) };
+  for (const kind of [...OUTBOX_KINDS, CONNECTION]) refusals.inc({ kind }, 0);
+  return {
+    refused: (kind) => refusals.inc({ kind }),
+    connectionRejected: () => refusals.inc({ kind: CONNECTION }),
+  };
 }

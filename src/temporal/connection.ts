@@ -5,6 +5,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';
+import { connectionProblem } from './connection-problem.ts';
 
 /** Connects. @throws {TransportError} the server cannot be reached at this moment. */
 export async function connectTemporal(config: TemporalConfig): Promise<NativeConnection> {
@@ -25,7 +26,7 @@ export async function connectTemporal(config: TemporalConfig): Promise<NativeCon
   });
 }
 
-/** A command that needs Temporal at once has none. */
+/** A command that needs Temporal at once has none, or one that rejects it; the message says which. */
 export class TemporalUnreachableError extends Error {
   override readonly name = 'TemporalUnreachableError';
 }
@@ -35,9 +36,7 @@ export async function requireTemporal(config: TemporalConfig): Promise<NativeCon
   try {
     return await connectTemporal(config);
   } catch (error) {
-    throw new TemporalUnreachableError(`TEMPORAL_ADDRESS: no Temporal server answers at ${config.address}`, {
-      cause: error,
-    });
+    throw new TemporalUnreachableError(connectionProblem(config, error).message, { cause: error });
   }
 }
 

@@ -6,6 +6,7 @@ import type { ObjectStore } from '../../src/files/object-store.ts';
 import { createServiceChecks } from '../../src/processes/service-checks.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src/tasks/backlog.ts';
 import { outboxWaitSeconds } from '../../src/tasks/outbox.ts';
+import { createUnclaimedStarts } from '../../src/tasks/unclaimed-starts.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
 import { listStates } from '../../src/upstreams/states.ts';
@@ -112,7 +113,8 @@ describe('what is read at a scrape', () => {
     for (const read of [readOpenTasks, readOutboxBacklog, readCallbackBacklog, readOpenTextHolds, listStates]) {
       await read(noting);
     }
-    assert.equal(asked.length, 5);
+    await createUnclaimedStarts().read(noting);
+    assert.equal(asked.length, 6);
 
     for (const { name, text } of asked) {
       const plan = await database.query<{ 'QUERY PLAN': string }>({ name: `explain_${name}`, text: `EXPLAIN ${text}` });

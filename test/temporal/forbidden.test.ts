@@ -11,6 +11,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { runMigrate } from '../../src/commands/migrate.ts';
+import { TemporalUnreachableError } from '../../src/temporal/connection.ts';
 import { conflictStep, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
 import { refusalOf } from '../../src/temporal/refusals.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
@@ -109,6 +110,16 @@ describe('migrate, where it may not prepare Temporal', () => {
     );
   });
 
+  it('says that the credentials are rejected where nothing at all is allowed', async () => {
+    proxy.forbid('GetSystemInfo');
+    await assert.rejects(migrate(), {
+      name: 'TemporalUnreachableError',
+      message: new RegExp(
+        `^the Temporal server at ${proxy.address} rejects our credentials \\(permission_denied\\). Set TEMPORAL_API_KEY, .*not allowed`,
+      ),
+    });
+  });
+
   it('names a start that is refused for such a reason', async () => {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
     const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
@@ -169,6 +180,30 @@ describe('migrate, at a server with a private CA that asks for a client certific
       await assert.rejects(runStep(ofNamespace, others), new RegExp(`${missing}: parameter .*not set`));
     }
     await removeSchedules(database, namespace);
+  });
+
+  it('says which of the credentials to check where they are rejected or TLS fails, and why', async () => {
+    const rejected = async (changes: NodeJS.ProcessEnv): Promise<string> => {
+      const server = { TEMPORAL_ADDRESS: proxy.address, ...credentials, ...changes };
+      const migration = runMigrate({ DATABASE_URL: database.url, LOG_LEVEL: 'silent', ...server });
+      const error = await migration.then(
+        () => undefined,
+        (failure: unknown) => failure,
+      );
+      assert.ok(error instanceof TemporalUnreachableError, String(error));
+      return error.message;
+    };
+    const other = await written('another CA.pem', makeCertificate('another').cert);
+
+    const ofWrongKey = await rejected({ TEMPORAL_API_KEY: 'a key that was revoked' });
+    const ofOtherCa = await rejected({ TEMPORAL_TLS_CA_FILE: other });
+
+    assert.match(
+      ofWrongKey,
+      /rejects our credentials \(unauthenticated\)\. Check TEMPORAL_API_KEY and TEMPORAL_TLS_CERT_/,
+    );
+    assert.equal(ofWrongKey.includes('a key that was revoked'), false);
+    assert.match(ofOtherCa, /^TLS with the Temporal server at .* fails\. Check TEMPORAL_TLS_CA_FILE.*UnknownIssuer/);
   });
 });
 
