@@ -18,8 +18,14 @@ const ACCEPTING_SECONDS = 120;
 const MS_PER_DAY = 86_400_000;
 /** Rows of one statement: it holds their locks. */
 const BATCH = 500;
+/**
+ * A pass over a backlog ends by itself after so long, with a batch of each kind at least; the next goes on where it ended.
+ * It is well within its attempt of 50 s (workflows/activity-options.ts).
+ */
+const PASS_MS = 30_000;
 
-export function createExpireOutputs(context: ActivityContext): Activities['expireOutputs'] {
+/** @param passMs as long as batches are begun. */
+export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS): Activities['expireOutputs'] {
   const { config } = context;
   return () =>
     untilStopped(null, context.stopping, async (signal) => {
@@ -27,7 +33,9 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
       const now = await context.clock.read();
       const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
       const counts = { outputs: 0, files: 0, inputs: 0, responses: 0, requested: 0 };
-      const eachBatch = (workOn: (limit: number) => Promise<number>): Promise<number> => inBatches(signal, workOn);
+      const endAt = performance.now() + passMs;
+      const eachBatch = (workOn: (limit: number) => Promise<number>): Promise<number> =>
+        inBatches({ signal, endAt }, workOn);
       const steps: Readonly<Record<keyof ExpireResult, () => Promise<number>>> = {
         outputs: () => eachBatch((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
         files: () => eachBatch((limit) => expireFiles(database, { now, urlGraceSeconds, limit })),
@@ -38,7 +46,7 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
           return eachBatch((limit) => eraseOldInputs(database, endedBefore, limit));
         },
         responses: () => eachBatch((limit) => deleteExpiredResponses(database, { now, limit })),
-        requested: () => requestStalledPromotions(database, now, () => signal.throwIfAborted()),
+        requested: () => requestStalledPromotions(database, now, isolate),
       };
       // One kind that cannot be worked on keeps no other from expiring.
       await isolate({
@@ -53,12 +61,16 @@ export function createExpireOutputs(context: ActivityContext): Activities['expir
     });
 }
 
-/** Works batch after batch until one is not full. @returns how many rows. */
-async function inBatches(signal: AbortSignal, workOn: (limit: number) => Promise<number>): Promise<number> {
+/** Works batch after batch until one is not full, or the time is over. @returns how many rows. */
+async function inBatches(
+  { signal, endAt }: { readonly signal: AbortSignal; readonly endAt: number },
+  workOn: (limit: number) => Promise<number>,
+): Promise<number> {
   let rows = 0;
-  for (let worked = BATCH; worked === BATCH; rows += worked) {
+  for (;;) {
     signal.throwIfAborted();
-    worked = await workOn(BATCH);
+    const worked = await workOn(BATCH);
+    rows += worked;
+    if (worked < BATCH || performance.now() >= endAt) return rows;
   }
-  return rows;
 }

@@ -170,9 +170,10 @@ export const SETTLE_OPTIONS: ActivityOptions = {
 
 /**
  * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and writing the attempt
- * down. An attempt for which too little of it is left is neither counted nor sent (activities/send-callback.ts): the next
- * would run beside it. When the next attempt comes is the activity's to say (`nextRetryDelay`); the intervals here are for
- * attempts that could not even begin, the database being away.
+ * down. An attempt for which too little of it is left is neither counted nor sent (activities/send-callback.ts), and one
+ * whose record takes too long ends without it (activities/record-callback.ts): the next would run beside it. When the
+ * next attempt comes is the activity's to say (`nextRetryDelay`); the intervals here are for attempts that could not even
+ * begin, the database being away.
  */
 export const CALLBACK_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '20 seconds',
@@ -182,15 +183,20 @@ export const CALLBACK_OPTIONS: ActivityOptions = {
   summary: 'send the callback',
 };
 
-/** Two attempts at one of the passes of every minute; without a worker for them the next pass tries again. */
-const MINUTE_PASS = '2 minutes';
+/** Two attempts at one part of the repair; without a worker for them the next pass tries again. */
+const REPAIR_PART = '2 minutes';
+/**
+ * What is done beside the repair has ended before the next pass is due: the Schedule starts none while one runs, and the
+ * repair would be late for what another pass goes on with.
+ */
+const WITHIN_THE_MINUTE = '55 seconds';
 
 /** One pass of the repair; the next comes a minute later anyhow. */
 export function reconcileOptions(): ActivityOptions {
   return {
     taskQueue: on('maintenance'),
     startToCloseTimeout: '50 seconds',
-    scheduleToCloseTimeout: MINUTE_PASS,
+    scheduleToCloseTimeout: REPAIR_PART,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { maximumAttempts: 2 },
     summary: 'look for tasks to repair',
@@ -217,7 +223,7 @@ export function expireOptions(): ActivityOptions {
   return {
     taskQueue: on('maintenance'),
     startToCloseTimeout: '50 seconds',
-    scheduleToCloseTimeout: MINUTE_PASS,
+    scheduleToCloseTimeout: WITHIN_THE_MINUTE,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { maximumAttempts: 2 },
     summary: 'look for what has expired',
@@ -232,7 +238,7 @@ export function sweepOptions(input: SweepInput): ActivityOptions {
   return {
     taskQueue: on('maintenance'),
     startToCloseTimeout: input.target === 'unnamed' ? '50 minutes' : '50 seconds',
-    scheduleToCloseTimeout: input.target === 'unnamed' ? '58 minutes' : MINUTE_PASS,
+    scheduleToCloseTimeout: input.target === 'unnamed' ? '58 minutes' : WITHIN_THE_MINUTE,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { initialInterval: '1 second', maximumAttempts: 3 },
     summary: input.target === 'unnamed' ? 'sweep objects that nothing names' : 'sweep the bytes of what is gone',

@@ -2,53 +2,82 @@
  * Everything that keeps the service in order every minute, started by its Schedule as one workflow, so that operators
  * find tasks between them (architecture, "Repair is part of the design"). Safe to run twice and at any time.
  */
-import { isCancellation, proxyActivities } from '@temporalio/workflow';
+import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import { expireOptions, reconcileOptions, sweepOptions } from './activity-options.ts';
 import type { Activities, ExpireResult, MaintainResult, ReconcileInput, SweepResult } from './contracts.ts';
 
-/** A pass over more begins anew, so that no history grows without end: at half a minute a round this is an hour. */
-const MAX_ROUNDS = 120;
+/** A pass over more begins anew, so that no history grows without end: at half a minute a part this is an hour. */
+const MAX_PARTS = 120;
+/** The next part of the repair does not wait for what is done beside it, but in passes that began before this. */
+const REPAIR_GOES_ON = 'repair-goes-on';
 
 /**
- * One pass: repairs the open tasks part by part, and with each part writes down what has expired and deletes the bytes of
- * what is gone. None of them waits for another's next round, and one that fails stops no other.
+ * One pass: repairs the open tasks part by part, and beside each part writes down what has expired and deletes the bytes
+ * of what is gone, unless that is still under way from the part before. None of them waits for another, and one that
+ * fails stops no other.
  *
- * @throws {ActivityFailure} the first failure of the pass, after all the rest was done.
+ * @throws {ActivityFailure} the first failure of the pass, after all the rest was done. Its cancellation comes first.
  */
 export async function maintain(): Promise<MaintainResult> {
   const { reconcileTasks } = proxyActivities<Pick<Activities, 'reconcileTasks'>>(reconcileOptions());
   const { expireOutputs } = proxyActivities<Pick<Activities, 'expireOutputs'>>(expireOptions());
   const { sweepObjects } = proxyActivities<Pick<Activities, 'sweepObjects'>>(sweepOptions({ target: 'deleted' }));
   const failures: unknown[] = [];
-  const noted = async <T>(work: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work;
-    } catch (error) {
-      if (isCancellation(error)) throw error;
+  const noted = <T>(work: Promise<T>): Promise<T | undefined> =>
+    work.catch((error: unknown) => {
       failures.push(error);
       return undefined;
-    }
-  };
+    });
+  const expiry = onceAtATime(() => noted<ExpireResult>(expireOutputs()));
+  const sweep = onceAtATime(() => noted<SweepResult>(sweepObjects({ target: 'deleted' })));
   const repair = { checked: 0, settled: 0, restarted: 0 };
-  let expired: ExpireResult | undefined;
-  let swept: SweepResult | undefined;
   let next: ReconcileInput | undefined;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const [part, expiry, sweep] = await Promise.all([
-      noted(next === undefined ? reconcileTasks() : reconcileTasks(next)),
-      noted(expireOutputs()),
-      noted(sweepObjects({ target: 'deleted' })),
-    ]);
+  let goesOn: boolean | undefined;
+  for (let parts = 0; parts < MAX_PARTS; parts++) {
+    const repairing = noted(next === undefined ? reconcileTasks() : reconcileTasks(next));
+    expiry.begin();
+    sweep.begin();
+    const part = await repairing;
     repair.checked += part?.checked ?? 0;
     repair.settled += part?.settled ?? 0;
     repair.restarted += part?.restarted ?? 0;
-    expired = sum(expired, expiry);
-    swept = sum(swept, sweep);
     if (part?.next === undefined) break;
     next = { after: part.next };
+    // Asked once, so that a pass that began before the change goes on as it began.
+    goesOn ??= patched(REPAIR_GOES_ON);
+    if (!goesOn) await Promise.all([expiry.ended(), sweep.ended()]);
   }
-  if (failures.length > 0) throw failures[0];
+  const [expired, swept] = await Promise.all([expiry.ended(), sweep.ended()]);
+  if (failures.length > 0) throw failures.find(isCancellation) ?? failures[0];
   return { repair, ...(expired === undefined ? {} : { expired }), ...(swept === undefined ? {} : { swept }) };
+}
+
+interface Repeated<Counts> {
+  /** Begins it once more, unless it is under way. */
+  begin(): void;
+  /** @returns what was done each time, together, when it is not under way any more. */
+  ended(): Promise<Counts | undefined>;
+}
+
+/** @param work does not fail. */
+function onceAtATime<Counts extends { readonly [name in keyof Counts]: number }>(
+  work: () => Promise<Counts | undefined>,
+): Repeated<Counts> {
+  let counts: Counts | undefined;
+  let running: Promise<void> | undefined;
+  const run = async (): Promise<void> => {
+    counts = sum(counts, await work());
+    running = undefined;
+  };
+  return {
+    begin() {
+      running ??= run();
+    },
+    async ended() {
+      await running;
+      return counts;
+    },
+  };
 }
 
 function sum<Counts extends { readonly [name in keyof Counts]: number }>(

@@ -149,17 +149,24 @@ export async function finishPromotion(
  * Asks once more for promotions that are well overdue: their workflow was terminated, or lost with Temporal's database.
  * Where it still runs, the start is refused as a duplicate and nothing happens.
  *
- * @param now milliseconds since 1970. @param onEach is called before each; what it throws ends this. @returns how many.
+ * @param now milliseconds since 1970. @param isolate keeps them apart: one that cannot be asked for stops no other.
+ * @returns how many.
  */
-export async function requestStalledPromotions(database: Queryable, now: number, onEach?: () => void): Promise<number> {
+export async function requestStalledPromotions(
+  database: Queryable,
+  now: number,
+  isolate: Isolation = inOrder,
+): Promise<number> {
   let requested = 0;
   for (let after = ''; ;) {
     const stalled = await listStalledPromotions(database, now - STALLED_AFTER_MS, { after, limit: STALLED_AT_ONCE });
-    for (const { id, accountId } of stalled) {
-      onEach?.();
-      await requestWork(database, 'promote_output', accountId, id);
-    }
-    requested += stalled.length;
+    const { done } = await isolate({
+      kind: 'expiry',
+      items: stalled,
+      idOf: ({ id }) => id,
+      work: ({ id, accountId }) => requestWork(database, 'promote_output', accountId, id),
+    });
+    requested += done.length;
     after = stalled.at(-1)?.id ?? after;
     if (stalled.length < STALLED_AT_ONCE) return requested;
   }

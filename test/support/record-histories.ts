@@ -74,7 +74,10 @@ const RECORDINGS: readonly Recording[] = [
   { name: 'promote-output', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'promotion' },
 ];
 
-/** Workflows that Schedules start. */
+/**
+ * Workflows that Schedules start. The history `maintain-in-parts`, of a pass from before its repair went on beside the
+ * rest, is of the workflow lab: what its activities do decides in which order its events come.
+ */
 const PASSES: readonly { readonly name: string; readonly type: string; readonly args: readonly unknown[] }[] = [
   { name: 'expire-outputs', type: 'expireOutputs', args: [] },
   { name: 'sweep-deleted', type: 'sweepObjects', args: [{ target: 'deleted' }] },

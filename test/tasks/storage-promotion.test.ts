@@ -5,6 +5,8 @@ import pg from 'pg';
 import { updateLimits } from '../../src/accounts/accounts.ts';
 import { adjust } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import type { Queryable } from '../../src/database/database.ts';
+import type { Isolation } from '../../src/database/failing-items.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
 import { finishPromotion, requestStalledPromotions } from '../../src/tasks/storage-operations.ts';
@@ -280,5 +282,30 @@ describe('a promotion', () => {
     await requestStalledPromotions(room.database, now + 2 * MINUTE_MS + 1);
     await requestStalledPromotions(room.database, now + 3 * MINUTE_MS);
     assert.equal((await storage.outboxOf(id)).length, 1);
+  });
+
+  it('is asked for again although another one cannot be', async () => {
+    const caller = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(caller, [1, 1]);
+    const [bad = '', good = ''] = outputIds.toSorted();
+    const now = Date.now();
+    await storage.promote(caller, outputIds, now);
+    await room.rows(`DELETE FROM outbox WHERE kind = 'promote_output'`);
+    const database: Queryable = {
+      query: (statement, values) =>
+        values?.includes(bad) === true
+          ? Promise.reject(new Error('its row stays locked'))
+          : room.database.query(statement, values),
+    };
+    const failed: string[] = [];
+    const isolate: Isolation = async ({ items, idOf, work }) => {
+      for (const item of items) await work(item).catch(() => failed.push(idOf(item)));
+      return { done: items, failed: [] };
+    };
+
+    await requestStalledPromotions(database, now + 3 * MINUTE_MS, isolate);
+
+    assert.deepEqual(failed, [bad]);
+    assert.equal((await storage.outboxOf(good)).length, 1);
   });
 });

@@ -1,0 +1,50 @@
+/** A pass of the expiry over more than there is time for: the next pass goes on, and the repair is not late for it. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { asyncLocalStorage } from '@temporalio/activity';
+import type { Context } from '@temporalio/activity';
+import type { ActivityContext } from '../../activities/context.ts';
+import { createExpireOutputs } from '../../activities/expire-outputs.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { ExpireResult } from '../../workflows/contracts.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+
+/** More than one statement expires. */
+const UPLOADS = 700;
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(() => room.close());
+
+function pass(passMs: number): Promise<ExpireResult> {
+  const context = {
+    config: { urls: { lifetimeSeconds: 60 }, inputRetentionDays: 0 },
+    database: room.database,
+    clock: { read: () => Promise.resolve(Date.now()) },
+    metrics: createMetrics(),
+    logger: silentLogger(),
+    stopping: new AbortController().signal,
+  } as unknown as ActivityContext;
+  const running = { cancellationSignal: new AbortController().signal } as unknown as Context;
+  return asyncLocalStorage.run(running, () => createExpireOutputs(context, passMs)());
+}
+
+it('ends when its time is over, and leaves the rest to the next', async () => {
+  const { accountId } = await room.newCaller();
+  await room.rows(
+    `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
+     SELECT 'file_' || n, $1, 'files/' || n, 'image/png', 1, repeat('0', 64), now() - interval '9 days', now() - interval '2 days'
+       FROM generate_series(1, $2::integer) n RETURNING id`,
+    accountId,
+    UPLOADS,
+  );
+
+  const first = await pass(0);
+  const second = await pass(60_000);
+
+  assert.deepEqual([first.files, second.files], [500, UPLOADS - 500]);
+});
