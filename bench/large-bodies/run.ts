@@ -175,7 +175,7 @@ async function takePauses(probePort: number): Promise<Pauses> {
 }
 
 /** Small requests in quiet, then beside twenty bodies at once of the shape that costs most, then of one text. */
-async function measureBeside({ port }: Api, [own = '', ...others]: readonly string[]): Promise<object> {
+async function measureBeside({ port, probePort }: Api, [own = '', ...others]: readonly string[]): Promise<object> {
   const clients = { port, apiKey: own, ...SMALL_CLIENTS };
   await healthyFor(clients, 3);
   const quiet = await healthyFor(clients, options.seconds);
@@ -187,7 +187,9 @@ async function measureBeside({ port }: Api, [own = '', ...others]: readonly stri
     await writeFile(file, body?.text ?? '');
     const args = [String(port), file, String(SENDERS), ...others];
     const senders = (await startHelper(loadLaunch('large-bodies/senders.ts', args))).process;
+    await takePauses(probePort);
     const beside = await healthyFor(clients, options.seconds);
+    const pauses = await takePauses(probePort);
     senders.send('report');
     const [statuses] = (await once(senders, 'message')) as [Readonly<Record<string, number>>];
     senders.disconnect();
@@ -197,7 +199,10 @@ async function measureBeside({ port }: Api, [own = '', ...others]: readonly stri
     say(
       `  p99 over quiet: ${ratio.toFixed(2)}, promised at most ${MOST_SLOWER}: ${ratio <= MOST_SLOWER ? 'ok' : 'MISSED'}`,
     );
-    found.push({ name, beside, statuses, ratio });
+    say(
+      `  longest pause of the event loop: ${pauses.processorMs.toFixed(0)} ms of the processor, ${pauses.wallMs.toFixed(0)} ms`,
+    );
+    found.push({ name, beside, statuses, ratio, pauses });
   }
   return { quiet, found };
 }

@@ -7,7 +7,11 @@
  * each status came.
  */
 import { readFile } from 'node:fs/promises';
+import os from 'node:os';
 import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
+
+// They would be on another machine: what they cost is not what is measured.
+os.setPriority(os.constants.priority.PRIORITY_LOW);
 
 const [port = '', file = '', senders = '', ...keys] = process.argv.slice(2);
 const text = await readFile(file, 'utf8');

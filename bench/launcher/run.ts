@@ -42,6 +42,8 @@ const options = await yargs(hideBin(process.argv))
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-launcher-'));
 const children = new Set<Child>();
+/** Tasks so far. */
+let accepted = 0;
 say('Starting PostgreSQL.');
 try {
   const url = clusterUrl(await startBenchCluster(folder, { isDurable: true, children }), 'postgres');
@@ -72,10 +74,11 @@ async function measure(database: Database, accountIds: readonly string[], latenc
   let started = 0;
   let isOver: () => void = () => {};
   const over = new Promise<void>((resolve) => (isOver = resolve));
-  const startTask = async (): Promise<void> => {
+  const startTask: WorkflowGateway['startTask'] = async () => {
     await sleep(latencyMs);
     started += 1;
     if (started === options.tasks) isOver();
+    return { kind: 'running' };
   };
   const launcher = startLauncher({
     database,
@@ -96,8 +99,6 @@ async function measure(database: Database, accountIds: readonly string[], latenc
       `(promised: ${100 * PROMISED} %): ${ratio >= PROMISED ? 'held' : 'missed'}`,
   );
 }
-
-let accepted = 0;
 
 /** Tasks that wait, written as accepting writes them, shared out among the accounts. */
 async function accept(database: Database, accountIds: readonly string[]): Promise<void> {

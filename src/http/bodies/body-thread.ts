@@ -3,9 +3,13 @@
  * body-threads.ts.
  */
 import { serialize } from 'node:v8';
+import { makeThreadGiveWay } from '../../media/give-way.ts';
 import { factsOf } from '../../tasks/body-facts.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 import { isJsonObject, parseBody } from './parse-body.ts';
+
+// A small request, and PostgreSQL, which it waits for, come first: a large one takes long anyhow.
+makeThreadGiveWay();
 
 /** Does one job; the thread calls it. */
 export default function doBodyJob(job: BodyJob): BodyJobAnswer {
