@@ -11,7 +11,7 @@ import { judgeAll } from './judges/judges.ts';
 import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
 import { findLeftovers, untilQuiet } from './quiet.ts';
-import { lossesOf } from './losses.ts';
+import { lossesOf, unsettledTimesOf } from './losses.ts';
 import { createRandom } from './random.ts';
 import type { ClientLine } from './records.ts';
 import { planFaults } from './schedule.ts';
@@ -76,6 +76,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const [storm, end] = [new AbortController(), new AbortController()];
     // Everything that a client waits for listens to them.
     setMaxListeners(0, storm.signal, end.signal);
+    const pace = { factor: 1 };
     const clients = [...accounts].map(([account, { key }]) =>
       runClient({
         account,
@@ -88,6 +89,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
         storm: storm.signal,
         end: end.signal,
         focus: mutant?.focus ?? {},
+        pace,
       }),
     );
     const openAccount = async (name: string): Promise<WorldAccount & { readonly name: string }> => {
@@ -97,7 +99,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     };
     const plan = mutant === undefined ? planFaults(seed, stormMs, options.only) : (mutant.plan ?? []);
     report(`the storm: ${plan.length} faults in ${minutes} min, seed ${seed}`);
-    const [faults] = await Promise.all([runStorm({ world, record, openAccount }, plan, report), sleep(stormMs)]);
+    const [faults] = await Promise.all([runStorm({ world, record, openAccount, pace }, plan, report), sleep(stormMs)]);
     report('the storm is over: healing');
     await heal(world);
     const healedAt = Date.now();
@@ -134,7 +136,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const leftovers = await findLeftovers(world, unrest);
     const connections = await readConnections(world);
     const trials = faults.flatMap(({ trial }) => trial ?? []);
-    const evidence = { ...gathered, leftovers, connections, losses, trials };
+    const evidence = { ...gathered, leftovers, connections, losses, unsettledTimes: unsettledTimesOf(faults), trials };
     return {
       seed,
       minutes,

@@ -1,5 +1,5 @@
 /** Everything that a campaign is judged by, when all is quiet again: the logs of the others, and the public answers. */
-import type { Loss } from './losses.ts';
+import type { Loss, Span } from './losses.ts';
 import type { ClientLine, TaskAnswer } from './records.ts';
 import type { ProviderLine } from './provider/ledger.ts';
 import type { ReceiverLine } from './receivers/log.ts';
@@ -55,6 +55,8 @@ export interface Evidence {
   readonly allowedAddresses: readonly string[];
   /** When the database lost commits. */
   readonly losses: readonly Loss[];
+  /** When text calls ended that their process may not have settled. */
+  readonly unsettledTimes: readonly Span[];
   /** What was seen of the faults that were done alone. */
   readonly trials: readonly TrialRecord[];
 }

@@ -53,6 +53,7 @@ export async function gather(
     allowedAddresses: world.allowedAddresses,
     // Whoever made a storm knows of them.
     losses: [],
+    unsettledTimes: [],
     trials: [],
   };
 }

@@ -13,6 +13,12 @@ export interface Loss {
   readonly heardUntil: number;
 }
 
+/** From when until when; Unix milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
 /** From a read of the database to what is sent because of it. */
 const SENT_AFTER_MS = 1_000;
 
@@ -27,6 +33,36 @@ export function lossesOf(faults: readonly FaultRecord[]): readonly Loss[] {
     const heardUntil = Math.max(lost.until, ...paused.map(({ ended }) => ended)) + SENT_AFTER_MS;
     return [{ ...lost, heardUntil }];
   });
+}
+
+/** What a text call came to is written within this time, and tried again after it, once the database is there. */
+const SETTLED_WITHIN_MS = 1_000;
+const SETTLED_AGAIN_WITHIN_MS = 5_000;
+
+/**
+ * The times in which an api may have answered a text call and never settled it, because it was stopped itself before it
+ * could reach the database again. Another process then settles the call at its counted input (docs/0016).
+ */
+export function unsettledTimesOf(faults: readonly FaultRecord[]): readonly Span[] {
+  const stops = faults.filter(
+    ({ fault: { kind, target } }) =>
+      (kind === 'kill' || kind === 'pause' || kind === 'restart') && target.startsWith('api'),
+  );
+  return stops.map((stop) => {
+    const outages = faults.filter(
+      ({ fault: { target }, begun, ended }) =>
+        (target === 'postgres' || target === 'api-postgres') &&
+        begun <= stop.begun &&
+        ended + SETTLED_AGAIN_WITHIN_MS >= stop.begun,
+    );
+    const from = Math.min(stop.begun - SETTLED_WITHIN_MS, ...outages.map(({ begun }) => begun));
+    return { from, until: stop.begun + SETTLED_WITHIN_MS };
+  });
+}
+
+/** Whether the process that gave an answer may have been stopped before it settled it. @param times `unsettledTimesOf`. */
+export function mayBeUnsettled(answer: { readonly ended: number }, times: readonly Span[]): boolean {
+  return times.some(({ from, until }) => from <= answer.ended && answer.ended <= until);
 }
 
 /**

@@ -25,6 +25,13 @@ export interface ClientOptions {
   /** Not even what was begun: whoever is not answered by then never is. */
   readonly end: AbortSignal;
   readonly focus: Focus;
+  readonly pace: Pace;
+}
+
+/** Shared by all clients of a campaign. */
+export interface Pace {
+  /** They wait so many times as long between two wishes. */
+  factor: number;
 }
 
 /** What a campaign that hunts one thing wants of its clients. */
@@ -43,14 +50,14 @@ const FORGED_EVERY = 7;
 
 /** Runs until the storm is over and everything begun is known, or the end. */
 export async function runClient(options: ClientOptions): Promise<void> {
-  const { random, storm, focus } = options;
+  const { random, storm, focus, pace } = options;
   const running = new Set<Promise<void>>();
   for (let number = 0; !storm.aborted; number++) {
     const work = oneWish(options, number);
     const settled: Promise<void> = work.finally(() => running.delete(settled));
     running.add(settled);
     if (running.size >= AT_ONCE) await Promise.race(running);
-    await pause(random.between(50, focus.paceMs ?? PACE_MS), storm);
+    await pause(random.between(50, focus.paceMs ?? PACE_MS) * pace.factor, storm);
   }
   await Promise.all(running);
 }

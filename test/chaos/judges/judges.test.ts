@@ -137,6 +137,7 @@ function period(tookMs: number, count: number, done = count): ProbedPeriod {
   const took = Array.from({ length: count }, () => tookMs);
   return {
     ms: 9_000,
+    processorWaits: 0,
     took: { create: took, settlement: took, cancel: took },
     done: { create: done, settlement: done, cancel: done },
   };
@@ -200,6 +201,7 @@ function good(): Evidence {
     connections: ['127.0.0.1:1'],
     allowedAddresses: ['127.0.0.1:1'],
     losses: [],
+    unsettledTimes: [],
     trials: [
       { kind: 'waiting', what: 'a test', before: period(2_000, 6), during: period(3_000, 5) },
       { kind: 'deploy', taskIds: [task.taskId, failed.taskId] },
@@ -601,6 +603,26 @@ describe('the judges', () => {
     const evidence = { ...withLines({ ...lost, taskId: 'tk-svc-3' }, unpaid), losses: afterLoss().losses };
 
     assert.deepEqual(judgeAll(evidence), []);
+  });
+
+  it('accept an estimate for a text call only where its process was stopped before it could settle', () => {
+    const estimated = (unsettledTimes: Evidence['unsettledTimes']): Evidence => ({
+      ...withAccount(({ ledger }) => ({
+        ledger: ledger.map((each) => {
+          if (each.reference !== 'chatcmpl-1' || each.kind === 'hold') return each;
+          return each.kind === 'capture'
+            ? { ...each, amount: '0.0002', isEstimated: true }
+            : { ...each, amount: '0.0018' };
+        }),
+      })),
+      unsettledTimes,
+    });
+
+    const found = (unsettledTimes: Evidence['unsettledTimes']): number =>
+      judgeAll(estimated(unsettledTimes)).filter(({ invariant }) => invariant.startsWith('a text stream')).length;
+    assert.equal(found([{ from: 1, until: 2 }]), 0);
+    assert.equal(found([{ from: 3, until: 4 }]), 1);
+    assert.equal(found([]), 1);
   });
 
   it('find a second submit also where the first was sent while commits were lost', () => {

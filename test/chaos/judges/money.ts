@@ -2,7 +2,7 @@
 import { groupBy } from '../grouped.ts';
 import { parseUsd } from '../../../src/domain/money.ts';
 import type { AccountEvidence, Evidence, Judge, LedgerAnswer } from '../evidence.ts';
-import { mayBeUndone } from '../losses.ts';
+import { mayBeUndone, mayBeUnsettled } from '../losses.ts';
 import { TEXT_PRICE } from '../world/models.ts';
 
 /** @throws {Error} it is no amount. */
@@ -121,14 +121,14 @@ export const textCallsArePaid: Judge = {
       // Its hold or its settlement may be among what was lost, and nothing else knows of it.
       if (mayBeUndone(line, evidence.losses)) return [];
       const entries = evidence.accounts.get(line.account)?.ledger ?? [];
-      const captured = sumOf(
-        entries.filter(({ reference }) => reference === line.responseId),
-        'capture',
-      );
+      const own = entries.filter(({ reference }) => reference === line.responseId);
+      const captured = sumOf(own, 'capture');
       const { input, output } = line.usage;
       // Micro-USD a token is USD a million; rounded up once.
       const price = BigInt(input * TEXT_PRICE.input + output * TEXT_PRICE.output);
       if (captured === price) return [];
+      const isEstimated = own.some((entry) => entry.kind === 'capture' && entry.isEstimated === true);
+      if (isEstimated && captured < price && mayBeUnsettled(line, evidence.unsettledTimes)) return [];
       return [
         {
           subject: line.responseId ?? line.marker,

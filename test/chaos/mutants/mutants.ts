@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refusal-is-delivery',
     judge: callbacksArrive,
-    patches: [{ file: 'activities/send-callback.js', find: 'status < 300', replace: 'status < 600' }],
+    patches: [{ file: 'activities/send-callback.js', find: 'httpStatus < 300', replace: 'httpStatus < 600' }],
   },
   {
     name: 'sent-twice',
@@ -263,8 +263,16 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/domain/workflow-ids.js',
-        find: 'return installationId === undefined ? TASK_QUEUES[name]',
-        replace: "return installationId !== 'none' ? TASK_QUEUES[name]",
+        find: 'function taskQueueOf(name, installationId) {',
+        // Not the former names: what comes by these, a worker leaves to its own installation.
+        replace:
+          "function taskQueueOf(name, installationId) { if (installationId !== undefined) return 'shared-' + TASK_QUEUES[name];",
+      },
+      {
+        // What the other installation has failed would be begun again, and be done late but rightly.
+        file: 'src/tasks/repair.js',
+        find: "if (observed.repair === 'restart') {",
+        replace: 'if (false) {',
       },
     ],
     plan: [{ kind: 'neighbour', target: 'namespace', atMs: 5_000, forMs: 10_000 }],

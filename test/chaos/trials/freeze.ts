@@ -22,11 +22,11 @@ const A_LOT_MICRO_USD = 100_000_000n;
 
 export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', name: string): Promise<TrialResult> {
   const { world } = room;
-  const probe = await openProbes(room, name);
+  const probes = await openProbes(room, name);
   const owner = await room.openAccount(`${name}-owner`);
   // The other api: this one may be stopped.
   const [frozenApi = '', otherApi = ''] = world.apiUrls;
-  const before = await probe(FREEZE_MS, otherApi);
+  const before = await probes.measure(FREEZE_MS, otherApi);
 
   const spendCaps = { totalMicroUsd: A_LOT_MICRO_USD };
   const capped = await createKey(world.testDatabase.database, owner.id, { name: 'capped', scopes: SCOPES, spendCaps });
@@ -81,9 +81,9 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     const deadline = Date.now() + REACHED_WITHIN_MS;
     while (!(await isOpen()) && Date.now() < deadline) await sleep(LOOK_MS);
     const hasBegun = await isOpen();
-    const during = await probe(FREEZE_MS, otherApi);
+    const during = await probes.measure(FREEZE_MS, otherApi);
     const hasStood = hasBegun && (await isOpen());
-    const hasFired = hasStood && isTelling(before);
+    const hasFired = hasStood && isTelling(before, during);
     const evidence = `${waiting.name} stood in its transaction (${hasStood ? 'to the end' : 'not to the end'}); others before: ${toldOf(before)}; meanwhile: ${toldOf(during)}`;
     return hasFired
       ? {

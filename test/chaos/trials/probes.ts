@@ -5,6 +5,7 @@ import { createTask } from '../clients/create-task.ts';
 import { isTerminal } from '../records.ts';
 import type { TaskAnswer } from '../records.ts';
 import type { WorldAccount } from '../world/accounts.ts';
+import { readProcessorTime, waitsBetween } from './processor-waits.ts';
 import { PROBED_ACTIONS, attemptOf, wishOf } from './trial.ts';
 import type { ProbedAction, ProbedPeriod, TrialRoom } from './trial.ts';
 
@@ -13,11 +14,16 @@ const ACCOUNTS = 4;
 const PACE_MS = 1_500;
 const LOOK_MS = 150;
 /** What went before may still be felt: nothing is measured until a task takes no longer than this, or for so long. */
-const CALM_MS = 3_500;
-const CALM_WITHIN_MS = 15_000;
+const CALM_MS = 2_500;
+const CALM_WITHIN_MS = 25_000;
 const MODEL = 'chaos/keyed';
 
-export type Probes = (ms: number, apiUrl: string) => Promise<ProbedPeriod>;
+export interface Probes {
+  /** Measures for so many milliseconds. */
+  measure(ms: number, apiUrl: string): Promise<ProbedPeriod>;
+  /** Waits until what was just begun is not felt any more, at most for so many milliseconds. */
+  untilCalm(withinMs: number): Promise<void>;
+}
 
 /** @param name of the trial, which the accounts bear. */
 export async function openProbes(room: TrialRoom, name: string): Promise<Probes> {
@@ -25,13 +31,22 @@ export async function openProbes(room: TrialRoom, name: string): Promise<Probes>
     Array.from({ length: ACCOUNTS }, (_, place) => room.openAccount(`${name}-probe-${place}`)),
   );
   let number = 0;
-  const [calm] = accounts;
-  if (calm !== undefined) await untilCalm(room, calm);
-  return async (ms, apiUrl) => {
+  let calms = 0;
+  const untilCalm = async (withinMs: number): Promise<void> => {
+    const deadline = Date.now() + withinMs;
+    const [account] = accounts;
+    while (account !== undefined && Date.now() < deadline) {
+      const begun = Date.now();
+      await settleOne(room, account, `calm-${(calms += 1)}`, deadline);
+      if (Date.now() - begun <= CALM_MS) return;
+    }
+  };
+  const measure = async (ms: number, apiUrl: string): Promise<ProbedPeriod> => {
+    const timeBefore = await readProcessorTime();
     const end = Date.now() + ms;
     const took: Record<ProbedAction, number[]> = { create: [], settlement: [], cancel: [] };
     const done: Record<ProbedAction, number> = { create: 0, settlement: 0, cancel: 0 };
-    const measure = async (action: ProbedAction, work: () => Promise<unknown>): Promise<void> => {
+    const time = async (action: ProbedAction, work: () => Promise<unknown>): Promise<void> => {
       const begun = Date.now();
       const isDone = await Promise.race([work().then(() => true), sleep(Math.max(0, end - begun)).then(() => false)]);
       took[action].push(Date.now() - begun);
@@ -44,14 +59,14 @@ export async function openProbes(room: TrialRoom, name: string): Promise<Probes>
       while (Date.now() < end) {
         let taskId: string | undefined;
         const wish = wishOf(account.name, (number += 1), MODEL, isCancelling ? '[slow 20000]' : '');
-        await measure('create', async () => {
+        await time('create', async () => {
           while (taskId === undefined && Date.now() < end) {
             ({ taskId } = await createTask(attemptOf(room, account, [apiUrl]), wish, 0, 0));
           }
         });
         const created = taskId;
         if (created === undefined) return;
-        await measure(isCancelling ? 'cancel' : 'settlement', async () => {
+        await time(isCancelling ? 'cancel' : 'settlement', async () => {
           if (isCancelling) {
             await ask({ method: 'POST', url: `${apiUrl}/v1/tasks/${created}/cancel`, key: account.key });
           }
@@ -61,19 +76,23 @@ export async function openProbes(room: TrialRoom, name: string): Promise<Probes>
       }
     };
     await Promise.all(accounts.flatMap((account) => [loop(account, false), loop(account, true)]));
-    return { ms, took, done };
+    return { ms, took, done, processorWaits: waitsBetween(timeBefore, await readProcessorTime()) };
   };
+  await untilCalm(CALM_WITHIN_MS);
+  return { measure, untilCalm };
 }
 
-async function untilCalm(room: TrialRoom, account: WorldAccount & { readonly name: string }): Promise<void> {
+/** Creates a task and waits for its end. */
+async function settleOne(
+  room: TrialRoom,
+  account: WorldAccount & { readonly name: string },
+  number: string,
+  deadline: number,
+): Promise<void> {
   const [apiUrl = ''] = room.world.apiUrls;
-  const deadline = Date.now() + CALM_WITHIN_MS;
-  for (let number = 0; Date.now() < deadline; number++) {
-    const begun = Date.now();
-    const { taskId } = await createTask(attemptOf(room, account), wishOf(account.name, `calm-${number}`, MODEL), 0, 0);
-    while (taskId !== undefined && Date.now() < deadline && !(await isOver(account, taskId, apiUrl)))
-      await sleep(LOOK_MS);
-    if (Date.now() - begun <= CALM_MS) return;
+  const { taskId } = await createTask(attemptOf(room, account), wishOf(account.name, number, MODEL), 0, 0);
+  while (taskId !== undefined && Date.now() < deadline && !(await isOver(account, taskId, apiUrl))) {
+    await sleep(LOOK_MS);
   }
 }
 
@@ -82,10 +101,11 @@ async function isOver({ key }: WorldAccount, taskId: string, apiUrl: string): Pr
   return statusOf(outcome) === 200 && isTerminal((data as TaskAnswer).status);
 }
 
-export function toldOf({ took, done }: ProbedPeriod): string {
-  return PROBED_ACTIONS.map(
+export function toldOf({ took, done, processorWaits }: ProbedPeriod): string {
+  const probed = PROBED_ACTIONS.map(
     (action) => `${done[action]} of ${took[action].length} ${action}s (${median(took[action])} ms)`,
-  ).join(', ');
+  );
+  return `${probed.join(', ')}, processor waits ${processorWaits.toFixed(2)}`;
 }
 
 /** Fewer than these are chance. */
@@ -94,9 +114,17 @@ const LEAST_DONE = 5;
 /** What takes a larger part of the time before ends within it by chance, or does not. */
 const LARGEST_PART = 1 / 3;
 
-/** Whether a trial can be judged by it: on a machine that was too slow before, waiting cannot be seen. */
-export function isTelling({ ms, took, done }: ProbedPeriod): boolean {
-  return PROBED_ACTIONS.every((action) => done[action] >= LEAST_DONE && median(took[action]) <= ms * LARGEST_PART);
+/** A machine that is so much busier than before delays every account. */
+const BUSIER = 1.5;
+const GRANTED_WAITS = 0.2;
+
+/** Whether waiting can be seen: not on a machine that was too slow before, nor on one that was busier meanwhile. */
+export function isTelling(before: ProbedPeriod, during: ProbedPeriod): boolean {
+  const { ms, took, done } = before;
+  const isFast = PROBED_ACTIONS.every(
+    (action) => done[action] >= LEAST_DONE && median(took[action]) <= ms * LARGEST_PART,
+  );
+  return isFast && during.processorWaits <= before.processorWaits * BUSIER + GRANTED_WAITS;
 }
 
 /** 0 where there is none. */

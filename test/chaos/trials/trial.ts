@@ -2,6 +2,7 @@
  * Faults that are done alone, when the others are over and healed: what they break is how long others wait, or that
  * nothing at all is lost, and no other fault may be an excuse for that. The clients go on meanwhile.
  */
+import type { Pace } from '../clients/client.ts';
 import type { CreateAttempt } from '../clients/create-task.ts';
 import type { ClientLine, Wish } from '../records.ts';
 import type { WorldAccount } from '../world/accounts.ts';
@@ -10,6 +11,8 @@ import type { World } from '../world/world.ts';
 export interface TrialRoom {
   readonly world: World;
   readonly record: (line: ClientLine) => void;
+  /** Of the clients that go on meanwhile. */
+  readonly pace: Pace;
   /** Opens an account of this trial's own, which is judged with the others at the end. */
   openAccount(name: string): Promise<WorldAccount & { readonly name: string }>;
 }
@@ -17,6 +20,8 @@ export interface TrialRoom {
 /** What other accounts did while one was in trouble, or just before. */
 export interface ProbedPeriod {
   readonly ms: number;
+  /** Milliseconds that the campaign's processes waited for a processor, for each that they ran. */
+  readonly processorWaits: number;
   /** How long each took that began and ended in it, and how long those had taken by its end that did not: milliseconds. */
   readonly took: Readonly<Record<ProbedAction, readonly number[]>>;
   /** How many of them ended in it. */

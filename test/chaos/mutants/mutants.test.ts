@@ -1,0 +1,18 @@
+/** Mutants are changes of the compiled program's text: each still finds what it changes, once. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { packageFile } from '../../../src/config/package-root.ts';
+import { MUTANTS } from './mutants.ts';
+
+describe('a mutant of the fault campaign', () => {
+  for (const { name, patches } of MUTANTS) {
+    it(`${name} finds each text that it changes once`, async () => {
+      for (const { file, find } of patches) {
+        const text = await readFile(path.join(packageFile('dist'), file), 'utf8');
+        assert.equal(text.split(find).length - 1, 1, `dist/${file}: ${find}`);
+      }
+    });
+  }
+});
