@@ -31,8 +31,11 @@ import type { EngineJob, EnginePool, RenderOptions, RenderedFile, ThreadAnswer }
  */
 const THREAD_HEAP_MB = 256;
 
-/** How long a thread has to end the processes that it started, before it is terminated. */
-const STOP_WITHIN_MS = 500;
+/**
+ * How long a thread has to end the processes that it started, before it is terminated: it hears of that between two frames,
+ * which a large film on a busy machine takes many seconds for. Processes that outlive it stay in the system's table.
+ */
+const STOP_WITHIN_MS = 30_000;
 
 /** What a caller gets when the signal fires, as from every other abortable call of the platform. */
 function abortError(signal: AbortSignal): DOMException {

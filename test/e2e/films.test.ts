@@ -96,7 +96,7 @@ describe('a film from one HTTP call', () => {
     const taskId = await create('darkroom/motion-max', {
       prompt: 'a city in the rain',
       duration: 30,
-      resolution: '4k',
+      resolution: '1080p',
     });
     await until('the film tells its progress', async () => {
       const { body } = await account.client.get(taskId);

@@ -90,8 +90,10 @@ describe('an account whose films are on every engine thread', () => {
   it('renders the same bytes whether or not it is paused, and takes turns with films of others', async () => {
     await withPool(1, async (pool) => {
       const { signal } = new AbortController();
-      const alone = await digestOf(await pool.render(await filmJob(4), { tenant: 'large', signal }));
-      const jobs = [await filmJob(4), await filmJob(4)] as const;
+      // Many times the least time of a turn (SLICE_MS), on a fast machine too.
+      const seconds = 20;
+      const alone = await digestOf(await pool.render(await filmJob(seconds), { tenant: 'large', signal }));
+      const jobs = [await filmJob(seconds), await filmJob(seconds)] as const;
       // In one go, so that the second waits before the first has begun, however slow this thread is.
       const films = [startFilm(pool, jobs[0], 'large', signal), startFilm(pool, jobs[1], 'other', signal)] as const;
       const firstToTell = Promise.race([
