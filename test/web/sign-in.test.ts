@@ -55,6 +55,13 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
+/** In the page: somebody returns to it, for whom it reads everything anew. */
+const LOOK_AGAIN = `(async () => {
+  document.dispatchEvent(new Event('visibilitychange'));
+  window.dispatchEvent(new Event('focus'));
+  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+})()`;
+
 async function newLink(): Promise<string> {
   const link = await makeSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
   return signInUrl(darkroom.url, link.secret);
@@ -105,6 +112,27 @@ describe('signing in', () => {
         await other.reload();
         await other.getByRole('textbox', { name: 'API key' }).waitFor();
       });
+    });
+  });
+
+  it('sends nothing else while it is being ended, which would be rejected', async () => {
+    await withContext(async (page) => {
+      await signIn(page);
+      const sent: string[] = [];
+      await page.route('**/session', async (route, request) => {
+        if (request.method() !== 'DELETE') return route.continue();
+        const response = await route.fetch();
+        page.on('request', (other) => sent.push(`${other.method()} ${other.url()}`));
+        await page.evaluate(LOOK_AGAIN);
+        return route.fulfill({ response });
+      });
+
+      await page.getByRole('button', { name: 'Account' }).click();
+      await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();
+      await page.getByRole('textbox', { name: 'API key' }).waitFor();
+
+      assert.deepEqual(sent, []);
+      assert.equal(await page.getByText('Your session has ended').count(), 0);
     });
   });
 });

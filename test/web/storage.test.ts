@@ -87,6 +87,12 @@ describe('the storage of the dashboard', () => {
   };
   const tiles = (page: Page) => page.getByRole('list', { name: 'Stored outputs' }).getByRole('listitem');
   const boxes = (page: Page) => tiles(page).getByRole('checkbox');
+  /** Deletes the newest output, so that it can still be taken back. */
+  const removeFirst = async (page: Page): Promise<void> => {
+    await boxes(page).first().click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+  };
 
   it('says that nothing is stored yet', async () => {
     const opened = await open(await outside.darkroom.createAccount());
@@ -186,13 +192,8 @@ describe('the storage of the dashboard', () => {
     const account = await accountWith(2);
     const opened = await openPatiently(account);
     const { page } = opened;
-    const remove = async (): Promise<void> => {
-      await boxes(page).first().click();
-      await page.getByRole('button', { name: 'Delete', exact: true }).click();
-      await page.getByRole('button', { name: 'Undo' }).waitFor();
-    };
 
-    await remove();
+    await removeFirst(page);
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
     await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -200,16 +201,35 @@ describe('the storage of the dashboard', () => {
     await boxes(page).nth(1).waitFor();
     assert.equal((await storedOf(account)).length, 2);
 
-    await remove();
+    await removeFirst(page);
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
     await endUndoTime(page);
     await page.getByText('1 output deleted.').waitFor();
     assert.equal((await storedOf(account)).length, 1);
 
     await page.goBack();
-    await remove();
+    await removeFirst(page);
     await page.goto('about:blank');
     await until('both are deleted', async () => (await storedOf(account)).length === 0);
+    await opened.close();
+  });
+
+  it('deletes what can still be taken back before the session ends', async () => {
+    const account = await accountWith(2);
+    const [, second] = await storedOf(account);
+    const opened = await openPatiently(account);
+    const { page } = opened;
+    await removeFirst(page);
+
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('textbox', { name: 'API key' }).waitFor();
+
+    assert.deepEqual(
+      (await storedOf(account)).map(({ id }) => id),
+      [second?.id],
+    );
+    await page.getByText('1 output deleted.').waitFor();
     await opened.close();
   });
 

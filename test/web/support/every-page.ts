@@ -41,7 +41,7 @@ export const ACCOUNT_PAGES: readonly VisitedPage[] = [
 export const OPERATOR_PAGES: readonly VisitedPage[] = [
   { route: '/', path: () => '/' },
   { route: '/accounts', path: () => '/accounts', link: 'Accounts' },
-  ...['', '/limits', '/books', '/usage'].map((part) => ({
+  ...['', '/limits', '/ledger', '/usage'].map((part) => ({
     route: '/accounts/:accountId/:part?',
     path: ({ accountId }: Shown) => `/accounts/${accountId}${part}`,
   })),

@@ -16,7 +16,7 @@ export function onSignedOut(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-const ask: typeof fetch = async (input, init = {}) => {
+const send: typeof fetch = async (input, init = {}) => {
   const headers = new Headers(init.headers);
   headers.set('X-Darkroom-Dashboard', '1');
   const response = await fetch(input, { ...init, headers, credentials: 'same-origin', cache: 'no-store' });
@@ -27,5 +27,47 @@ const ask: typeof fetch = async (input, init = {}) => {
   return response;
 };
 
+/** Requests without an answer yet. */
+const underWay = new Set<Promise<Response>>();
+/** While the session is being ended: settles when that is decided, and rejects when it has ended. */
+let ending: Promise<void> | undefined;
+
+const ask: typeof fetch = async (input, init) => {
+  await ending;
+  const asked = send(input, init);
+  underWay.add(asked);
+  try {
+    return await asked;
+  } finally {
+    underWay.delete(asked);
+  }
+};
+
 /** Paths are those of the whole listener: `/v1/tasks`, `/session`. */
 export const api: ApiClient = createApiClient({ baseUrl: window.location.origin, fetch: ask });
+
+/**
+ * Ends the session, by itself: what is under way is answered first, and nothing new is sent meanwhile, because the
+ * service would reject it, and the page would say that the session ended although somebody signed out.
+ *
+ * @param isEverywhere the sessions of other browsers too. @throws {ApiError} @throws {UnreachableError}
+ */
+export async function signOut(isEverywhere: boolean): Promise<{ readonly ended: number }> {
+  const client = createApiClient({ baseUrl: window.location.origin, fetch: send });
+  const ended = Promise.allSettled(underWay).then(() =>
+    client.call<{ ended: number }>('DELETE', '/session', { query: isEverywhere ? { everywhere: true } : {} }),
+  );
+  ending = ended.then(
+    () => {
+      throw new DOMException('The session has ended.', 'AbortError');
+    },
+    () => undefined,
+  );
+  // Also where nothing waits for it.
+  ending.catch(() => undefined);
+  try {
+    return await ended;
+  } finally {
+    ending = undefined;
+  }
+}

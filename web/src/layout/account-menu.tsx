@@ -5,7 +5,8 @@ import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from 
 import { notifications } from '@mantine/notifications';
 import { IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { api } from '../api/api.ts';
+import { signOut as sendSignOut } from '../api/api.ts';
+import { useDeletion } from '../pages/storage/deletion.ts';
 import { replaceSession, useSession } from '../session/session.tsx';
 import { texts } from '../texts/common.ts';
 
@@ -14,9 +15,14 @@ export function AccountMenu() {
   const scheme = useComputedColorScheme('light');
   const { setColorScheme } = useMantineColorScheme();
   const client = useQueryClient();
+  const { sendNow: sendDeletion } = useDeletion();
   const signOut = useMutation({
-    mutationFn: (isEverywhere: boolean) =>
-      api.call<{ ended: number }>('DELETE', '/session', { query: isEverywhere ? { everywhere: true } : {} }),
+    async mutationFn(isEverywhere: boolean) {
+      // Without the session it would be rejected.
+      await sendDeletion();
+      await client.cancelQueries();
+      return sendSignOut(isEverywhere);
+    },
     onSuccess: ({ ended }, isEverywhere) => {
       replaceSession(client, null);
       if (isEverywhere) notifications.show({ message: texts.signedOutEverywhere(ended) });

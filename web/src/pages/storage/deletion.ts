@@ -23,7 +23,8 @@ export interface Deletion {
   /** What waits already is sent first. */
   readonly start: (outputs: readonly StoredOutput[]) => void;
   readonly undo: () => void;
-  readonly sendNow: () => void;
+  /** @returns once nothing waits, and what was sent before is answered as well. */
+  readonly sendNow: () => Promise<void>;
 }
 
 /** Held above the pages, so that it outlives each of them (deletion-provider.tsx). */
@@ -44,6 +45,7 @@ export function useNewDeletion(told: Told): Deletion {
   const [waiting, setWaiting] = useState<Waiting>();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const waitingRef = useRef<Waiting>(undefined);
+  const sendingRef = useRef<Promise<unknown>>(Promise.resolve());
   const toldRef = useRef(told);
   const changed = useStorageChanged();
   const changedRef = useRef(changed);
@@ -62,19 +64,25 @@ export function useNewDeletion(told: Told): Deletion {
     setHidden((before) => new Set([...before].filter((id) => !ids.includes(id))));
   }, []);
 
+  const sendTaken = useCallback(
+    async ({ outputs }: Waiting) => {
+      try {
+        const decision = await deleteOutputs(outputs.map(({ id }) => id));
+        toldRef.current.onDone(outputs, decision);
+        show(decision.rejected.map(({ id }) => id));
+      } catch (error) {
+        toldRef.current.onFailed(error instanceof Error ? error : new Error(String(error)));
+        show(outputs.map(({ id }) => id));
+      }
+      changedRef.current();
+    },
+    [show],
+  );
   const send = useCallback(async () => {
     const taken = take();
-    if (taken === undefined) return;
-    try {
-      const decision = await deleteOutputs(taken.outputs.map(({ id }) => id));
-      toldRef.current.onDone(taken.outputs, decision);
-      show(decision.rejected.map(({ id }) => id));
-    } catch (error) {
-      toldRef.current.onFailed(error instanceof Error ? error : new Error(String(error)));
-      show(taken.outputs.map(({ id }) => id));
-    }
-    changedRef.current();
-  }, [take, show]);
+    if (taken !== undefined) sendingRef.current = Promise.all([sendingRef.current, sendTaken(taken)]);
+    await sendingRef.current;
+  }, [take, sendTaken]);
 
   const start = useCallback(
     (outputs: readonly StoredOutput[]) => {
@@ -105,10 +113,10 @@ export function useNewDeletion(told: Told): Deletion {
     window.addEventListener('pagehide', leave);
     return () => {
       window.removeEventListener('pagehide', leave);
-      // Another key, or nobody, is signed in.
+      // Another key is signed in, or the session has ended.
       void send();
     };
   }, [send]);
 
-  return { waiting, hidden, start, undo, sendNow: () => void send() };
+  return { waiting, hidden, start, undo, sendNow: send };
 }

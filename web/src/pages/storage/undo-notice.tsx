@@ -43,7 +43,7 @@ function Notice({
         <Group justify="space-between" gap="sm">
           <Text size="sm">{texts.deleting(length, Math.ceil(leftMs / 1000))}</Text>
           <Group gap="xs">
-            <Button size="xs" variant="subtle" color="gray" onClick={deletion.sendNow}>
+            <Button size="xs" variant="subtle" color="gray" onClick={() => void deletion.sendNow()}>
               {texts.deleteNow}
             </Button>
             <Button size="xs" ref={focusIt} onClick={deletion.undo}>
