@@ -28,7 +28,11 @@ export interface TimedThread<Job, Answer> {
    * @throws {ThreadEndedError} there is no answer, and the thread is gone.
    */
   run(job: Job, timeoutMs: number, transferred?: readonly ArrayBuffer[]): Promise<Answer>;
-  /** Starts the thread, which the first job would wait for otherwise. */
+  /**
+   * Starts the thread, which the first job would wait for otherwise. Closing ends that too, and is no failure.
+   *
+   * @throws {ThreadEndedError} it does not start.
+   */
   start(): Promise<void>;
   /** Ends the thread, and the job with it. */
   close(): Promise<void>;
@@ -103,7 +107,13 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
   };
 
   return {
-    start: startOnce,
+    async start() {
+      try {
+        await startOnce();
+      } catch (error) {
+        if (!isClosed) throw error;
+      }
+    },
     async run(job, timeoutMs, transferred) {
       // Those that waited for their turn would start it again.
       if (isClosed) throw new ThreadEndedError('died', new Error('the thread was closed'));

@@ -39,4 +39,13 @@ describe('a thread that does one job at a time', () => {
 
     await assert.rejects(thread.run('answer', LONG_MS), endedBy('died'));
   });
+
+  it('has not failed to start where it is closed meanwhile', async () => {
+    const thread = loopingThread();
+    const starting = thread.start();
+
+    await thread.close();
+
+    await starting;
+  });
 });
