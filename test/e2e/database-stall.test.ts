@@ -73,20 +73,18 @@ it('a submit that waits for the database at its very beginning is not begun besi
   );
   const pending = async () => (await workflow.describe()).raw.pendingActivities?.at(0);
 
-  await darkroom.testDatabase.database.transaction(async (transaction) => {
-    await transaction.query({ name: 'hold_the_row', text: 'SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE' }, [taskId]);
-    await worker.start();
-    await until('a worker has its submit', async () => (await pending())?.lastStartedTime != null);
-    const stalledAt = performance.now();
-    while (performance.now() - stalledAt < STALL_MS) {
-      // A transaction in which nobody asks for anything is ended.
-      await transaction.query({ name: 'stay', text: 'SELECT 1' });
-      await letPass(500);
-    }
-    // An attempt that waits too long for the row ends, and only then comes the next.
-    const lastFailure = (await pending())?.lastFailure;
-    assert.equal(lastFailure?.timeoutFailureInfo ?? null, null, 'an attempt was taken for dead');
-  });
+  // A connection of its own: the pool's end a transaction that is idle while the worker starts.
+  const locker = new pg.Client(directUrl());
+  await locker.connect();
+  await locker.query('BEGIN');
+  await locker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [taskId]);
+  await worker.start();
+  await until('a worker has its submit', async () => (await pending())?.lastStartedTime != null);
+  await letPass(STALL_MS);
+  // An attempt that waits too long for the row ends, and only then comes the next.
+  const lastFailure = (await pending())?.lastFailure;
+  assert.equal(lastFailure?.timeoutFailureInfo ?? null, null, 'an attempt was taken for dead');
+  await locker.end();
 
   assert.equal((await account.client.untilTerminal(taskId)).status, 'success');
   assert.equal((await world.providerLog('a stalled lake')).filter(({ kind }) => kind === 'submit').length, 1);
@@ -151,6 +149,7 @@ it('a stall of 22 s under every activity brings one submit, one settlement, and 
     assert.deepEqual(await readEnd(taskId), { settlements: 1, captures: 1, attempts: held.asked(`/${name}`) }, name);
     assert.equal(held.mostOpen(`/${name}`), 1, `attempts of ${name} at once`);
   }
+  assert.equal(held.asked('/recorded'), 1, 'a callback that was delivered was sent again');
   assert.equal(held.asked('/again'), 2, 'an attempt was begun for which too little time was left');
   await Promise.all([account, locked].map((owner) => world.assertSettled(owner)));
 });

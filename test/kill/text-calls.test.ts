@@ -11,14 +11,16 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { createGate } from '../support/held-answers.ts';
+import type { Gate } from '../support/held-answers.ts';
 import { until } from '../support/until.ts';
+import { startTestUpstream } from '../text/upstream/test-upstream.ts';
+import type { TestUpstream } from '../text/upstream/test-upstream.ts';
 
 const STREAMS = 64;
-/** Slow enough to be met in the middle, whatever the machine is doing. */
-const SLOW = textDefinition({
-  name: 'acme/slow',
-  upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 10 } }],
-});
+const MODEL = 'acme/held';
+/** How many events come before the rest is held: the role, and two pieces of text. */
+const EVENTS_AT_ONCE = 3;
 
 interface CallRow {
   readonly id: string;
@@ -43,13 +45,22 @@ const selectHeld = {
 describe('an api process with many text calls under way', () => {
   let darkroom: Darkroom;
   let modelsDir: string;
+  let upstream: TestUpstream;
   before(async () => {
     modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-text-kill-'));
-    await writeFile(path.join(modelsDir, 'slow.json'), JSON.stringify(SLOW));
+    upstream = await startTestUpstream();
+    const model = textDefinition({
+      name: MODEL,
+      upstreams: [{ protocol: 'openai', baseUrl: upstream.baseUrl, model: 'held' }],
+      // Streams are held for as long as a test takes.
+      limits: { firstByteSeconds: 900, idleSeconds: 900, totalSeconds: 900 },
+    });
+    await writeFile(path.join(modelsDir, 'held.json'), JSON.stringify(model));
     darkroom = await startDarkroom({ apis: 2, workers: 0, environment: { MODELS_DIR: modelsDir } });
   });
   after(async () => {
     await darkroom?.stop();
+    await upstream?.close();
     await rm(modelsDir, { recursive: true, force: true });
   });
 
@@ -60,14 +71,15 @@ describe('an api process with many text calls under way', () => {
   const callsOf = ({ id }: TestAccount): Promise<readonly CallRow[]> =>
     darkroom.testDatabase.database.query<CallRow>(selectCalls, [id]);
 
-  /** Opens streams, half at each process, and waits until each has begun to speak. */
-  async function openStreams(account: TestAccount): Promise<readonly Promise<string>[]> {
+  /** Opens streams, half at each process, and waits until each has begun. They go on once the gate is opened. */
+  async function openStreams(account: TestAccount, gate: Gate): Promise<readonly Promise<string>[]> {
+    upstream.script({ pace: (place) => (place < EVENTS_AT_ONCE ? Promise.resolve() : gate.opened) });
     const opened = Array.from({ length: STREAMS }, async (_, place) => {
       const response = await fetch(`${darkroom.urls[place % 2]}/v1/chat/completions`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({
-          model: SLOW.name,
+          model: MODEL,
           stream: true,
           max_tokens: 40,
           messages: [{ role: 'user', content: 'Write a long essay about the sea.' }],
@@ -76,7 +88,7 @@ describe('an api process with many text calls under way', () => {
       assert.equal(response.status, 200);
       const reader = (response.body ?? assert.fail()).pipeThrough(new TextDecoderStream()).getReader();
       let text = '';
-      while (text.split('\n\n').length < 4) text += (await reader.read()).value ?? '';
+      while (text.split('\n\n').length <= EVENTS_AT_ONCE) text += (await reader.read()).value ?? '';
       return { reader, text };
     });
     const streams = await Promise.all(opened);
@@ -111,8 +123,10 @@ describe('an api process with many text calls under way', () => {
 
   it('leaves them to another when it is killed, which settles what was counted of each', async () => {
     const account = await darkroom.createAccount();
-    const streams = await openStreams(account);
+    const gate = createGate();
+    const streams = await openStreams(account, gate);
     await roleAt(1).kill('SIGKILL');
+    gate.open();
 
     const ends = await Promise.all(streams);
     const calls = await judge(account, ends);
@@ -124,18 +138,20 @@ describe('an api process with many text calls under way', () => {
 
   it('finds them settled when it stood still for longer than its lease, and settles nothing twice', async () => {
     const account = await darkroom.createAccount();
-    const streams = await openStreams(account);
+    const gate = createGate();
+    const streams = await openStreams(account, gate);
     process.kill(roleAt(1).pid, 'SIGSTOP');
     let settledMeanwhile = 0;
     try {
       await until('the other has settled its calls', async () => {
         settledMeanwhile = (await callsOf(account)).filter(({ settled }) => settled).length;
-        return settledMeanwhile === STREAMS;
+        return settledMeanwhile === STREAMS / 2;
       });
     } finally {
       process.kill(roleAt(1).pid, 'SIGCONT');
     }
-    // It speaks on, and its clients get all of it: what was settled stays as it is.
+    gate.open();
+    // It goes on, and its clients get all of it: what was settled stays as it is.
     const ends = await Promise.all(streams);
     assert.ok(ends.every((text) => text.endsWith('data: [DONE]\n\n')));
     const calls = await callsOf(account);
@@ -144,7 +160,7 @@ describe('an api process with many text calls under way', () => {
     const answer = await fetch(`${darkroom.urls[1]}/v1/chat/completions`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ model: SLOW.name, max_tokens: 2, messages: [{ role: 'user', content: 'hello' }] }),
+      body: JSON.stringify({ model: MODEL, max_tokens: 2, messages: [{ role: 'user', content: 'hello' }] }),
     });
     assert.equal(answer.status, 200, 'it takes new calls under a new lease');
   });

@@ -129,12 +129,14 @@ describe('inspecting a hostile file', () => {
     assert.ok(messages.length <= 9, `others waited for ${messages.length} hostile files`);
 
     await Promise.all(attack);
-    assert.ok(
-      messages.every((message) => message === 'takes more than 0.5 s of processor time to read'),
-      messages[0],
+    // Children give way to others: on a busy machine 15 s may be over before half a second of processor time is used.
+    const ENDS = ['takes more than 0.5 s of processor time to read', 'takes longer than 15 s to read'];
+    assert.deepEqual(
+      messages.filter((message) => !ENDS.includes(message)),
+      [],
     );
     assert.ok(
-      reasons.every((reason) => reason === 'cpu'),
+      reasons.every((reason) => reason === 'cpu' || reason === 'time'),
       reasons.join(),
     );
   });

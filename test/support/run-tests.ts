@@ -15,8 +15,8 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
 
-/** As many files at once as the smallest machine we build on has cores: most use one whole, their processes included. */
-const CONCURRENCY = 2;
+/** Twice as many files at once as the smallest machine we build on has cores: much of what they do is waiting. */
+const CONCURRENCY = 4;
 /** Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than hold it for ever. */
 const FILE_TIMEOUT_MS = 1_800_000;
 /** Where the files are that take longest: begun first, so that none of them is still at work when all others are done. */

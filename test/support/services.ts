@@ -48,6 +48,8 @@ export async function startServices(
       port: postgresPort,
       password: 'only-for-tests',
       isDurable: false,
+      // Several files at once, each with the pools of several processes.
+      maxConnections: 400,
     };
     const temporalAddress = `127.0.0.1:${temporalPort}`;
     const temporal = temporalServerLaunch(
