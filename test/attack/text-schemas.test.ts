@@ -14,8 +14,8 @@ import { ask, callOf, requestOf, says, threads } from '../text/conformance/askin
 import { createEmbeddedTextSource } from '../../src/text/conformance/source.ts';
 import { longestPause } from './event-loop.ts';
 
-/** The attacks took 5 s to minutes; a machine that is busy with other tests takes a second for anything. */
-const LONGEST_PAUSE_MS = 2_000;
+/** The attacks took 5 s to minutes on an idle machine; one that is busy with other work takes a second for anything. */
+const LONGEST_PAUSE_MS = 4_000;
 
 const format = (schema: JsonSchema): OutputFormat => ({ type: 'json_schema', name: 'it', schema, strict: false });
 

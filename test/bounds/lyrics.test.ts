@@ -5,7 +5,7 @@ import { readLyrics } from '../../src/engines/song/lyrics.ts';
 
 /** The longest that the model's schema takes (models/song.json). */
 const LONGEST = 3_000;
-/** A machine under load included; the attack took more than 300 s. */
+/** Of the processor; the attack took more than 300 s. */
 const WITHIN_MS = 5_000;
 
 const PIECES = [
@@ -31,7 +31,7 @@ const PIECES = [
 describe('lyrics of 3,000 characters', () => {
   for (const piece of PIECES) {
     it(`of ${JSON.stringify(piece)} alone, and between words, are read within a moment`, () => {
-      const startedAt = performance.now();
+      const before = process.cpuUsage();
       for (const [first, last] of [
         ['', ''],
         ['a', 'z'],
@@ -40,7 +40,8 @@ describe('lyrics of 3,000 characters', () => {
         const length = LONGEST - first.length - last.length;
         readLyrics(`${first}${piece.repeat(Math.ceil(length / piece.length)).slice(0, length)}${last}`);
       }
-      assert.ok(performance.now() - startedAt < WITHIN_MS);
+      // Not by the clock: the processor may be somebody else's for a while.
+      assert.ok(process.cpuUsage(before).user / 1000 < WITHIN_MS);
     });
   }
 });
