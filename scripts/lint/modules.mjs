@@ -1,0 +1,83 @@
+/**
+ * The order of the modules, for the lint rule `darkroom/module-order`: a module imports only from those before it. To add
+ * a module, put it where what it needs is before it, and what needs it comes after.
+ */
+
+/** Paths below the repository's root: directories, and single files. The longest that matches a file is its module. */
+export const MODULES = [
+  'src/domain',
+  'src/config',
+  'src/telemetry',
+  'src/database',
+  'src/limits',
+  'src/egress',
+  'src/temporal',
+  'src/accounts',
+  'src/billing',
+  'src/catalogue',
+  'src/files',
+  'src/media',
+  'src/upstreams',
+  'src/outputs',
+  'src/callbacks',
+  'src/providers',
+  'src/engines',
+  'src/text',
+  'src/tasks',
+  'src/wire',
+  'workflows',
+  'activities',
+  'clients',
+  'src/http',
+  'src/processes',
+  'src/embedded',
+  'src/context.ts',
+  'src/commands',
+  'src/main.ts',
+  'web',
+];
+
+/** The only modules that a module imports, where they are not all of those before it. `types`: only as types. */
+export const IMPORTS = {
+  workflows: [{ path: 'src/domain' }, { path: 'src/outputs', types: true }],
+  clients: [],
+  web: [{ path: 'clients' }, { path: 'src', types: true }],
+};
+
+/** The only files that import from a module, where those after it may not all do so. */
+export const IMPORTED_BY = {
+  workflows: ['activities', 'src/processes'],
+  activities: ['src/processes', 'src/context.ts'],
+  clients: ['src/http/routes/mcp.ts', 'web'],
+};
+
+/**
+ * Why a file may not import another one.
+ *
+ * @param {string} from a file, below the root. @param {string} to another one. @param {boolean} isTypeOnly
+ * @returns {string | undefined} undefined: it may.
+ */
+export function problemOfImport(from, to, isTypeOnly) {
+  const own = moduleOf(from);
+  const other = moduleOf(to);
+  if (own === undefined || other === undefined || own === other) return undefined;
+  if (MODULES.indexOf(other) > MODULES.indexOf(own)) return `${other} comes after ${own}`;
+  const allowed = IMPORTS[own]?.find(({ path }) => isBelow(to, path));
+  if (IMPORTS[own] !== undefined && allowed === undefined) return `${own} does not import from ${other}`;
+  if (allowed?.types === true && !isTypeOnly) return `${own} imports only types from ${other}`;
+  const importers = IMPORTED_BY[other];
+  if (importers !== undefined && !importers.some((path) => isBelow(from, path))) {
+    return `only ${importers.join(' and ')} import from ${other}`;
+  }
+  return undefined;
+}
+
+/** @param {string} file @returns {string | undefined} */
+function moduleOf(file) {
+  return MODULES.find((path) => isBelow(file, path));
+}
+
+/** @param {string} file @param {string} path */
+function isBelow(file, path) {
+  return file === path || file.startsWith(`${path}/`);
+}

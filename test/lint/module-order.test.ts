@@ -1,0 +1,98 @@
+/** The rule that keeps the modules in their order (scripts/lint/modules.mjs), run by the linter on small trees of files. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+
+describe('the order of modules', () => {
+  let directory: string;
+  before(async () => {
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-lint-'));
+  });
+  after(() => rm(directory, { recursive: true, force: true }));
+
+  /** @returns what the linter reports of each file, which is created with one line. */
+  async function lint(lines: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
+    const root = await mkdtemp(path.join(directory, 'tree-'));
+    const config = { jsPlugins: [packageFile('scripts/lint/plugin.mjs')], rules: { 'darkroom/module-order': 'error' } };
+    await writeFile(path.join(root, '.oxlintrc.json'), JSON.stringify(config));
+    for (const [file, line] of Object.entries(lines)) {
+      await mkdir(path.dirname(path.join(root, file)), { recursive: true });
+      await writeFile(path.join(root, file), `${line}\n`);
+    }
+    const output = await new Promise<string>((resolve) => {
+      const binary = packageFile('node_modules/oxlint/bin/oxlint');
+      execFile(process.execPath, [binary, '--format=json'], { cwd: root }, (_error, stdout) => resolve(stdout));
+    });
+    const { diagnostics } = JSON.parse(output) as {
+      readonly diagnostics: readonly { readonly filename: string; readonly code: string; readonly message: string }[];
+    };
+    return Object.fromEntries(
+      diagnostics
+        .filter(({ code }) => code.includes('module-order'))
+        .map(({ filename, message }) => [filename.split(path.sep).join('/'), message]),
+    );
+  }
+
+  it('rejects an import from a module that comes later, in every form of an import', async () => {
+    const problem = 'src/http comes after src/domain (scripts/lint/modules.mjs)';
+
+    assert.deepEqual(
+      await lint({
+        'src/domain/named.ts': `import { a } from '../http/a.ts'; a();`,
+        'src/domain/type.ts': `import type { A } from '../http/a.ts'; export type B = A;`,
+        'src/domain/inline.ts': `export type B = import('../http/a.ts').A;`,
+        'src/domain/again.ts': `export { a } from '../http/a.ts';`,
+        'src/domain/all.ts': `export * from '../http/a.ts';`,
+        'src/domain/late.ts': `export const late = () => import('../http/a.ts');`,
+        'src/domain/deep/down.ts': `import '../../http/a.ts';`,
+      }),
+      Object.fromEntries(
+        ['named', 'type', 'inline', 'again', 'all', 'late', 'deep/down'].map((name) => [
+          `src/domain/${name}.ts`,
+          problem,
+        ]),
+      ),
+    );
+  });
+
+  it('allows an import from an earlier module, from the own one, and of a package', async () => {
+    assert.deepEqual(
+      await lint({
+        'src/http/a.ts': `import '../domain/a.ts';`,
+        'src/http/b.ts': `import './a.ts';`,
+        'src/http/c.ts': `import 'koa';`,
+        'src/context.ts': `import './processes/a.ts';`,
+        'test/a.ts': `import '../src/main.ts';`,
+      }),
+      {},
+    );
+  });
+
+  it('rejects what is earlier, but not meant for a module', async () => {
+    assert.deepEqual(
+      await lint({
+        'workflows/a.ts': `import type { A } from '../src/tasks/a.ts'; export type B = A;`,
+        'workflows/b.ts': `import { a } from '../src/outputs/a.ts'; a();`,
+        'workflows/c.ts': `import type { A } from '../src/outputs/a.ts'; export type B = A;`,
+        'clients/src/a.ts': `import type { A } from '../../src/wire/a.ts'; export type B = A;`,
+        'web/src/a.ts': `import { a } from '../../src/wire/a.ts'; a();`,
+        'web/src/b.ts': `import type { A } from '../../src/wire/a.ts'; export type B = A;`,
+        'src/http/a.ts': `import '../../activities/a.ts';`,
+        'src/http/b.ts': `import '../../clients/src/a.ts';`,
+        'src/http/routes/mcp.ts': `import '../../../clients/src/a.ts';`,
+      }),
+      {
+        'workflows/a.ts': 'workflows does not import from src/tasks (scripts/lint/modules.mjs)',
+        'workflows/b.ts': 'workflows imports only types from src/outputs (scripts/lint/modules.mjs)',
+        'clients/src/a.ts': 'clients does not import from src/wire (scripts/lint/modules.mjs)',
+        'web/src/a.ts': 'web imports only types from src/wire (scripts/lint/modules.mjs)',
+        'src/http/a.ts': 'only src/processes and src/context.ts import from activities (scripts/lint/modules.mjs)',
+        'src/http/b.ts': 'only src/http/routes/mcp.ts and web import from clients (scripts/lint/modules.mjs)',
+      },
+    );
+  });
+});
