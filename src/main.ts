@@ -11,7 +11,7 @@ class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** EX_CONFIG of sysexits.h: starting again changes nothing (embedded/part.ts). */
+/** EX_CONFIG of sysexits.h: starting again changes nothing (standalone/part.ts). */
 const UNUSABLE_CONFIGURATION = 78;
 
 function isConfigurationError(error: unknown): boolean {
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     .command('start', 'run everything on this machine: PostgreSQL, Temporal, api and worker', {
       builder: (y) => y.help(false).strict(false),
       handler: async () => {
-        const { runEmbedded } = await import('./embedded/start.ts');
+        const { runEmbedded } = await import('./standalone/start.ts');
         process.exitCode = await runEmbedded({ args: argumentsAfter('start'), environment: process.env });
       },
     })

@@ -14,7 +14,7 @@ import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
-import { clusterUrl } from '../../src/embedded/postgres.ts';
+import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { createAcceptor } from '../../src/tasks/accept-queue.ts';
 import type { NewTask } from '../../src/tasks/accept.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';

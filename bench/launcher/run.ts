@@ -14,7 +14,7 @@ import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { clusterUrl } from '../../src/embedded/postgres.ts';
+import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { MAX_IN_FLIGHT, startLauncher } from '../../src/processes/launcher.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';

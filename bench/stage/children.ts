@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import type { Launch } from '../../src/embedded/launch.ts';
+import type { Launch } from '../../src/standalone/launch.ts';
 import type { Answer, Order, WindowResult } from '../load/window.ts';
 
 const START_TIMEOUT_MS = 60_000;

@@ -4,9 +4,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { clusterLaunch, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
-import type { Cluster } from '../../src/embedded/postgres.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
+import { clusterLaunch, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
+import type { Cluster } from '../../src/standalone/postgres.ts';
 import { Child } from './children.ts';
 
 export interface ClusterOptions {

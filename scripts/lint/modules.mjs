@@ -30,7 +30,7 @@ export const MODULES = [
   'clients',
   'src/http',
   'src/processes',
-  'src/embedded',
+  'src/standalone',
   'src/context.ts',
   'src/commands',
   'src/main.ts',

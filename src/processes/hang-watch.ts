@@ -8,7 +8,7 @@ import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import { packageModule } from '../config/package-root.ts';
 
-/** What a process ends with whose event loop stood still; embedded/part.ts says it in words. */
+/** What a process ends with whose event loop stood still; standalone/part.ts says it in words. */
 export const HUNG_EXIT_CODE = 86;
 
 /** How often the main thread counts and the thread looks. */

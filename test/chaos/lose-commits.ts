@@ -7,7 +7,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findClusterPid } from '../../src/embedded/postgres.ts';
+import { findClusterPid } from '../../src/standalone/postgres.ts';
 import type { World } from './world/world.ts';
 
 /** The log goes to the disk after so long: the most that PostgreSQL takes for `wal_writer_delay`. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { removeInstance, writeInstance } from '../../src/embedded/instance.ts';
-import { readOrMakeSecrets } from '../../src/embedded/secrets.ts';
-import { temporaryFolder } from '../embedded/fixtures/supervised.ts';
+import { removeInstance, writeInstance } from '../../src/standalone/instance.ts';
+import { readOrMakeSecrets } from '../../src/standalone/secrets.ts';
+import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
 import { runAdminCommand } from './admin-command.ts';
 
 let folder: string;

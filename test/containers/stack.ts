@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { COMPOSE_FILE } from '../deploy/compose-file.ts';
 import type { Engine } from './engine.ts';
 import { CannotRunError, run, works } from './run.ts';

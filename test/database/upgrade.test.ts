@@ -10,7 +10,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { Role } from '../support/darkroom.ts';

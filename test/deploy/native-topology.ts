@@ -17,9 +17,9 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { packageFile } from '../../src/config/package-root.ts';
 import { builtProgram } from '../support/built-program.ts';
-import { launchProcess } from '../../src/embedded/launch.ts';
-import { claimPort } from '../../src/embedded/ports.ts';
-import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/embedded/postgres.ts';
+import { launchProcess } from '../../src/standalone/launch.ts';
+import { claimPort } from '../../src/standalone/ports.ts';
+import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import { Role } from '../support/darkroom.ts';
 import { composeEnvironment } from './compose-file.ts';
 

@@ -1,7 +1,7 @@
 /** The admin listener of a real api process. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 
 const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';

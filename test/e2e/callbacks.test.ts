@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import type { ReceivedCallback } from '../support/callback-receiver.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';

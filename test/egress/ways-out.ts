@@ -28,39 +28,39 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['dns.lookup'],
     reason: "resolves the names of upstreams, from the operator's model files",
   },
-  'src/embedded/launch.ts': {
+  'src/standalone/launch.ts': {
     ways: ['child_process.spawn'],
     reason: 'starts our own processes, PostgreSQL and Temporal on this machine, with arguments of our own',
   },
-  'src/embedded/postgres.ts': {
+  'src/standalone/postgres.ts': {
     ways: ['child_process.execFile', 'createRequire', 'import'],
     reason: 'finds the programs of PostgreSQL in an installed package, by names of our own, and asks for their version',
   },
-  'src/embedded/process-identity.ts': {
+  'src/standalone/process-identity.ts': {
     ways: ['child_process.execFile'],
     reason: 'asks `ps` about processes of this machine',
   },
-  'src/embedded/role.ts': {
+  'src/standalone/role.ts': {
     ways: ['fetch'],
     reason: 'asks the api that it started itself whether it is ready, on the loopback',
   },
-  'src/embedded/server-user.ts': {
+  'src/standalone/server-user.ts': {
     ways: ['child_process.execFile'],
     reason: 'asks `id` for a user of this machine',
   },
-  'src/embedded/temporal-cli-build.ts': {
+  'src/standalone/temporal-cli-build.ts': {
     ways: ['child_process.spawn'],
     reason: 'has Go build the Temporal CLI from the module that tools/temporal pins',
   },
-  'src/embedded/temporal-cli-download.ts': {
+  'src/standalone/temporal-cli-download.ts': {
     ways: ['child_process.execFile', 'fetch'],
     reason: "fetches the Temporal CLI from its maker's address, at the first start on the operator's machine",
   },
-  'src/embedded/temporal-cli.ts': {
+  'src/standalone/temporal-cli.ts': {
     ways: ['child_process.execFile'],
     reason: 'asks a found Temporal CLI for its version',
   },
-  'src/embedded/temporal-ui-guard.ts': {
+  'src/standalone/temporal-ui-guard.ts': {
     ways: ['http.request'],
     reason: "passes on to Temporal's Web UI on the loopback, on a port of our own",
   },
@@ -113,7 +113,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   },
   '@temporalio/client': {
     files: [
-      'src/embedded/temporal-server.ts',
+      'src/standalone/temporal-server.ts',
       'src/temporal/connection.ts',
       'src/temporal/schedules.ts',
       'src/temporal/workflow-gateway.ts',
@@ -130,7 +130,12 @@ export const PACKAGES_THAT_CONNECT: Readonly<
     reason: 'to the Temporal server that is configured',
   },
   pg: {
-    files: ['src/database/copy.ts', 'src/database/database.ts', 'src/database/migrate.ts', 'src/embedded/postgres.ts'],
+    files: [
+      'src/database/copy.ts',
+      'src/database/database.ts',
+      'src/database/migrate.ts',
+      'src/standalone/postgres.ts',
+    ],
     reason: 'to the database that is configured',
   },
   'pg-copy-streams': { files: ['src/database/copy.ts'], reason: 'over a connection of pg, to the database' },

@@ -13,7 +13,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import type { SecureVersion, TLSSocket } from 'node:tls';
 import { pino } from 'pino';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { Role, startDarkroom } from '../support/darkroom.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import type { TestCertificate } from '../support/test-certificate.ts';

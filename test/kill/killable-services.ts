@@ -6,18 +6,18 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { launchProcess } from '../../src/embedded/launch.ts';
-import type { Launch } from '../../src/embedded/launch.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { launchProcess } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/launch.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import {
   clusterLaunch,
   clusterUrl,
   createCluster,
   findClusterPid,
   waitForCluster,
-} from '../../src/embedded/postgres.ts';
-import { obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
-import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
+} from '../../src/standalone/postgres.ts';
+import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
+import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 
 /** A server that can be ended without warning and started again. */

@@ -17,7 +17,7 @@ import { SCOPES } from '../../src/accounts/api-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { ensureSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
 import { createTestDatabase } from './test-database.ts';

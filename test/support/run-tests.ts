@@ -20,7 +20,7 @@ const CONCURRENCY = 4;
 /** Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than hold it for ever. */
 const FILE_TIMEOUT_MS = 1_800_000;
 /** Where the files are that take longest: begun first, so that none of them is still at work when all others are done. */
-const LONG_FOLDERS = ['deploy', 'web', 'kill', 'embedded', 'media', 'commands', 'e2e', 'clients'];
+const LONG_FOLDERS = ['deploy', 'web', 'kill', 'standalone', 'media', 'commands', 'e2e', 'clients'];
 
 const { values: options, positionals: files } = parseArgs({
   allowPositionals: true,

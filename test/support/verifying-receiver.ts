@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import type { TestDeliveryResultSchema } from '../../src/wire/webhook-key.ts';
 import type { Static } from 'typebox';
 import { startAlteringRelay } from './altering-relay.ts';

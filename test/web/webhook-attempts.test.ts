@@ -8,7 +8,7 @@ import type { Browser, Locator } from 'playwright-core';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Scope } from '../../src/accounts/api-key.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import type { WireWebhookKey } from '../../src/wire/webhook-key.ts';
 import { launchBrowser } from '../support/browser.ts';
 import type { ReceivedCallback } from '../support/callback-receiver.ts';

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { packageFile } from '../../src/config/package-root.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
 const COG = { name: 'cog', version: '0.23.1' };

@@ -19,12 +19,12 @@ import { packageModule } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { EmbeddedError } from '../../src/embedded/embedded-error.ts';
-import { launchProcess } from '../../src/embedded/launch.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { clusterUrl, createCluster, ensureDatabase, waitForCluster } from '../../src/embedded/postgres.ts';
-import type { Cluster } from '../../src/embedded/postgres.ts';
-import { findServerUser, launchAs, runAs } from '../../src/embedded/server-user.ts';
+import { EmbeddedError } from '../../src/standalone/embedded-error.ts';
+import { launchProcess } from '../../src/standalone/launch.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
+import { clusterUrl, createCluster, ensureDatabase, waitForCluster } from '../../src/standalone/postgres.ts';
+import type { Cluster } from '../../src/standalone/postgres.ts';
+import { findServerUser, launchAs, runAs } from '../../src/standalone/server-user.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import sharp from 'sharp';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { verify } from '../../tools/gallery/verify.ts';
 import { Machine, whyNotApart } from '../deploy/machine.ts';
 import { ApiClient } from '../support/api-client.ts';

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { packageFile } from '../../src/config/package-root.ts';
-import { readInstance } from '../../src/embedded/instance.ts';
+import { readInstance } from '../../src/standalone/instance.ts';
 
 export interface Installation {
   /** Ends in `/v1`. */

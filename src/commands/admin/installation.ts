@@ -5,8 +5,8 @@
 import { loadDatabaseConfig } from '../../config/config.ts';
 import { openDatabase } from '../../database/database.ts';
 import type { Database } from '../../database/database.ts';
-import { locateDataFolder } from '../../embedded/data-folder.ts';
-import { readInstance } from '../../embedded/instance.ts';
+import { locateDataFolder } from '../../standalone/data-folder.ts';
+import { readInstance } from '../../standalone/instance.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { AdminError, explained } from './admin-error.ts';
 import { print } from './print.ts';

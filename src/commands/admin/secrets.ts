@@ -7,10 +7,10 @@ import { countSecrets, reencryptSecrets } from '../../accounts/stored-secrets.ts
 import type { SecretCounts } from '../../accounts/stored-secrets.ts';
 import { adminCommand } from '../../config/admin-command.ts';
 import { loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
-import { locateDataFolder } from '../../embedded/data-folder.ts';
-import { readInstance } from '../../embedded/instance.ts';
-import type { Instance } from '../../embedded/instance.ts';
-import { forgetFallbacks, readSecrets, rotateSecrets } from '../../embedded/secrets.ts';
+import { locateDataFolder } from '../../standalone/data-folder.ts';
+import { readInstance } from '../../standalone/instance.ts';
+import type { Instance } from '../../standalone/instance.ts';
+import { forgetFallbacks, readSecrets, rotateSecrets } from '../../standalone/secrets.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ROUNDING_SECONDS } from '../../files/signed-url.ts';
 import { urlKeyId } from '../../files/url-keys.ts';

@@ -1,9 +1,9 @@
 /** `admin queues` and `admin admin-token`: the service itself. */
 import { loadAdminToken } from '../../config/config.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
-import { locateDataFolder } from '../../embedded/data-folder.ts';
-import { readInstance } from '../../embedded/instance.ts';
-import { readSecrets } from '../../embedded/secrets.ts';
+import { locateDataFolder } from '../../standalone/data-folder.ts';
+import { readInstance } from '../../standalone/instance.ts';
+import { readSecrets } from '../../standalone/secrets.ts';
 import { readQueues } from '../../tasks/queues.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';

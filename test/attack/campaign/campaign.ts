@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_LIMITS } from '../../../src/accounts/accounts.ts';
 import { packageModule } from '../../../src/config/package-root.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/standalone/ports.ts';
 import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
 import type { Violation } from '../../chaos/evidence.ts';

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { findClusterPid } from '../../../src/embedded/postgres.ts';
+import { findClusterPid } from '../../../src/standalone/postgres.ts';
 import { childrenOf } from '../lose-commits.ts';
 import type { World } from '../world/world.ts';
 import { sleepUntilMet } from './fault-evidence.ts';

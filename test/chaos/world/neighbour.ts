@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { clusterUrl } from '../../../src/embedded/postgres.ts';
-import type { Cluster } from '../../../src/embedded/postgres.ts';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { clusterUrl } from '../../../src/standalone/postgres.ts';
+import type { Cluster } from '../../../src/standalone/postgres.ts';
+import { findFreePort } from '../../../src/standalone/ports.ts';
 import { readInstallationId } from '../../../src/database/migrate.ts';
 import { ensureSchedules } from '../../../src/temporal/schedules.ts';
 import { createTestDatabase } from '../../support/test-database.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
-import { findFreePort } from '../../../src/embedded/ports.ts';
+import { findFreePort } from '../../../src/standalone/ports.ts';
 import { launchBrowser } from '../../support/browser.ts';
 import { startDarkroom } from '../../support/darkroom.ts';
 import type { Darkroom } from '../../support/darkroom.ts';

@@ -10,10 +10,10 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { LogFile } from '../../src/embedded/log-files.ts';
-import { Part } from '../../src/embedded/part.ts';
+import { LogFile } from '../../src/standalone/log-files.ts';
+import { Part } from '../../src/standalone/part.ts';
 import { HUNG_EXIT_CODE } from '../../src/processes/hang-watch.ts';
-import { ProcessRecord } from '../../src/embedded/process-record.ts';
+import { ProcessRecord } from '../../src/standalone/process-record.ts';
 import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 
@@ -35,7 +35,7 @@ async function supervise(what: string): Promise<{ readonly reports: string[]; re
       title: 'The program',
       launch: async () => ({
         command: process.execPath,
-        args: [packageFile('test/embedded/fixtures/hanging.mjs'), folder, what],
+        args: [packageFile('test/standalone/fixtures/hanging.mjs'), folder, what],
         environment: { PATH: process.env['PATH'] },
         hasChannel: true,
       }),
@@ -57,7 +57,7 @@ async function supervise(what: string): Promise<{ readonly reports: string[]; re
 
 /** Starts the program by itself, and reads nothing of what it writes. */
 function launch(t: TestContext, args: readonly string[], options: readonly string[] = []): ChildProcess {
-  const child = spawn(process.execPath, [...options, packageFile('test/embedded/fixtures/hanging.mjs'), ...args], {
+  const child = spawn(process.execPath, [...options, packageFile('test/standalone/fixtures/hanging.mjs'), ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   t.after(() => child.kill('SIGKILL'));

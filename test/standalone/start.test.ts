@@ -9,9 +9,9 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { adminCommandOf } from '../../src/config/admin-command.ts';
-import { readInstance } from '../../src/embedded/instance.ts';
-import type { Instance } from '../../src/embedded/instance.ts';
-import { readProcess } from '../../src/embedded/process-identity.ts';
+import { readInstance } from '../../src/standalone/instance.ts';
+import type { Instance } from '../../src/standalone/instance.ts';
+import { readProcess } from '../../src/standalone/process-identity.ts';
 import { supervise, temporaryFolder } from './fixtures/supervised.ts';
 import type { Supervised } from './fixtures/supervised.ts';
 

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { TEMPORAL_CLI_VERSION, obtainTemporalCli } from '../../src/embedded/temporal-cli.ts';
+import { TEMPORAL_CLI_VERSION, obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
 
 describe('the Temporal CLI', () => {
   let folder: string;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { claimPort, findFreePort } from '../../src/embedded/ports.ts';
+import { claimPort, findFreePort } from '../../src/standalone/ports.ts';
 
 /** The lowest port that any common system gives to outgoing connections: Linux's `ip_local_port_range`. */
 const OUTGOING_FROM = 32_768;

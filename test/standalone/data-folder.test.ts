@@ -3,8 +3,8 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
-import { locateDataFolder, openDataFolder } from '../../src/embedded/data-folder.ts';
-import { readOrMakeSecrets } from '../../src/embedded/secrets.ts';
+import { locateDataFolder, openDataFolder } from '../../src/standalone/data-folder.ts';
+import { readOrMakeSecrets } from '../../src/standalone/secrets.ts';
 import { temporaryFolder } from './fixtures/supervised.ts';
 
 describe('the data folder', () => {

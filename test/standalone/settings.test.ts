@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ConfigurationError } from '../../src/config/environment.ts';
-import { readSettings } from '../../src/embedded/settings.ts';
+import { readSettings } from '../../src/standalone/settings.ts';
 
 it('reports a header prefix that no callback can have beside all other problems', () => {
   assert.throws(

@@ -5,8 +5,8 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { tryLock, withFileLock } from '../../src/embedded/file-lock.ts';
-import { readProcess } from '../../src/embedded/process-identity.ts';
+import { tryLock, withFileLock } from '../../src/standalone/file-lock.ts';
+import { readProcess } from '../../src/standalone/process-identity.ts';
 
 describe('a file lock', () => {
   let folder: string;

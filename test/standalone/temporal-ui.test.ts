@@ -9,12 +9,12 @@ import { readFile, readdir, readlink } from 'node:fs/promises';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { Client, Connection } from '@temporalio/client';
-import { BLOCKED_PORTS, findBlockedPorts } from '../../src/embedded/blocked-ports.ts';
-import { launchProcess } from '../../src/embedded/launch.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { temporalServerLaunch, waitForTemporal } from '../../src/embedded/temporal-server.ts';
-import { guardTemporalUi } from '../../src/embedded/temporal-ui-guard.ts';
-import type { TemporalUiGuard } from '../../src/embedded/temporal-ui-guard.ts';
+import { BLOCKED_PORTS, findBlockedPorts } from '../../src/standalone/blocked-ports.ts';
+import { launchProcess } from '../../src/standalone/launch.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
+import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
+import { guardTemporalUi } from '../../src/standalone/temporal-ui-guard.ts';
+import type { TemporalUiGuard } from '../../src/standalone/temporal-ui-guard.ts';
 import { raw } from '../http/raw-request.ts';
 import type { RawAnswer } from '../http/raw-request.ts';
 
