@@ -7,7 +7,7 @@ import { Context } from '@temporalio/activity';
 import pRetry from 'p-retry';
 import type { RunRecord, StoredFile } from '../src/domain/run-record.ts';
 import { isPlainJobId } from '../src/domain/run-record.ts';
-import { ObjectNotFoundError } from '../src/files/object-store.ts';
+import { ObjectNotFoundError } from '../src/objects/stores/object-store.ts';
 import { restoreGeneration } from '../src/tasks/lost-commits.ts';
 import type { KnownGeneration } from '../src/tasks/lost-commits.ts';
 import { countRefusals, readGeneration } from '../src/tasks/work.ts';

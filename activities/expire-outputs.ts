@@ -1,10 +1,10 @@
 /**
- * One pass over what is kept for a time only: outputs (src/outputs/retention.ts) and uploads (src/files/uploads.ts),
+ * One pass over what is kept for a time only: outputs (src/objects/outputs/retention.ts) and uploads (src/objects/uploads.ts),
  * inputs of tasks (src/tasks/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
  */
-import { ROUNDING_SECONDS } from '../src/files/signed-url.ts';
-import { expireFiles } from '../src/files/uploads.ts';
-import { expireOutputs } from '../src/outputs/retention.ts';
+import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
+import { expireFiles } from '../src/objects/uploads.ts';
+import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { eraseOldInputs } from '../src/tasks/erase.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';

@@ -4,7 +4,7 @@
  */
 import pRetry from 'p-retry';
 import { DatabaseUnavailableError } from '../src/database/database.ts';
-import { StoreUnavailableError } from '../src/files/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
 
 /** Soon at first, then every 2 s: the activity occupies its slot meanwhile. */
 const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.POSITIVE_INFINITY };

@@ -1,7 +1,7 @@
 /**
  * Ends a pending promotion (src/tasks/storage-operations.ts): only what is in the store, whole, becomes persistent.
  */
-import { ObjectNotFoundError } from '../src/files/object-store.ts';
+import { ObjectNotFoundError } from '../src/objects/stores/object-store.ts';
 import { finishPromotion } from '../src/tasks/storage-operations.ts';
 import type { Activities, PromoteOutputInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';

@@ -1,15 +1,15 @@
 /**
- * Deletes from the object store what src/outputs/sweep.ts says may be deleted. Deleting comes before writing it down, so
+ * Deletes from the object store what src/objects/outputs/sweep.ts says may be deleted. Deleting comes before writing it down, so
  * that a sweep which was killed is simply made again.
  */
 import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
 import type { Pass, PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
 import { unlessAborted } from '../src/domain/unless-aborted.ts';
-import { assertAnswers, ownsStore } from '../src/files/store-owner.ts';
-import { StoreUnavailableError } from '../src/files/store-unavailable-error.ts';
-import type { StoreOperation } from '../src/files/store-unavailable-error.ts';
-import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/outputs/sweep.ts';
+import { assertAnswers, ownsStore } from '../src/objects/stores/store-owner.ts';
+import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
+import type { StoreOperation } from '../src/objects/stores/store-unavailable-error.ts';
+import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
@@ -22,7 +22,7 @@ const DOOMED_AFTER_MS = 60_000;
 const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
 /** A budget that nobody used for an hour is full again, as one that is not there is. */
 const IDLE_BUCKET_MS = 60 * 60_000;
-/** Where objects of ours lie (activities/stage-files.ts, src/files/uploads.ts). */
+/** Where objects of ours lie (activities/stage-files.ts, src/objects/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
 const BATCH = 200;
 /**

@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises';
 import { request } from 'undici';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
-import { createDiskStore } from '../../src/files/disk-store.ts';
+import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 export interface Figures {

@@ -15,10 +15,9 @@ export const MODULES = [
   'src/accounts',
   'src/billing',
   'src/catalogue',
-  'src/files',
+  'src/objects',
   'src/media',
   'src/upstreams',
-  'src/outputs',
   'src/callbacks',
   'src/providers',
   'src/engines',
@@ -39,7 +38,7 @@ export const MODULES = [
 
 /** The only modules that a module imports, where they are not all of those before it. `types`: only as types. */
 export const IMPORTS = {
-  workflows: [{ path: 'src/domain' }, { path: 'src/outputs', types: true }],
+  workflows: [{ path: 'src/domain' }, { path: 'src/objects/outputs', types: true }],
   clients: [],
   web: [{ path: 'clients' }, { path: 'src', types: true }],
 };

@@ -18,13 +18,13 @@ import {
 } from '../catalogue/catalogue.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
-import { ObjectNotFoundError } from '../files/object-store.ts';
-import { StoreUnavailableError } from '../files/store-unavailable-error.ts';
-import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
-import { UploadNotFoundError, UploadsFullError } from '../files/uploads.ts';
+import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
+import { StoreUnavailableError } from '../objects/stores/store-unavailable-error.ts';
+import { ExpiredUrlError, InvalidUrlError } from '../objects/urls/signed-url.ts';
+import { UploadNotFoundError, UploadsFullError } from '../objects/uploads.ts';
 import { UnsupportedMediaError } from '../media/inspect.ts';
 import { PreviewTooSlowError } from '../media/preview.ts';
-import { OutputNotFoundError } from '../outputs/outputs.ts';
+import { OutputNotFoundError } from '../objects/outputs/outputs.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import { ResponseInProgressError } from '../text/responses/awaiting.ts';

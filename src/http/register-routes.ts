@@ -9,7 +9,7 @@ import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../ac
 import type { Caller } from '../accounts/authenticate.ts';
 import { compileCheck, compileViolation } from '../catalogue/schema-validation.ts';
 import type { Check } from '../catalogue/schema-validation.ts';
-import { listsTag } from '../files/entity-tag.ts';
+import { listsTag } from '../objects/urls/entity-tag.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget } from '../limits/rate-limiter.ts';
 import { success } from '../wire/envelope.ts';

@@ -1,6 +1,6 @@
 /**
  * What every answer tells a browser (contract §1): nothing of it is to be guessed at, run, framed or taken over by pages
- * of others. Files and pages say more, or something else, where they are answered (files/media-response.ts,
+ * of others. Files and pages say more, or something else, where they are answered (objects/urls/media-response.ts,
  * routes/reference.ts).
  */
 

@@ -7,7 +7,7 @@
  * new child, so that nobody's file is refused for what somebody else's did.
  */
 import os from 'node:os';
-import type { ObjectStore } from '../files/object-store.ts';
+import type { ObjectStore } from '../objects/stores/object-store.ts';
 import type { InspectionEnd } from '../telemetry/metrics-media.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createInspectionTurns } from './inspection-turns.ts';

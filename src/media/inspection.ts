@@ -5,7 +5,7 @@
  * and decodes nothing.
  */
 import { fileTypeFromBuffer } from 'file-type/core';
-import { mediaTypeOf } from '../files/media-types.ts';
+import { mediaTypeOf } from '../objects/media-types.ts';
 import { containerFacts } from './container-facts.ts';
 import { imageSize } from './image-size.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';

@@ -1,5 +1,5 @@
 /** What is known of a file of media, as the inspection tells it. */
-import type { MediaKind } from '../files/media-types.ts';
+import type { MediaKind } from '../objects/media-types.ts';
 
 /** What is known of a media file. Images always have a size; films and sounds what their containers tell. */
 export interface MediaFacts {

@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import type { FilmPicture } from './film-decoding.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** libvips' loaders of the pictures in `src/files/media-types.ts`: no SVG, no PDF, no loader of other libraries. */
+/** libvips' loaders of the pictures in `src/objects/media-types.ts`: no SVG, no PDF, no loader of other libraries. */
 const LOADERS = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'];
 
 const MAX_PIXELS = 100_000_000;

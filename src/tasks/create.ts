@@ -12,7 +12,7 @@ import type { Database } from '../database/database.ts';
 import { newTaskId, taskIdForKey } from '../domain/ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import type { UrlSigner } from '../files/signed-url.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { AccountDatabase } from '../limits/account-database.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';

@@ -6,9 +6,9 @@
 import type { Queryable } from '../database/database.ts';
 import { checkUrl } from '../egress/policy.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { ownObjectId, referenceTo, referencedId } from '../files/own-url.ts';
-import { ExpiredUrlError, InvalidUrlError } from '../files/signed-url.ts';
-import type { UrlSigner } from '../files/signed-url.ts';
+import { ownObjectId, referenceTo, referencedId } from '../objects/urls/own-url.ts';
+import { ExpiredUrlError, InvalidUrlError } from '../objects/urls/signed-url.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import { findInputObjects } from './input-objects.ts';
 
 type Input = Readonly<Record<string, unknown>>;

@@ -3,8 +3,8 @@
  * bytes stay until then, whatever becomes of the upload or the output itself (contract §7 "Uploads").
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import { findUploads } from '../files/uploads.ts';
-import { findOutputObjects } from '../outputs/output-objects.ts';
+import { findUploads } from '../objects/uploads.ts';
+import { findOutputObjects } from '../objects/outputs/output-objects.ts';
 
 /** An object by the id of the upload or output that it belongs to. */
 export interface InputObject {

@@ -11,8 +11,8 @@ import { inOrder } from '../database/failing-items.ts';
 import type { Isolation } from '../database/failing-items.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { AccountDatabase } from '../limits/account-database.ts';
-import { deleteAccountOutputs } from '../outputs/deletion.ts';
-import { reservePersistentBytes } from '../outputs/storage-cap.ts';
+import { deleteAccountOutputs } from '../objects/outputs/deletion.ts';
+import { reservePersistentBytes } from '../objects/outputs/storage-cap.ts';
 import {
   abandonPromotion,
   completePromotion,
@@ -22,8 +22,8 @@ import {
   markPending,
   readPendingOutput,
   returnToTemp,
-} from '../outputs/storage-tier.ts';
-import type { OutputCondition } from '../outputs/storage-tier.ts';
+} from '../objects/outputs/storage-tier.ts';
+import type { OutputCondition } from '../objects/outputs/storage-tier.ts';
 import { requestWork } from './outbox.ts';
 import { addEvents, lockTask } from './timeline.ts';
 import type { NewEvent } from './timeline.ts';

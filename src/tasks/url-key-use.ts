@@ -24,7 +24,7 @@ const selectUse: Statement = {
             AND (url_key_id IS NULL OR url_key_id = ANY ($1))`,
 };
 
-/** @param keyIds what the keys are called (src/files/url-keys.ts). */
+/** @param keyIds what the keys are called (src/objects/urls/url-keys.ts). */
 export async function readUrlKeyUse(database: Queryable, keyIds: readonly string[]): Promise<UrlKeyUse> {
   const [use] = await database.query<UrlKeyUse>(selectUse, [keyIds]);
   return use ?? { tasks: 0, until: null, secondsLeft: 0 };

@@ -34,7 +34,7 @@ export interface WorkingTask {
   readonly archivingDeadlineAt: number | null;
   /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
   readonly deadlineSeconds: number | null;
-  /** Which key signs the URLs that its providers are given (files/url-keys.ts): the same in every attempt. */
+  /** Which key signs the URLs that its providers are given (objects/urls/url-keys.ts): the same in every attempt. */
   readonly urlKeyId: string | null;
   /** Distinguishes requests under one Idempotency-Key (request-hash.ts); null without a key. */
   readonly requestHash: string | null;

@@ -8,8 +8,8 @@ import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { deriveUrlKeys } from '../files/url-keys.ts';
-import type { UrlKeyOptions } from '../files/url-keys.ts';
+import { deriveUrlKeys } from '../objects/urls/url-keys.ts';
+import type { UrlKeyOptions } from '../objects/urls/url-keys.ts';
 
 // Binds the derived key to this use: the same secret signs other things.
 const PURPOSE = 'darkroom/provider-hook/v1';

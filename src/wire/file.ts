@@ -4,9 +4,9 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { extensionFor } from '../files/media-types.ts';
-import type { UrlSigner } from '../files/signed-url.ts';
-import type { Upload } from '../files/uploads.ts';
+import { extensionFor } from '../objects/media-types.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
+import type { Upload } from '../objects/uploads.ts';
 
 export const FileSchema = Type.Object(
   {

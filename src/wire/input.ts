@@ -2,8 +2,8 @@
  * A stored input as its owner sent it (contract §4 `?include=input`): references to objects of ours become URLs again,
  * signed when they are read.
  */
-import { referencedId } from '../files/own-url.ts';
-import type { UrlSigner } from '../files/signed-url.ts';
+import { referencedId } from '../objects/urls/own-url.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
 
 /**
  * @param fileNameOf the file name for people in the URL of an object, by its id; the id itself does.

@@ -4,9 +4,9 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { UrlSigner } from '../files/signed-url.ts';
-import { MAX_LISTED } from '../outputs/list-outputs.ts';
-import type { OutputPage, OutputStatus, StoredOutput } from '../outputs/list-outputs.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
+import { MAX_LISTED } from '../objects/outputs/list-outputs.ts';
+import type { OutputPage, OutputStatus, StoredOutput } from '../objects/outputs/list-outputs.ts';
 import { STORAGE_REFUSALS } from '../tasks/storage-operations.ts';
 import type { StorageDecision, StorageRefusal } from '../tasks/storage-operations.ts';
 import { outputFileName } from './task.ts';

@@ -18,8 +18,8 @@ import type { InputFault } from '../domain/input-fault.ts';
 import { formatUsd } from '../domain/money.ts';
 import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
-import { extensionFor } from '../files/signed-url.ts';
-import type { UrlSigner } from '../files/signed-url.ts';
+import { extensionFor } from '../objects/urls/signed-url.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/read.ts';
 
 const UnixSeconds = Type.Integer({ minimum: 0 });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { attemptKey } from '../../activities/stage-files.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
-import { isObjectKey } from '../../src/files/object-key.ts';
-import { isOurKey } from '../../src/outputs/sweep.ts';
+import { isObjectKey } from '../../src/objects/stores/object-key.ts';
+import { isOurKey } from '../../src/objects/outputs/sweep.ts';
 
 const taskId = newTaskId();
 

@@ -7,8 +7,8 @@ import { listUnpaidAccounts, meterStorage, storageCost, storageCostOfDay } from 
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { deleteOutputs } from '../../src/tasks/storage-operations.ts';
-import { STORAGE_PRICE, createStorageRoom } from '../outputs/stored-outputs.ts';
-import type { StorageRoom } from '../outputs/stored-outputs.ts';
+import { STORAGE_PRICE, createStorageRoom } from '../objects/stored-outputs.ts';
+import type { StorageRoom } from '../objects/stored-outputs.ts';
 import { PRICE, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -10,7 +10,7 @@ import { readInstance, removeInstance, writeInstance } from '../../src/standalon
 import { keyVariables } from '../../src/standalone/keys.ts';
 import { readOrMakeSecrets } from '../../src/standalone/secrets.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { urlKeyId } from '../../src/files/url-keys.ts';
+import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';

@@ -104,9 +104,12 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
 export const PACKAGES_THAT_CONNECT: Readonly<
   Record<string, { readonly files: readonly string[]; readonly reason: string }>
 > = {
-  '@aws-sdk/client-s3': { files: ['src/files/s3-store.ts'], reason: 'to the object store that is configured' },
-  '@aws-sdk/lib-storage': { files: ['src/files/s3-store.ts'], reason: 'to the object store that is configured' },
-  '@aws-sdk/s3-request-presigner': { files: ['src/files/s3-store.ts'], reason: 'signs only' },
+  '@aws-sdk/client-s3': { files: ['src/objects/stores/s3-store.ts'], reason: 'to the object store that is configured' },
+  '@aws-sdk/lib-storage': {
+    files: ['src/objects/stores/s3-store.ts'],
+    reason: 'to the object store that is configured',
+  },
+  '@aws-sdk/s3-request-presigner': { files: ['src/objects/stores/s3-store.ts'], reason: 'signs only' },
   '@opentelemetry/exporter-trace-otlp-http': {
     files: ['src/telemetry/tracing.ts'],
     reason: 'to the collector that is configured',

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
 import { newTaskId, newTextCallId } from '../../src/domain/ids.ts';
-import { createUrlSigner } from '../../src/files/signed-url.ts';
+import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { publicRoutes } from '../../src/http/public-routes.ts';
 import type { Route } from '../../src/http/route.ts';
 import { body } from '../tasks/task-room.ts';

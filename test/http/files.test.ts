@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/files/uploads.ts';
+import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/objects/uploads.ts';
 import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { open } from './raw-socket.ts';

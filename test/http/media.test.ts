@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { createUrlSigner } from '../../src/files/signed-url.ts';
-import { markOutputDeleted } from '../../src/outputs/outputs.ts';
+import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
+import { markOutputDeleted } from '../../src/objects/outputs/outputs.ts';
 import type { ApiBody } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
 import { SIGNING_KEY, serveApp } from './serve.ts';

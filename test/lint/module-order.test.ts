@@ -76,8 +76,8 @@ describe('the order of modules', () => {
     assert.deepEqual(
       await lint({
         'workflows/a.ts': `import type { A } from '../src/tasks/a.ts'; export type B = A;`,
-        'workflows/b.ts': `import { a } from '../src/outputs/a.ts'; a();`,
-        'workflows/c.ts': `import type { A } from '../src/outputs/a.ts'; export type B = A;`,
+        'workflows/b.ts': `import { a } from '../src/objects/outputs/a.ts'; a();`,
+        'workflows/c.ts': `import type { A } from '../src/objects/outputs/a.ts'; export type B = A;`,
         'clients/src/a.ts': `import type { A } from '../../src/wire/a.ts'; export type B = A;`,
         'web/src/a.ts': `import { a } from '../../src/wire/a.ts'; a();`,
         'web/src/b.ts': `import type { A } from '../../src/wire/a.ts'; export type B = A;`,
@@ -87,7 +87,7 @@ describe('the order of modules', () => {
       }),
       {
         'workflows/a.ts': 'workflows does not import from src/tasks (scripts/lint/modules.mjs)',
-        'workflows/b.ts': 'workflows imports only types from src/outputs (scripts/lint/modules.mjs)',
+        'workflows/b.ts': 'workflows imports only types from src/objects (scripts/lint/modules.mjs)',
         'clients/src/a.ts': 'clients does not import from src/wire (scripts/lint/modules.mjs)',
         'web/src/a.ts': 'web imports only types from src/wire (scripts/lint/modules.mjs)',
         'src/http/a.ts': 'only src/processes and src/context.ts import from activities (scripts/lint/modules.mjs)',

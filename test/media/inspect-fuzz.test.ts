@@ -10,7 +10,7 @@ import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { createDiskStore } from '../../src/files/disk-store.ts';
+import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import { writeSound } from '../../src/media/encode.ts';
 import { UnsupportedMediaError, createMediaInspector } from '../../src/media/inspect.ts';
 import { createRandom } from '../chaos/random.ts';

@@ -5,7 +5,7 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import type { ArchivedOutput } from '../../src/outputs/outputs.ts';
+import type { ArchivedOutput } from '../../src/objects/outputs/outputs.ts';
 import { claimOutbox } from '../../src/tasks/outbox.ts';
 import { readTask } from '../../src/tasks/read.ts';
 import { settleTask } from '../../src/tasks/settle.ts';

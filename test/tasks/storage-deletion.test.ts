@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { deleteOutputsOfTask } from '../../src/outputs/deletion.ts';
-import { OutputNotFoundError, markOutputDeleted } from '../../src/outputs/outputs.ts';
+import { deleteOutputsOfTask } from '../../src/objects/outputs/deletion.ts';
+import { OutputNotFoundError, markOutputDeleted } from '../../src/objects/outputs/outputs.ts';
 import { finishPromotion } from '../../src/tasks/storage-operations.ts';
-import { bytesAreThere, createStorageRoom } from '../outputs/stored-outputs.ts';
-import type { StorageRoom } from '../outputs/stored-outputs.ts';
+import { bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
+import type { StorageRoom } from '../objects/stored-outputs.ts';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -6,8 +6,8 @@ import { meterStorage } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { returnUnpaidOutputs } from '../../src/tasks/storage-operations.ts';
-import { STORAGE_PRICE, createStorageRoom } from '../outputs/stored-outputs.ts';
-import type { StorageRoom } from '../outputs/stored-outputs.ts';
+import { STORAGE_PRICE, createStorageRoom } from '../objects/stored-outputs.ts';
+import type { StorageRoom } from '../objects/stored-outputs.ts';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

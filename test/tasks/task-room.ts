@@ -18,7 +18,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createTaskCreator } from '../../src/tasks/create.ts';
 import type { CreateDependencies, TaskCreator } from '../../src/tasks/create.ts';
-import { createUrlSigner } from '../../src/files/signed-url.ts';
+import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { CreateTaskSchema } from '../../src/wire/create-task.ts';
 import { definition, definitionWithRoutes, textDefinition } from '../catalogue/definitions.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -19,7 +19,7 @@ import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { presentTask } from '../../src/wire/task.ts';
-import { createStorageRoom } from '../outputs/stored-outputs.ts';
+import { createStorageRoom } from '../objects/stored-outputs.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

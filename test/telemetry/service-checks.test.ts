@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
-import type { ObjectStore } from '../../src/files/object-store.ts';
+import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { createServiceChecks } from '../../src/processes/service-checks.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src/tasks/backlog.ts';
 import { outboxWaitSeconds } from '../../src/tasks/outbox.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { urlKeyId } from '../../src/files/url-keys.ts';
+import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createHookFeed } from '../../src/upstreams/hook-feed.ts';
 import { createHookUrls } from '../../src/upstreams/hook-urls.ts';

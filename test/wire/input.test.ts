@@ -1,7 +1,7 @@
 /** An input shown to its owner: references as URLs, everything else as it was sent (contract §4). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createUrlSigner } from '../../src/files/signed-url.ts';
+import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { presentInput } from '../../src/wire/input.ts';
 
 const signer = createUrlSigner({

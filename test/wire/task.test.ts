@@ -1,7 +1,7 @@
 /** The task as its owner sees it: the same object over HTTP and in a callback (spec §2.4, contract §3). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createUrlSigner } from '../../src/files/signed-url.ts';
+import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskDetail, TaskOutput } from '../../src/tasks/read.ts';
 import { outputFileName, presentTask } from '../../src/wire/task.ts';

@@ -9,7 +9,7 @@ import { UnknownLedgerEntryError } from '../../billing/ledger-list.ts';
 import { AdjustmentTooLargeError } from '../../billing/ledger.ts';
 import { BalanceTooLargeError, ReferenceUsedError } from '../../billing/operator-entries.ts';
 import { TooMuchUsageError } from '../../billing/usage.ts';
-import { OutputNotFoundError } from '../../outputs/outputs.ts';
+import { OutputNotFoundError } from '../../objects/outputs/outputs.ts';
 import { TaskNotFoundError } from '../../tasks/read.ts';
 
 /** Something for the operator to mend; the message says how. */

@@ -4,7 +4,7 @@ import type { Queryable } from '../../database/database.ts';
 import { formatUsd } from '../../domain/money.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { markOutputDeleted } from '../../outputs/outputs.ts';
+import { markOutputDeleted } from '../../objects/outputs/outputs.ts';
 import { cancelTask } from '../../tasks/cancel.ts';
 import { readTask } from '../../tasks/read.ts';
 import type { TaskDetail } from '../../tasks/read.ts';

@@ -14,8 +14,8 @@ import {
   recordUpload,
   requireUploadRoom,
   uploadKey,
-} from '../../files/uploads.ts';
-import type { Upload } from '../../files/uploads.ts';
+} from '../../objects/uploads.ts';
+import type { Upload } from '../../objects/uploads.ts';
 import { DeletedFileSchema, FileSchema, presentFile } from '../../wire/file.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidRequest } from '../errors.ts';

@@ -2,12 +2,12 @@
  * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for whoever holds its signed URL (contract §3,
  * §7 "Uploads"). No key.
  */
-import { disposition, mediaResponse } from '../../files/media-response.ts';
-import type { MediaRequest } from '../../files/media-response.ts';
-import { ObjectNotFoundError } from '../../files/object-store.ts';
-import { inputObjectId } from '../../files/own-url.ts';
-import { UploadNotFoundError, readServableUpload } from '../../files/uploads.ts';
-import { readServableOutput } from '../../outputs/outputs.ts';
+import { disposition, mediaResponse } from '../../objects/urls/media-response.ts';
+import type { MediaRequest } from '../../objects/urls/media-response.ts';
+import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
+import { inputObjectId } from '../../objects/urls/own-url.ts';
+import { UploadNotFoundError, readServableUpload } from '../../objects/uploads.ts';
+import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import { findInputObjects, isPinned } from '../../tasks/input-objects.ts';
 import { uploadFileName } from '../../wire/file.ts';
 import { outputFileName } from '../../wire/task.ts';

@@ -1,7 +1,7 @@
 /**
  * `/v1/storages`: listing, promoting and deleting stored outputs (spec §2.6, §4.3; contract §5).
  */
-import { MAX_LISTED, listOutputs } from '../../outputs/list-outputs.ts';
+import { MAX_LISTED, listOutputs } from '../../objects/outputs/list-outputs.ts';
 import { deleteOutputs, promoteOutputs } from '../../tasks/storage-operations.ts';
 import type { StorageDecision } from '../../tasks/storage-operations.ts';
 import {

@@ -5,7 +5,7 @@
  * Our word for the clip's length is `duration` (spec §2.5), the provider's `seconds`, a text; the other fields are the
  * provider's own. The first picture of the input is what it calls `input_reference`.
  */
-import { extensionFor } from '../../files/media-types.ts';
+import { extensionFor } from '../../objects/media-types.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';

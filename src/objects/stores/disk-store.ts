@@ -1,0 +1,252 @@
+/**
+ * The object store on a local folder: the default of `npm start`, and enough for one machine. A file is written beside,
+ * made durable and renamed into place, so a reader or a crash never meets half of one. Keys are paths below the folder.
+ *
+ * Unlike S3, a file system cannot hold `a` and `a/b` at once, nor a segment over 255 characters: `put` refuses them.
+ */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, readFile, rename, rm, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { assertByteRange, beyondTheEnd } from '../urls/byte-range.ts';
+import {
+  codeOf,
+  ifThere,
+  isPlainFolder,
+  makePlainFolders,
+  openDiskFolder,
+  removeEmptyFolders,
+  syncFolder,
+  walkFiles,
+} from './disk-folder.ts';
+import type { DiskFolder } from './disk-folder.ts';
+import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
+import type { BodyBounds } from '../incoming-body.ts';
+import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
+import { ObjectNotFoundError } from './object-store.ts';
+import type { ByteRange, ObjectStore, PutResult, StoredObject } from './object-store.ts';
+import { StoreUnavailableError } from './store-unavailable-error.ts';
+import type { StoreOperation } from './store-unavailable-error.ts';
+
+// A link is never followed, and a pipe that somebody put there never blocks us.
+const READ_PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+// A quarter of the default's system calls for media, which are some megabytes.
+const READ_CHUNK_BYTES = 256 * 1024;
+// A concurrent delete may remove the folder we just made; it can do so only once for each object it deletes.
+const MAX_RENAME_ATTEMPTS = 20;
+
+/** Keeps objects below a folder, which is made when first used. @param folder an absolute path. */
+export function createDiskStore(folder: string): ObjectStore {
+  if (!path.isAbsolute(folder)) throw new TypeError('the folder of a disk store must be an absolute path');
+  return new DiskStore(folder);
+}
+
+class DiskStore implements ObjectStore {
+  readonly #folder: string;
+  #opened: Promise<DiskFolder> | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async put(key: string, body: Uint8Array | Readable, options: BodyBounds): Promise<PutResult> {
+    if (body instanceof Uint8Array) return await this.#putBytes(key, body, options);
+    const incoming = new IncomingBody(body, options);
+    try {
+      return await this.#write(key, options, async (file) => {
+        for await (const chunk of incoming.chunks()) await writeAll(file, chunk);
+        return incoming.result();
+      });
+    } catch (error) {
+      throw incoming.failure === undefined ? translate('put', error) : error;
+    } finally {
+      incoming.release();
+    }
+  }
+
+  async #putBytes(key: string, bytes: Uint8Array, options: BodyBounds): Promise<PutResult> {
+    assertWithin(bytes.byteLength, options.maxBytes);
+    try {
+      return await this.#write(key, options, async (file) => {
+        await writeAll(file, bytes);
+        return measure(bytes);
+      });
+    } catch (error) {
+      throw translate('put', error);
+    }
+  }
+
+  async #write(
+    key: string,
+    { signal }: BodyBounds,
+    fill: (file: FileHandle) => Promise<PutResult>,
+  ): Promise<PutResult> {
+    assertObjectKey(key);
+    signal?.throwIfAborted();
+    const { root, partial } = await this.#open();
+    const unfinished = path.join(partial, randomUUID());
+    const file = await open(unfinished, 'wx');
+    try {
+      let result: PutResult;
+      try {
+        result = await fill(file);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      signal?.throwIfAborted();
+      await moveIntoPlace(root, unfinished, path.join(root, key));
+      return result;
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  async head(key: string): Promise<StoredObject> {
+    return await this.#withFile('head', key, async (file, sizeBytes) => {
+      await file.close();
+      return { key, sizeBytes };
+    });
+  }
+
+  async read(key: string, range?: ByteRange): Promise<Readable> {
+    if (range) assertByteRange(range);
+    return await this.#withFile('read', key, (file, sizeBytes) => {
+      if (range && range.start >= sizeBytes) throw beyondTheEnd(range);
+      // The stream owns the open file from here on: a delete or a replacement does not reach it.
+      return file.createReadStream({
+        highWaterMark: READ_CHUNK_BYTES,
+        ...(range && { start: range.start, end: range.end }),
+      });
+    });
+  }
+
+  async #withFile<T>(
+    operation: StoreOperation,
+    key: string,
+    use: (file: FileHandle, sizeBytes: number) => T | Promise<T>,
+  ): Promise<T> {
+    assertObjectKey(key);
+    try {
+      const { root } = await this.#open();
+      const target = path.join(root, key);
+      if (!(await isPlainFolder(path.dirname(target)))) throw new ObjectNotFoundError(key);
+      const file = await ifThere(open(target, READ_PLAIN));
+      if (!file) throw new ObjectNotFoundError(key);
+      try {
+        const facts = await file.stat();
+        if (!facts.isFile()) throw new ObjectNotFoundError(key);
+        return await use(file, facts.size);
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
+    } catch (error) {
+      throw translate(operation, error);
+    }
+  }
+
+  async delete(key: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    assertObjectKey(key);
+    signal?.throwIfAborted();
+    try {
+      const { root } = await this.#open();
+      const target = path.join(root, key);
+      const folder = path.dirname(target);
+      if (!(await isPlainFolder(folder))) return;
+      const facts = await ifThere(lstat(target));
+      if (!facts || facts.isDirectory()) return; // A key that is a folder of other keys is no object.
+      await ifThere(unlink(target));
+      await removeEmptyFolders(root, folder);
+    } catch (error) {
+      throw translate('delete', error);
+    }
+  }
+
+  async *list(
+    prefix: string,
+    { onUnreadable }: { readonly onUnreadable?: (key: string, error: Error) => void } = {},
+  ): AsyncGenerator<StoredObject & { readonly modifiedAt: Date }> {
+    assertKeyPrefix(prefix);
+    const leaveOut =
+      onUnreadable && ((key: string, cause: Error) => onUnreadable(key, new StoreUnavailableError('list', { cause })));
+    try {
+      const { root } = await this.#open();
+      yield* walkFiles(root, prefix, leaveOut);
+    } catch (error) {
+      throw translate('list', error);
+    }
+  }
+
+  async check(): Promise<void> {
+    const written = randomUUID();
+    try {
+      const { partial } = await this.#open();
+      const file = path.join(partial, written);
+      try {
+        await writeDurably(file, Buffer.from(written));
+        if ((await readFile(file, 'utf8')) !== written) throw new Error('the disk gave back other bytes');
+      } finally {
+        await rm(file, { force: true });
+      }
+    } catch (error) {
+      throw new StoreUnavailableError('check', { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    // Nothing is held open between calls.
+  }
+
+  async #open(): Promise<DiskFolder> {
+    this.#opened ??= openDiskFolder(this.#folder);
+    try {
+      return await this.#opened;
+    } catch (error) {
+      this.#opened = undefined; // The next call tries again: the disk may be mounted by then.
+      throw error;
+    }
+  }
+}
+
+async function moveIntoPlace(root: string, unfinished: string, target: string): Promise<void> {
+  const folder = path.dirname(target);
+  const changed = [folder];
+  for (let attempt = 1; ; attempt++) {
+    try {
+      changed.push(...(await makePlainFolders(root, folder)));
+      await rename(unfinished, target);
+      break;
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || attempt === MAX_RENAME_ATTEMPTS) throw error;
+    }
+  }
+  // At once: a journalling file system then writes them in one go.
+  await Promise.all([...new Set(changed)].map(syncFolder));
+}
+
+async function writeDurably(target: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(target, 'wx');
+  try {
+    await writeAll(file, bytes);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A write may take less than it was given (a disk that is nearly full): the rest is written or fails with the reason. */
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.byteLength;) {
+    const { bytesWritten } = await file.write(bytes, offset, bytes.byteLength - offset);
+    offset += bytesWritten;
+  }
+}
+
+/** System errors become the store's own; everything else is a caller's affair already. */
+function translate(operation: StoreOperation, error: unknown): unknown {
+  return codeOf(error) === undefined ? error : new StoreUnavailableError(operation, { cause: error });
+}

@@ -1,0 +1,122 @@
+/**
+ * Download addresses that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3). The token
+ * holds the output's id and its end, and an HMAC over both, so that a URL is checked without asking anyone.
+ *
+ * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256, base64url>`. The file name is for people and
+ * not signed: what is served comes from the output's record alone.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { deriveUrlKeys } from './url-keys.ts';
+import type { UrlKeyOptions } from './url-keys.ts';
+
+export { extensionFor } from '../media-types.ts';
+
+const TOKEN_VERSION = 'v1';
+// Binds the derived key to this use: the same secret may sign other things.
+const PURPOSE = 'darkroom/download-url/v1';
+/** 5 min: repeated reads give the same URL for some minutes, so that ETag and browser caches work (contract §3). */
+export const ROUNDING_SECONDS = 300;
+const MAC_LENGTH = 22;
+const TOKEN = /^v1\.([A-Za-z0-9_-]{1,64})\.([0-9a-z]{1,8})\.([A-Za-z0-9_-]{22})$/;
+const OUTPUT_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export interface UrlSignerOptions extends UrlKeyOptions {
+  /** Without a trailing slash and without `/v1`. */
+  readonly publicUrl: string;
+  /** How long a URL lives at least; up to 5 min more by rounding. */
+  readonly lifetimeSeconds: number;
+  /** Milliseconds since 1970, as `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** A download address and its end in Unix seconds. */
+export interface SignedUrl {
+  readonly url: string;
+  readonly expireAt: number;
+}
+
+export interface UrlSigner {
+  /** What every URL of ours begins with: no trailing slash, no `/v1`. */
+  readonly publicUrl: string;
+  /** What the key of new URLs is called. */
+  readonly keyId: string;
+  /**
+   * Signs a download address. A few microseconds: it runs for each output of each task that is read.
+   *
+   * @param output its id, and `<taskId>-<n>.<ext>` as the file name; `notAfter` cuts the URL's life, `expireAt` gives it
+   *   another end than now plus the lifetime, both in Unix seconds; `keyId` names another key than that of new URLs, which
+   *   is used where it is still accepted.
+   */
+  sign(output: {
+    readonly outputId: string;
+    readonly fileName: string;
+    readonly notAfter?: number;
+    readonly expireAt?: number;
+    readonly keyId?: string | null;
+  }): SignedUrl;
+  /**
+   * Tells which output a token opens.
+   *
+   * @throws {InvalidUrlError} the token is malformed, altered, or signed with another key.
+   * @throws {ExpiredUrlError} the token is ours, and its time has passed.
+   */
+  verify(token: string): { readonly outputId: string; readonly expireAt: number };
+}
+
+/** The token is not one that we signed. */
+export class InvalidUrlError extends Error {
+  override readonly name = 'InvalidUrlError';
+
+  constructor() {
+    super('not a download URL of this service');
+  }
+}
+
+/** The token is ours, and over. It is genuine, so the output may be named to whoever holds it. */
+export class ExpiredUrlError extends Error {
+  override readonly name = 'ExpiredUrlError';
+  readonly outputId: string;
+  readonly expireAt: number;
+
+  constructor(outputId: string, expireAt: number) {
+    super('this download URL has expired');
+    this.outputId = outputId;
+    this.expireAt = expireAt;
+  }
+}
+
+/** @throws {RangeError} a signing key is too short. */
+export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
+  const now = options.now ?? Date.now;
+  const base = `${options.publicUrl}/media/`;
+  const keys = deriveUrlKeys(options, PURPOSE);
+  return {
+    publicUrl: options.publicUrl,
+    keyId: keys.currentId,
+    sign({ outputId, fileName, notAfter = Infinity, expireAt: end, keyId }) {
+      if (!OUTPUT_ID.test(outputId)) throw new TypeError('not an output id');
+      const earliest = now() / 1000 + options.lifetimeSeconds;
+      const usual = Math.ceil(earliest / ROUNDING_SECONDS) * ROUNDING_SECONDS;
+      const expireAt = Math.min(end ?? usual, notAfter);
+      const claim = `${TOKEN_VERSION}.${outputId}.${expireAt.toString(36)}`;
+      return { url: `${base}${claim}.${macOf(claim, keys.find(keyId))}/${encodeURIComponent(fileName)}`, expireAt };
+    },
+    verify(token) {
+      const [, outputId, expiry, mac] = TOKEN.exec(token) ?? [];
+      if (outputId === undefined || expiry === undefined || mac === undefined) throw new InvalidUrlError();
+      const claim = token.slice(0, -MAC_LENGTH - 1);
+      const given = Buffer.from(mac);
+      if (!keys.accepted.some((each) => timingSafeEqual(given, Buffer.from(macOf(claim, each)))))
+        throw new InvalidUrlError();
+      const expireAt = Number.parseInt(expiry, 36);
+      if (now() / 1000 >= expireAt) throw new ExpiredUrlError(outputId, expireAt);
+      return { outputId, expireAt };
+    },
+  };
+}
+
+/** Compared as text: base64url of a fixed length has one spelling only where it is compared and never decoded. */
+function macOf(claim: string, key: KeyObject): string {
+  return createHmac('sha256', key).update(claim).digest('base64url').slice(0, MAC_LENGTH);
+}

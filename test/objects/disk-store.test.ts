@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
+import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { packageModule } from '../../src/config/package-root.ts';
+import { describeObjectStore } from './object-store-contract.ts';
+
+const PNG = { mimeType: 'image/png' };
+
+describeObjectStore('a folder', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'disk-store-'));
+  return {
+    store: createDiskStore(path.join(folder, 'made', 'when', 'used')),
+    unfinished: async () => (await readdir(path.join(folder, 'made/when/used/~partial'))).length,
+    close: () => rm(folder, { recursive: true }),
+  };
+});
+
+describe('the disk store', () => {
+  let base: string;
+  before(async () => {
+    base = await realpath(await mkdtemp(path.join(tmpdir(), 'disk-store-')));
+  });
+  after(() => rm(base, { recursive: true }));
+
+  it('lets nothing out through a link, whatever the operation', async () => {
+    const outside = path.join(base, 'outside');
+    const inside = path.join(base, 'inside');
+    await mkdir(outside);
+    await mkdir(inside);
+    await writeFile(path.join(outside, 'secret'), 'secret');
+    await symlink(outside, path.join(inside, 'folder'));
+    await symlink(path.join(outside, 'secret'), path.join(inside, 'file'));
+    const store = createDiskStore(inside);
+
+    for (const key of ['file', 'folder/secret']) {
+      await assert.rejects(store.read(key), ObjectNotFoundError);
+      await assert.rejects(store.head(key), ObjectNotFoundError);
+      await store.delete(key);
+    }
+    await assert.rejects(store.put('folder/new', Buffer.from('x'), PNG), StoreUnavailableError);
+    await assert.rejects(store.put('folder/new/deep', Buffer.from('x'), PNG), StoreUnavailableError);
+    await store.put('file', Buffer.from('mine'), PNG);
+
+    assert.deepEqual(await readdir(outside), ['secret']);
+    assert.equal(await readFile(path.join(outside, 'secret'), 'utf8'), 'secret');
+    const listed: string[] = [];
+    for await (const found of store.list('')) listed.push(found.key);
+    for await (const found of store.list('folder/')) listed.push(found.key);
+    assert.deepEqual(listed, ['file']);
+  });
+
+  it('works where the folder itself is reached by a link', async () => {
+    await mkdir(path.join(base, 'real'));
+    await symlink(path.join(base, 'real'), path.join(base, 'alias'));
+    const store = createDiskStore(path.join(base, 'alias'));
+
+    await store.put('a/b', Buffer.from('x'), PNG);
+
+    assert.equal(await readFile(path.join(base, 'real/a/b'), 'utf8'), 'x');
+  });
+
+  it('takes a pipe for no object, and does not wait for its writer', async () => {
+    await mkdir(path.join(base, 'pipes'));
+    execFileSync('mkfifo', [path.join(base, 'pipes/pipe')]);
+    const store = createDiskStore(path.join(base, 'pipes'));
+
+    await assert.rejects(store.read('pipe'), ObjectNotFoundError);
+  });
+
+  it('leaves no empty folders behind after a delete', async () => {
+    const folder = path.join(base, 'pruned');
+    const store = createDiskStore(folder);
+    await store.put('a/b/c/1', Buffer.from('x'), PNG);
+    await store.put('a/2', Buffer.from('x'), PNG);
+
+    await store.delete('a/b/c/1');
+
+    assert.deepEqual((await readdir(folder, { recursive: true })).toSorted(), ['a', 'a/2', '~partial']);
+  });
+
+  it('refuses a key below an object, keeps the object, and leaves nothing unfinished', async () => {
+    const folder = path.join(base, 'collision');
+    const store = createDiskStore(folder);
+    await store.put('a', Buffer.from('x'), PNG);
+
+    await assert.rejects(store.put('a/b', Buffer.from('y'), PNG), StoreUnavailableError);
+
+    assert.equal((await store.head('a')).sizeBytes, 1);
+    assert.deepEqual(await readdir(path.join(folder, '~partial')), []);
+  });
+
+  it('removes what a killed process left unfinished a day ago, and nothing younger', async () => {
+    const folder = path.join(base, 'killed');
+    const partial = path.join(folder, '~partial');
+    await mkdir(partial, { recursive: true });
+    await writeFile(path.join(partial, 'old'), 'x');
+    await writeFile(path.join(partial, 'young'), 'x');
+    const longAgo = new Date(Date.now() - 25 * 60 * 60 * 1000);
+    await utimes(path.join(partial, 'old'), longAgo, longAgo);
+
+    await createDiskStore(folder).check();
+
+    assert.deepEqual(await readdir(partial), ['young']);
+  });
+
+  it('fails its check where the folder cannot be made, and passes once it can', async () => {
+    const blocker = path.join(base, 'blocker');
+    await writeFile(blocker, 'a file stands in the way');
+    const store = createDiskStore(path.join(blocker, 'store'));
+
+    await assert.rejects(store.check(), (error) => error instanceof StoreUnavailableError && error.cause !== undefined);
+    await rm(blocker);
+    await store.check();
+  });
+
+  it('names the operation and the system’s code in its message, and no path', async () => {
+    const blocker = path.join(base, 'private-name');
+    await writeFile(blocker, '');
+
+    await assert.rejects(createDiskStore(path.join(blocker, 'store')).head('a'), {
+      name: 'StoreUnavailableError',
+      operation: 'head',
+      message: 'the object store could not head: ENOTDIR',
+    });
+  });
+
+  it('refuses a relative folder', () => {
+    assert.throws(() => createDiskStore('outputs'), TypeError);
+  });
+
+  const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+  const reason = canMount ? false : 'needs Linux user namespaces to mount a small file system of its own';
+  it('says that the disk is full, and leaves nothing behind', { skip: reason }, async () => {
+    const folder = path.join(base, 'small');
+    await mkdir(folder);
+    const program = path.join(base, 'fill.mjs');
+    await writeFile(program, fillDisk(folder));
+
+    const command = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" "$3"';
+    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', folder, process.execPath, program], {
+      encoding: 'utf8',
+    });
+
+    assert.equal(run.stderr, '');
+    const full = { name: 'StoreUnavailableError', message: 'the object store could not put: ENOSPC', cause: 'ENOSPC' };
+    assert.deepEqual(JSON.parse(run.stdout), { bytes: full, stream: full, left: [], afterwards: 'stored' });
+  });
+
+  it('is opened, answers and is emptied where the disk takes not even a name', { skip: reason }, async () => {
+    const folder = path.join(base, 'crowded');
+    await mkdir(folder);
+    const program = path.join(base, 'empty.mjs');
+    await writeFile(program, emptyDisk(folder));
+
+    const command = 'mount -t tmpfs -o nr_inodes=8 none "$1" && exec "$2" "$3"';
+    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', folder, process.execPath, program], {
+      encoding: 'utf8',
+    });
+
+    assert.equal(run.stderr, '');
+    assert.deepEqual(JSON.parse(run.stdout), { check: 'the object store could not check: ENOSPC', left: ['last'] });
+  });
+});
+
+/** A program that fills a file system with names, and then deletes all of them but one by a store that it has just opened. */
+function emptyDisk(folder: string): string {
+  const moduleOf = (name: string): string => JSON.stringify(packageModule(name));
+  return `
+    import { readdir, writeFile } from 'node:fs/promises';
+    const { createDiskStore } = await import(${moduleOf('src/objects/stores/disk-store.ts')});
+    const { assertAnswers } = await import(${moduleOf('src/objects/stores/store-owner.ts')});
+    const folder = ${JSON.stringify(folder)};
+    await createDiskStore(folder).put('last', Buffer.from('x'), { mimeType: 'image/png' });
+    const full = [];
+    try {
+      for (;;) {
+        await writeFile(folder + '/' + full.length, '');
+        full.push(String(full.length));
+      }
+    } catch (error) {
+      if (error.code !== 'ENOSPC') throw error;
+    }
+    const check = await createDiskStore(folder).check().then(() => 'no error', (error) => error.message);
+    const store = createDiskStore(folder);
+    await assertAnswers(store);
+    for (const key of full) await store.delete(key);
+    const left = (await readdir(folder)).filter((name) => name !== '~partial');
+    console.log(JSON.stringify({ check, left }));
+  `;
+}
+
+/** A program that puts too much into a small file system, both ways, and then something that fits. */
+function fillDisk(folder: string): string {
+  const store = JSON.stringify(packageModule('src/objects/stores/disk-store.ts'));
+  return `
+    import { readdir } from 'node:fs/promises';
+    import { Readable } from 'node:stream';
+    const { createDiskStore } = await import(${store});
+    const store = createDiskStore(${JSON.stringify(folder)});
+    const failure = (error) => ({ name: error.name, message: error.message, cause: error.cause.code });
+    const large = Buffer.alloc(2 * 1024 * 1024, 1);
+    const options = { mimeType: 'image/png' };
+    const bytes = await store.put('a/large', large, options).catch(failure);
+    const stream = await store.put('a/large', Readable.from([large, large]), options).catch(failure);
+    const left = (await readdir(${JSON.stringify(folder)}, { recursive: true })).filter((name) => name !== '~partial');
+    await store.put('a/small', large.subarray(0, 500_000), options);
+    console.log(JSON.stringify({ bytes, stream, left, afterwards: 'stored' }));
+  `;
+}

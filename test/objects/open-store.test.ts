@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { StoreUrlError, openStore } from '../../src/objects/stores/open-store.ts';
+
+const S3 = { endpoint: undefined, region: 'us-east-1', accessKeyId: undefined, secretAccessKey: undefined };
+
+describe('openStore', () => {
+  it('opens the folder that a file URL names, spaces and all', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'open store-'));
+    const store = openStore({ storeUrl: pathToFileURL(folder).href, s3: S3 });
+
+    await store.put('a/b', Buffer.from('x'), { mimeType: 'image/png' });
+
+    assert.equal(await readFile(path.join(folder, 'a/b'), 'utf8'), 'x');
+    await rm(folder, { recursive: true });
+  });
+
+  it('opens a bucket, with and without a prefix, and asks the network nothing yet', async () => {
+    for (const storeUrl of ['s3://outputs', 's3://outputs/', 's3://outputs/a/prefix', 's3://outputs/a/prefix/']) {
+      await openStore({ storeUrl, s3: S3 }).close();
+    }
+  });
+
+  const refused: [storeUrl: string, problem: RegExp][] = [
+    ['', /not a URL/],
+    ['outputs', /not a URL/],
+    ['/var/outputs', /not a URL/],
+    ['https://bucket.example.com', /begins with https:/],
+    ['file://server/outputs', /three slashes/],
+    ['file:///', /root of the file system/],
+    ['file:///outputs?x=1', /query/],
+    ['file:///outputs#x', /fragment/],
+    ['file:///a%2Fb', /three slashes/],
+    ['s3://', /bucket/],
+    ['s3:///prefix', /bucket/],
+    ['s3://UPPER/x', /bucket/],
+    ['s3://a/x', /bucket/],
+    ['s3://outputs/a//b', /segments/],
+    ['s3://outputs/a%20b', /segments/],
+    ['s3://key:secret@outputs/a', /credentials/],
+  ];
+  for (const [storeUrl, problem] of refused) {
+    it(`refuses ${JSON.stringify(storeUrl)} and says why`, () => {
+      assert.throws(
+        () => openStore({ storeUrl, s3: S3 }),
+        (error) => error instanceof StoreUrlError && problem.test(error.message) && !error.message.includes('secret'),
+      );
+    });
+  }
+
+  it('refuses half of the credentials', () => {
+    assert.throws(() => openStore({ storeUrl: 's3://outputs', s3: { ...S3, accessKeyId: 'id' } }), StoreUrlError);
+  });
+});
