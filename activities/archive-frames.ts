@@ -10,7 +10,7 @@ import { derivedFrames } from '../src/media/frames.ts';
 import type { DerivedFrames } from '../src/media/frames.ts';
 import { UndecodableMediaError } from '../src/media/undecodable-media-error.ts';
 import type { ArchivedOutput } from '../src/objects/outputs/outputs.ts';
-import type { WorkingTask } from '../src/tasks/work.ts';
+import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
 import { withScratch } from './scratch.ts';
 import { attemptKey } from './stage-files.ts';

@@ -10,8 +10,14 @@ import { ObjectTooLargeError } from '../src/objects/stores/object-store.ts';
 import { UnsupportedMediaError } from '../src/media/inspect.ts';
 import type { ArchivedOutput } from '../src/objects/outputs/outputs.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
-import { beginArchiving, beginHandling, pauseArchiving, readGeneration, startArchiving } from '../src/tasks/work.ts';
-import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/work.ts';
+import {
+  beginArchiving,
+  beginHandling,
+  pauseArchiving,
+  readGeneration,
+  startArchiving,
+} from '../src/tasks/lifecycle/transitions.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { Activities, ArchiveResult, MediaTaskInput } from '../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
 import { finishGeneration } from './await-generation.ts';

@@ -4,7 +4,7 @@
  * after a definite refusal"). Where all refuse for now the task waits outside the worker and is tried again.
  */
 import { ApplicationFailure } from '@temporalio/common';
-import type { WorkingTask } from '../src/tasks/work.ts';
+import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { passing, permanent } from './failures.ts';

@@ -1,13 +1,13 @@
 /**
  * One pass over what is kept for a time only: outputs (src/objects/outputs/retention.ts) and uploads (src/objects/uploads.ts),
- * inputs of tasks (src/tasks/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
+ * inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
  */
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
-import { eraseOldInputs } from '../src/tasks/erase.ts';
+import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
-import { requestStalledPromotions } from '../src/tasks/storage-operations.ts';
+import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';

@@ -10,7 +10,7 @@ import { inputFault, isFaultKind, reasonOfFault } from '../src/domain/input-faul
 import type { FaultKind, InputFault } from '../src/domain/input-fault.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
-import { TaskNotFoundError } from '../src/tasks/read.ts';
+import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { DeadlinePassedError, heartbeating } from './heartbeat.ts';
 

@@ -5,9 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { markIntentLive, readIntentMark } from '../src/tasks/intents.ts';
-import { readGeneration } from '../src/tasks/work.ts';
-import type { Generation, WorkingTask } from '../src/tasks/work.ts';
+import { markIntentLive, readIntentMark } from '../src/tasks/lifecycle/intents.ts';
+import { readGeneration } from '../src/tasks/lifecycle/transitions.ts';
+import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
 import { permanent } from './failures.ts';
 import type { TaskRoute } from './task-route.ts';

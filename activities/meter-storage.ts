@@ -1,9 +1,9 @@
 /**
  * One pass of the metering: books what is due (src/billing/storage-metering.ts), then returns what was not paid for a
- * week to temporary storage (src/tasks/storage-operations.ts).
+ * week to temporary storage (src/tasks/lifecycle/storage-operations.ts).
  */
 import { meterStorage } from '../src/billing/storage-metering.ts';
-import { returnUnpaidOutputs } from '../src/tasks/storage-operations.ts';
+import { returnUnpaidOutputs } from '../src/tasks/lifecycle/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';

@@ -1,8 +1,8 @@
 /**
- * Ends a pending promotion (src/tasks/storage-operations.ts): only what is in the store, whole, becomes persistent.
+ * Ends a pending promotion (src/tasks/lifecycle/storage-operations.ts): only what is in the store, whole, becomes persistent.
  */
 import { ObjectNotFoundError } from '../src/objects/stores/object-store.ts';
-import { finishPromotion } from '../src/tasks/storage-operations.ts';
+import { finishPromotion } from '../src/tasks/lifecycle/storage-operations.ts';
 import type { Activities, PromoteOutputInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 

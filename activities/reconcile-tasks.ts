@@ -1,12 +1,12 @@
 /**
- * One pass of the repair over everything that is not over (src/tasks/repair.ts), a page at a time.
+ * One pass of the repair over everything that is not over (src/tasks/repair/repair.ts), a page at a time.
  */
 import { pruneFailingItems } from '../src/database/failing-items.ts';
-import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/open-tasks.ts';
-import type { IdleCursor } from '../src/tasks/open-tasks.ts';
-import { pruneRepairs } from '../src/tasks/repair-record.ts';
-import { repairCallbacks, repairTask } from '../src/tasks/repair.ts';
-import type { RepairDependencies } from '../src/tasks/repair.ts';
+import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/record/open-tasks.ts';
+import type { IdleCursor } from '../src/tasks/record/open-tasks.ts';
+import { pruneRepairs } from '../src/tasks/repair/repair-record.ts';
+import { repairCallbacks, repairTask } from '../src/tasks/repair/repair.ts';
+import type { RepairDependencies } from '../src/tasks/repair/repair.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Activities, ReconcileResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';

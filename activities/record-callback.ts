@@ -8,7 +8,7 @@ import { finishAttempt } from '../src/callbacks/attempts.ts';
 import type { AttemptResult, CallbackState } from '../src/callbacks/attempts.ts';
 import { unlessAborted } from '../src/domain/unless-aborted.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
-import { addEvent, lockTask } from '../src/tasks/timeline.ts';
+import { addEvent, lockTask } from '../src/tasks/record/timeline.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 

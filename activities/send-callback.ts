@@ -22,8 +22,8 @@ import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs, nextKeyAttemptMs } fr
 import { parseRetryAfterMs } from '../src/domain/retry-after.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
-import { readTask } from '../src/tasks/read.ts';
-import type { TaskDetail } from '../src/tasks/read.ts';
+import { readTask } from '../src/tasks/record/read.ts';
+import type { TaskDetail } from '../src/tasks/record/read.ts';
 import { presentTask } from '../src/wire/task.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';

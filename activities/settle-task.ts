@@ -1,13 +1,13 @@
 /**
- * Ends a task, or returns how it ended (src/tasks/settle.ts). Idempotent by the task's id.
+ * Ends a task, or returns how it ended (src/tasks/lifecycle/settle.ts). Idempotent by the task's id.
  */
 import { actualCost, finishedCost } from '../src/catalogue/price.ts';
 import { parseUsd } from '../src/domain/money.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
-import { TaskNotFoundError } from '../src/tasks/read.ts';
-import { settleTask } from '../src/tasks/settle.ts';
-import type { Verdict } from '../src/tasks/settle.ts';
-import { readGeneration, readWorkingTask } from '../src/tasks/work.ts';
+import { TaskNotFoundError } from '../src/tasks/record/read.ts';
+import { settleTask } from '../src/tasks/lifecycle/settle.ts';
+import type { Verdict } from '../src/tasks/lifecycle/settle.ts';
+import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { Activities, SettleInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { isForAnotherRequest } from './earlier-work.ts';

@@ -7,7 +7,7 @@ import { Context } from '@temporalio/activity';
 import type { Info } from '@temporalio/activity';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { ProducedFile } from '../src/providers/provider.ts';
-import type { GeneratedFile } from '../src/tasks/work.ts';
+import type { GeneratedFile } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 

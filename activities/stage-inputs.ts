@@ -17,11 +17,11 @@ import { referencedId, signedInputId } from '../src/objects/urls/own-url.ts';
 import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
 import { UnsupportedMediaError } from '../src/media/inspect.ts';
 import type { GenerationRequest, InputFile } from '../src/providers/provider.ts';
-import { isAccepted, mediaOf, withTexts } from '../src/tasks/input-media.ts';
-import type { MediaField } from '../src/tasks/input-media.ts';
-import { findInputObjects } from '../src/tasks/input-objects.ts';
-import type { InputObject } from '../src/tasks/input-objects.ts';
-import type { WorkingTask } from '../src/tasks/work.ts';
+import { isAccepted, mediaOf, withTexts } from '../src/tasks/record/input-media.ts';
+import type { MediaField } from '../src/tasks/record/input-media.ts';
+import { findInputObjects } from '../src/tasks/record/input-objects.ts';
+import type { InputObject } from '../src/tasks/record/input-objects.ts';
+import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
 import { passing, unusable } from './failures.ts';
 import type { TaskRoute } from './task-route.ts';
@@ -46,7 +46,7 @@ const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
   tls: 'untrusted',
   too_large: 'too_large',
 };
-/** Comes only where the schema's pattern lets it in (tasks/input-media.ts). */
+/** Comes only where the schema's pattern lets it in (tasks/record/input-media.ts). */
 const DATA_URL = /^data:[^,]*;base64,/i;
 
 /**

@@ -4,10 +4,10 @@
  * `outcome_unknown` instead of charging twice. Which of a route's upstreams is asked, and when, is in ask-upstreams.ts.
  */
 import { isTerminal } from '../src/domain/task-status.ts';
-import { createProgressRecord } from '../src/tasks/progress.ts';
+import { createProgressRecord } from '../src/tasks/record/progress.ts';
 import type { Lease } from '../src/limits/tenant-shares.ts';
-import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/work.ts';
-import type { Generation, WorkingTask } from '../src/tasks/work.ts';
+import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/lifecycle/transitions.ts';
+import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../workflows/contracts.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';

@@ -3,7 +3,7 @@
  * may have heard of that, and a cancel that was accepted after a database had lost the end came too late (docs/0037).
  */
 import { isTerminal } from '../src/domain/task-status.ts';
-import { readGeneration, readWorkingTask } from '../src/tasks/work.ts';
+import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { submitResultOf, takeOver } from './earlier-work.ts';

@@ -5,7 +5,7 @@ import { EMBEDDED_PROTOCOL, upstreamsOf } from '../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../src/catalogue/definition.ts';
 import { withDefaults } from '../src/catalogue/input-defaults.ts';
 import type { GenerationRequest, Provider } from '../src/providers/provider.ts';
-import type { UpstreamPlace, WorkingTask } from '../src/tasks/work.ts';
+import type { UpstreamPlace, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { GatedUpstream } from '../src/upstreams/gate.ts';
 import { concurrencyOf, upstreamName } from '../src/upstreams/upstream-caps.ts';
 import type { ActivityContext } from './context.ts';

@@ -37,7 +37,7 @@ import type { HttpProviderDeps } from './providers/upstream-calls.ts';
 import type { Foundation } from './processes/foundation.ts';
 import { observeEgress } from './processes/observed-egress.ts';
 import type { Logger } from './telemetry/log.ts';
-import { requestWork } from './tasks/outbox.ts';
+import { requestWork } from './tasks/outbox/outbox.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';

@@ -24,7 +24,7 @@ export interface MediaTaskInput {
   readonly isUpstream?: boolean;
   /** Whether an upstream of its route has a cap, so that the task may have to wait for a slot. */
   readonly isCapped?: boolean;
-  /** Of the request that it was started for (src/tasks/request-hash.ts); absent without an Idempotency-Key. */
+  /** Of the request that it was started for (src/tasks/record/request-hash.ts); absent without an Idempotency-Key. */
   readonly requestHash?: string;
   /**
    * A run of this task that has closed although the database says that the task is open: what it had is taken over, and

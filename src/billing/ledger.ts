@@ -1,5 +1,5 @@
 /**
- * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/accept.ts), their settlements here,
+ * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/create/accept.ts), their settlements here,
  * text calls in text/money/move.ts. Every move is a conditional UPDATE of the account's counters and an append-only entry
  * that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
  */

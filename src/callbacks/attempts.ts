@@ -91,7 +91,7 @@ export async function takeBackAttempt(database: Queryable, taskId: TaskId, attem
   await database.query(takeBackStatement, [taskId, attempt]);
 }
 
-/** An erased task keeps its callback's address only as long as it is being delivered (tasks/erase.ts). */
+/** An erased task keeps its callback's address only as long as it is being delivered (tasks/lifecycle/erase.ts). */
 const IS_ERASED = `(SELECT t.erased_at IS NOT NULL FROM tasks t WHERE t.id = callbacks.task_id)`;
 
 const finishStatement: Statement = {
@@ -187,7 +187,7 @@ const selectAskedAgain: Statement = {
   text: 'SELECT asked_again_at IS NOT NULL AS "isAskedAgain" FROM callbacks WHERE task_id = $1',
 };
 
-/** Whether the repair has asked for the delivery that is under way (tasks/outbox.ts), because it seemed to be lost. */
+/** Whether the repair has asked for the delivery that is under way (tasks/outbox/outbox.ts), because it seemed to be lost. */
 export async function isAskedAgain(database: Queryable, taskId: TaskId): Promise<boolean> {
   const [row] = await database.query<{ isAskedAgain: boolean }>(selectAskedAgain, [taskId]);
   return row?.isAskedAgain === true;

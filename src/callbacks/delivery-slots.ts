@@ -15,7 +15,7 @@ export const CALLBACK_SLOTS = 200;
 
 /** Sooner would only cost: the hand-over itself takes some 50 ms. */
 const SHORTEST_DELAY_MS = 250;
-/** Later would be too late where the receiver has recovered. Below what reconciling takes for lost (tasks/outbox.ts). */
+/** Later would be too late where the receiver has recovered. Below what reconciling takes for lost (tasks/outbox/outbox.ts). */
 const LONGEST_DELAY_MS = 60_000;
 /** Before anything is known of an account's receivers. */
 const ASSUMED_ATTEMPT_MS = 250;

@@ -1,6 +1,6 @@
 /**
  * Events of a database that was restored into another server: their transactions are yet to come there, so they would
- * look new to every reader of the feed (tasks/feed.ts) until then. After such a restore these are all events, which is
+ * look new to every reader of the feed (tasks/listing/feed.ts) until then. After such a restore these are all events, which is
  * why they are changed batch by batch, each a transaction of its own: a run that was interrupted goes on where it was.
  */
 import type pg from 'pg';

@@ -43,7 +43,7 @@ export interface RunRecord {
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
   readonly place: number | undefined;
-  /** Of the request that it was for (src/tasks/request-hash.ts); undefined: it does not say. */
+  /** Of the request that it was for (src/tasks/record/request-hash.ts); undefined: it does not say. */
   readonly requestHash: string | undefined;
   /** The run before it, where it was not the task's first. */
   readonly earlierRunId: string | undefined;

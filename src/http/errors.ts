@@ -32,11 +32,11 @@ import { ResponseNotFoundError } from '../text/responses/stored-responses.ts';
 import { InvalidTextRequest, TextFailure } from '../text/text-failure.ts';
 import type { TextFailureReason } from '../text/text-failure.ts';
 import { TooManyStreamsError } from '../text/money/text-ledger.ts';
-import { IdempotencyMismatchError, QueueFullError } from '../tasks/accept.ts';
-import { InvalidTaskError } from '../tasks/create.ts';
-import { TaskNotFoundError } from '../tasks/read.ts';
-import { TaskNotOverError } from '../tasks/erase.ts';
-import { NotRedeliverableError } from '../tasks/redeliver.ts';
+import { IdempotencyMismatchError, QueueFullError } from '../tasks/create/accept.ts';
+import { InvalidTaskError } from '../tasks/create/create.ts';
+import { TaskNotFoundError } from '../tasks/record/read.ts';
+import { TaskNotOverError } from '../tasks/lifecycle/erase.ts';
+import { NotRedeliverableError } from '../tasks/lifecycle/redeliver.ts';
 
 /** What is answered: `headers` beside the envelope. */
 export interface HttpProblem {

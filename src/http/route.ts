@@ -6,7 +6,7 @@ import type { TObject, TSchema, Static } from 'typebox';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Scope } from '../accounts/api-key.ts';
-import type { LargeBody } from '../tasks/body-facts.ts';
+import type { LargeBody } from '../tasks/record/body-facts.ts';
 import type { RequestState } from './middleware.ts';
 
 export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -51,7 +51,7 @@ export type RouteBody =
       readonly isOptional?: boolean;
       /** The use case checks the schema itself, because something comes before that (the key of a create). */
       readonly isCheckedLater?: boolean;
-      /** Whether the use case needs what tasks/body-facts.ts says of the body. */
+      /** Whether the use case needs what tasks/record/body-facts.ts says of the body. */
       readonly needsFacts?: boolean;
       readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
     }

@@ -5,10 +5,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/database.ts';
 import { isTerminal } from '../domain/task-status.ts';
-import type { TaskDetail } from '../tasks/read.ts';
-import { hasStart } from '../tasks/outbox.ts';
+import type { TaskDetail } from '../tasks/record/read.ts';
+import { hasStart } from '../tasks/outbox/outbox.ts';
 import type { AccountDatabase } from '../limits/account-database.ts';
-import { repairTask } from '../tasks/repair.ts';
+import { repairTask } from '../tasks/repair/repair.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';

@@ -4,9 +4,9 @@
  * the figures are wanted most.
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/backlog.ts';
-import { createUnclaimedStarts } from '../tasks/unclaimed-starts.ts';
-import type { UnclaimedStarts } from '../tasks/unclaimed-starts.ts';
+import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
+import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
+import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import { answersInTime, asked, inTime } from '../telemetry/answer-in-time.ts';
 import type { Backlog, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
 import { readOpenTextHolds } from '../text/money/open-holds.ts';

@@ -24,7 +24,7 @@ import {
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { readRunHistory } from './run-history.ts';
 
-/** Below the outbox's lease (tasks/outbox.ts), so that a claim does not come due while it is being delivered. */
+/** Below the outbox's lease (tasks/outbox/outbox.ts), so that a claim does not come due while it is being delivered. */
 const START_TIMEOUT_MS = 10_000;
 /** A reader's repair does not wait longer; `unknown` is an answer too. */
 const DESCRIBE_TIMEOUT_MS = 3_000;

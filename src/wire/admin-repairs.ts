@@ -5,10 +5,10 @@ import { REPAIR_KINDS } from '../domain/repair-kind.ts';
 import type { RepairKind } from '../domain/repair-kind.ts';
 import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
-import { MAX_TROUBLED_TASKS } from '../tasks/overdue.ts';
-import type { Troubled, TroubledTask } from '../tasks/overdue.ts';
-import { KEPT_DAYS, MAX_KEPT_REPAIRS } from '../tasks/repair-record.ts';
-import type { RecordedRepair, RepairCount } from '../tasks/repair-record.ts';
+import { MAX_TROUBLED_TASKS } from '../tasks/record/overdue.ts';
+import type { Troubled, TroubledTask } from '../tasks/record/overdue.ts';
+import { KEPT_DAYS, MAX_KEPT_REPAIRS } from '../tasks/repair/repair-record.ts';
+import type { RecordedRepair, RepairCount } from '../tasks/repair/repair-record.ts';
 import { UnixSeconds, secondsOf } from './fields.ts';
 
 const Status = Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES] });

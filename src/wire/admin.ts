@@ -9,7 +9,7 @@ import type { OperatorCost } from '../billing/operator-costs.ts';
 import type { UsageQuery } from '../billing/usage.ts';
 import { MAX_VIOLATIONS } from '../billing/verify.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
-import { MAX_TOLD_ACCOUNTS } from '../tasks/queues.ts';
+import { MAX_TOLD_ACCOUNTS } from '../tasks/outbox/queues.ts';
 import { AdminAccountSchema } from './admin-account.ts';
 import { Currency, usd, usdGiven } from './fields.ts';
 import { ONE_LINE } from './key.ts';

@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { formatDecimal, formatUsd } from '../domain/money.ts';
-import type { Estimate } from '../tasks/estimate.ts';
+import type { Estimate } from '../tasks/create/estimate.ts';
 
 const Usd = Type.String({ pattern: '^[0-9]+(\\.[0-9]{1,6})?$' });
 const UsdOrNull = (description: string) =>

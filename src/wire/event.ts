@@ -4,8 +4,8 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { TIMELINE_PAGE } from '../tasks/timeline.ts';
-import type { EventDetail, TaskEvent } from '../tasks/timeline.ts';
+import { TIMELINE_PAGE } from '../tasks/record/timeline.ts';
+import type { EventDetail, TaskEvent } from '../tasks/record/timeline.ts';
 
 const EventSchema = Type.Object(
   {

@@ -7,8 +7,8 @@ import type { Static } from 'typebox';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import { MAX_LISTED } from '../objects/outputs/list-outputs.ts';
 import type { OutputPage, OutputStatus, StoredOutput } from '../objects/outputs/list-outputs.ts';
-import { STORAGE_REFUSALS } from '../tasks/storage-operations.ts';
-import type { StorageDecision, StorageRefusal } from '../tasks/storage-operations.ts';
+import { STORAGE_REFUSALS } from '../tasks/lifecycle/storage-operations.ts';
+import type { StorageDecision, StorageRefusal } from '../tasks/lifecycle/storage-operations.ts';
 import { outputFileName } from './task.ts';
 
 /** Contract §5: "a JSON array of 1-50 output ids". */

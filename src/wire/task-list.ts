@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
-import { LISTED_BY_PAGE, MAX_LISTED_IDS, MAX_PAGE_SIZE } from '../tasks/list-filter.ts';
+import { LISTED_BY_PAGE, MAX_LISTED_IDS, MAX_PAGE_SIZE } from '../tasks/listing/list-filter.ts';
 import { TaskSchema } from './task.ts';
 
 /** Ten digits: up to the year 2286. Milliseconds have more, and are refused as what they are. */

@@ -20,7 +20,7 @@ import { TASK_STATUSES } from '../domain/task-status.ts';
 import type { TaskStatus } from '../domain/task-status.ts';
 import { extensionFor } from '../objects/urls/signed-url.ts';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
-import type { TaskDetail, TaskOutput } from '../tasks/read.ts';
+import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
 
 const UnixSeconds = Type.Integer({ minimum: 0 });
 const Usd = Type.String({ pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$' });

@@ -8,7 +8,7 @@ import type { WebhookKey } from '../accounts/webhook-key.ts';
 import { whsecSpelling } from '../callbacks/signing.ts';
 import type { TestDelivery } from '../callbacks/test-delivery.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import type { TaskDetail } from '../tasks/read.ts';
+import type { TaskDetail } from '../tasks/record/read.ts';
 import { UnixSeconds, secondsOf, unixSecondsOrZero } from './fields.ts';
 
 export const SetWebhookKeySchema = Type.Object(

@@ -9,7 +9,7 @@ import { stageInputs } from '../../activities/stage-inputs.ts';
 import type { TaskRoute } from '../../activities/task-route.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
-import type { WorkingTask } from '../../src/tasks/work.ts';
+import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { egressOf } from '../egress/loopback.ts';
 
 const image = { type: 'string', contentMediaType: 'image/*' };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createSubmitGeneration } from '../../activities/submit-generation.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { readTask } from '../../src/tasks/read.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

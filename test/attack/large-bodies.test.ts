@@ -11,7 +11,7 @@ import v8 from 'node:v8';
 import fc from 'fast-check';
 import { createBodyThreads } from '../../src/http/bodies/body-threads.ts';
 import { parseBody } from '../../src/http/bodies/parse-body.ts';
-import { factsOf } from '../../src/tasks/body-facts.ts';
+import { factsOf } from '../../src/tasks/record/body-facts.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from '../http/raw-request.ts';
 import { textDefinition } from '../catalogue/definitions.ts';

@@ -14,10 +14,10 @@ import { meterStorage } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import type { Verdict } from '../../src/tasks/settle.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import type { Verdict } from '../../src/tasks/lifecycle/settle.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import { readOperatorCosts } from '../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import { declareIntent } from '../../src/tasks/intents.ts';
-import { readWorkingTask, recordJob } from '../../src/tasks/work.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { declareIntent } from '../../src/tasks/lifecycle/intents.ts';
+import { readWorkingTask, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -8,7 +8,7 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { SpendCapError } from '../../src/billing/spend-caps.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

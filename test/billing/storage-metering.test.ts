@@ -6,7 +6,7 @@ import { adjust, topUp } from '../../src/billing/ledger.ts';
 import { listUnpaidAccounts, meterStorage, storageCost, storageCostOfDay } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { deleteOutputs } from '../../src/tasks/storage-operations.ts';
+import { deleteOutputs } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { STORAGE_PRICE, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';
 import { PRICE, openTaskRoom } from '../tasks/task-room.ts';

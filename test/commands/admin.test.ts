@@ -10,9 +10,9 @@ import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { writeInstance } from '../../src/standalone/instance.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { readTask } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';

@@ -11,7 +11,7 @@ import { keyVariables } from '../../src/standalone/keys.ts';
 import { readOrMakeSecrets } from '../../src/standalone/secrets.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
-import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
+import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { runAdminCommand } from './admin-command.ts';

@@ -13,7 +13,7 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
-import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox.ts';
+import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox/outbox.ts';
 import type { MeterResult, ReconcileResult, SweepResult } from '../../workflows/contracts.ts';
 import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';

@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { listRepairs } from '../../src/tasks/repair-record.ts';
+import { listRepairs } from '../../src/tasks/repair/repair-record.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';

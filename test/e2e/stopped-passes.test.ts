@@ -10,7 +10,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { workerStops } from '../../activities/heartbeat.ts';
 import type { Database, Queryable } from '../../src/database/database.ts';
 import { listFailingItems } from '../../src/database/failing-items.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
 import type { ServedApp } from '../http/serve.ts';

@@ -16,7 +16,7 @@ import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
 import { recordUpload, uploadKey } from '../../src/objects/uploads.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
 import type { Launcher } from '../../src/processes/launcher.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import type { ExpireResult, MeterResult, SweepInput, SweepResult } from '../../workflows/contracts.ts';

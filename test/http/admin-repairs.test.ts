@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { repairTask } from '../../src/tasks/repair.ts';
+import { repairTask } from '../../src/tasks/repair/repair.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { newTask } from './route-requests.ts';
 import { serveAdmin } from './serve-admin.ts';

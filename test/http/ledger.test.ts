@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { adjust, topUp } from '../../src/billing/ledger.ts';
 import { formatUsd } from '../../src/domain/money.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import type { WireAccount } from '../../src/wire/account.ts';
 import type { WireLedger } from '../../src/wire/ledger.ts';
 import type { ApiClient } from '../support/api-client.ts';

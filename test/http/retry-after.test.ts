@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { beginArchiving, beginHandling } from '../../src/tasks/work.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';

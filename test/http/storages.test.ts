@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { finishPromotion } from '../../src/tasks/storage-operations.ts';
+import { finishPromotion } from '../../src/tasks/lifecycle/storage-operations.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 import { decisionOf, listStored, serveWithClock, storeOutput } from './stored-outputs.ts';
 import type { AppWithClock } from './stored-outputs.ts';

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import { deleteOutputs, finishPromotion, promoteOutputs } from '../../src/tasks/storage-operations.ts';
-import type { StorageDecision } from '../../src/tasks/storage-operations.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { deleteOutputs, finishPromotion, promoteOutputs } from '../../src/tasks/lifecycle/storage-operations.ts';
+import type { StorageDecision } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { PRICE, body } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import type { Acceptance } from '../../src/tasks/accept.ts';
-import { createTaskCreator } from '../../src/tasks/create.ts';
-import type { TaskCreator } from '../../src/tasks/create.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import type { Acceptance } from '../../src/tasks/create/accept.ts';
+import { createTaskCreator } from '../../src/tasks/create/create.ts';
+import type { TaskCreator } from '../../src/tasks/create/create.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

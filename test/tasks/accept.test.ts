@@ -6,9 +6,9 @@ import { topUp } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { InsufficientBalanceError } from '../../src/billing/ledger.ts';
-import { IdempotencyMismatchError, QueueFullError } from '../../src/tasks/accept.ts';
-import type { Acceptance } from '../../src/tasks/accept.ts';
-import { readTask } from '../../src/tasks/read.ts';
+import { IdempotencyMismatchError, QueueFullError } from '../../src/tasks/create/accept.ts';
+import type { Acceptance } from '../../src/tasks/create/accept.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -3,10 +3,10 @@ import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { createTaskCreator } from '../../src/tasks/create.ts';
-import type { TaskCreator } from '../../src/tasks/create.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { createTaskCreator } from '../../src/tasks/create/create.ts';
+import type { TaskCreator } from '../../src/tasks/create/create.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { body } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskStatus } from '../../src/domain/task-status.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
-import { TaskNotFoundError, readTask } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import { beginHandling } from '../../src/tasks/work.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { TaskNotFoundError, readTask } from '../../src/tasks/record/read.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -7,11 +7,11 @@ import { InsufficientBalanceError } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { Statement } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { QueueFullError } from '../../src/tasks/accept.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import { beginHandling } from '../../src/tasks/work.ts';
+import { QueueFullError } from '../../src/tasks/create/accept.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

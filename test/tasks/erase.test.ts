@@ -5,9 +5,9 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { beginAttempt, finishAttempt, markExhausted } from '../../src/callbacks/attempts.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { eraseOldInputs, eraseTask } from '../../src/tasks/erase.ts';
-import { readTask } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import { eraseOldInputs, eraseTask } from '../../src/tasks/lifecycle/erase.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fingerprint } from '../../src/tasks/fingerprint.ts';
-import { unstorableProblem } from '../../src/tasks/storable-text.ts';
+import { fingerprint } from '../../src/tasks/record/fingerprint.ts';
+import { unstorableProblem } from '../../src/tasks/record/storable-text.ts';
 
 const hashOf = (json: string): string => fingerprint(JSON.parse(json) as Record<string, unknown>).hash.toString('hex');
 

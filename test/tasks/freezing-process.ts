@@ -8,8 +8,8 @@ import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { acceptOne } from '../../src/tasks/accept.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+import { acceptOne } from '../../src/tasks/create/accept.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 const [url = '', statementName = '', accountId = '', keyId = '', taskId] = process.argv.slice(2);

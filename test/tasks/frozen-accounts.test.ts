@@ -13,8 +13,8 @@ import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { readTask } from '../../src/tasks/read.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { lockRows } from '../support/locked-rows.ts';

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { MAX_IN_FLIGHT, startLauncher } from '../../src/processes/launcher.ts';
 import type { Launcher } from '../../src/processes/launcher.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { HeldGateway, watchDatabase } from './held-gateway.ts';

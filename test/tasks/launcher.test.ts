@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
-import type { OutboxItem } from '../../src/tasks/outbox.ts';
+import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';

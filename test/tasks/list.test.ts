@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { TASK_STATUSES, TERMINAL_STATUSES } from '../../src/domain/task-status.ts';
 import type { TaskStatus } from '../../src/domain/task-status.ts';
-import { leadsOf } from '../../src/tasks/list-filter.ts';
-import type { TaskFilter } from '../../src/tasks/list-filter.ts';
-import { countCall, pageCall, probeCall } from '../../src/tasks/list-statements.ts';
-import type { Call, Range } from '../../src/tasks/list-statements.ts';
-import { createTaskLister } from '../../src/tasks/list.ts';
-import type { TaskLister } from '../../src/tasks/list.ts';
+import { leadsOf } from '../../src/tasks/listing/list-filter.ts';
+import type { TaskFilter } from '../../src/tasks/listing/list-filter.ts';
+import { countCall, pageCall, probeCall } from '../../src/tasks/listing/list-statements.ts';
+import type { Call, Range } from '../../src/tasks/listing/list-statements.ts';
+import { createTaskLister } from '../../src/tasks/listing/list.ts';
+import type { TaskLister } from '../../src/tasks/listing/list.ts';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { restoreGeneration } from '../../src/tasks/lost-commits.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { beginHandling, readGeneration, readWorkingTask, recordJob } from '../../src/tasks/work.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { restoreGeneration } from '../../src/tasks/repair/lost-commits.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { beginHandling, readGeneration, readWorkingTask, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -14,9 +14,9 @@ import {
   hasStart,
   removeOutbox,
   requestRestart,
-} from '../../src/tasks/outbox.ts';
-import type { OutboxItem } from '../../src/tasks/outbox.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
+} from '../../src/tasks/outbox/outbox.ts';
+import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { until } from '../support/until.ts';
 import { body, openTaskRoom } from './task-room.ts';

@@ -5,11 +5,11 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { beginAttempt, finishAttempt, markExhausted } from '../../src/callbacks/attempts.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox.ts';
-import { TaskNotFoundError, readTask } from '../../src/tasks/read.ts';
-import { NotRedeliverableError, redeliverCallback } from '../../src/tasks/redeliver.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import { readTimeline } from '../../src/tasks/timeline.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { TaskNotFoundError, readTask } from '../../src/tasks/record/read.ts';
+import { NotRedeliverableError, redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { readTimeline } from '../../src/tasks/record/timeline.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

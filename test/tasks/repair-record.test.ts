@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { KEPT_DAYS, listRepairs, pruneRepairs, recordRepairs } from '../../src/tasks/repair-record.ts';
-import { repairCallbacks, repairTask } from '../../src/tasks/repair.ts';
-import { readTask } from '../../src/tasks/read.ts';
+import { KEPT_DAYS, listRepairs, pruneRepairs, recordRepairs } from '../../src/tasks/repair/repair-record.ts';
+import { repairCallbacks, repairTask } from '../../src/tasks/repair/repair.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { body, openTaskRoom } from './task-room.ts';

@@ -6,10 +6,10 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { ArchivedOutput } from '../../src/objects/outputs/outputs.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { readTask } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import type { Verdict } from '../../src/tasks/settle.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import type { Verdict } from '../../src/tasks/lifecycle/settle.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -9,7 +9,7 @@ import type { Queryable } from '../../src/database/database.ts';
 import type { Isolation } from '../../src/database/failing-items.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
-import { finishPromotion, requestStalledPromotions } from '../../src/tasks/storage-operations.ts';
+import { finishPromotion, requestStalledPromotions } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import { adjust, topUp } from '../../src/billing/ledger.ts';
 import { meterStorage } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { returnUnpaidOutputs } from '../../src/tasks/storage-operations.ts';
+import { returnUnpaidOutputs } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { STORAGE_PRICE, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';
 import { openTaskRoom } from './task-room.ts';

@@ -4,12 +4,12 @@ import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { cancelTask } from '../../src/tasks/cancel.ts';
-import { claimOutbox } from '../../src/tasks/outbox.ts';
-import { TaskNotFoundError } from '../../src/tasks/read.ts';
-import { settleTask } from '../../src/tasks/settle.ts';
-import { TIMELINE_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/timeline.ts';
-import type { TaskEvent } from '../../src/tasks/timeline.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { TIMELINE_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/record/timeline.ts';
+import type { TaskEvent } from '../../src/tasks/record/timeline.ts';
 import {
   beginArchiving,
   beginHandling,
@@ -18,7 +18,7 @@ import {
   recordNoAnswer,
   recordRefusal,
   readWorkingTask,
-} from '../../src/tasks/work.ts';
+} from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { recordRepairs } from '../../src/tasks/repair-record.ts';
+import { recordRepairs } from '../../src/tasks/repair/repair-record.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { takeSlot } from '../../src/upstreams/slots.ts';
 import { countUpstreamFailure, pauseUpstream } from '../../src/upstreams/states.ts';

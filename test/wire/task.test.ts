@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
-import type { TaskDetail, TaskOutput } from '../../src/tasks/read.ts';
+import type { TaskDetail, TaskOutput } from '../../src/tasks/record/read.ts';
 import { outputFileName, presentTask } from '../../src/wire/task.ts';
 
 const signer = createUrlSigner({

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { shielded } from '../../activities/failures.ts';
 import type { QueueName } from '../../src/domain/workflow-ids.ts';
-import { TaskNotFoundError } from '../../src/tasks/read.ts';
+import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/contracts.ts';
 import { ONE_OUTPUT, openLab, verdictOf } from './workflow-lab.ts';

@@ -10,7 +10,7 @@ import { AdjustmentTooLargeError } from '../../billing/ledger.ts';
 import { BalanceTooLargeError, ReferenceUsedError } from '../../billing/operator-entries.ts';
 import { TooMuchUsageError } from '../../billing/usage.ts';
 import { OutputNotFoundError } from '../../objects/outputs/outputs.ts';
-import { TaskNotFoundError } from '../../tasks/read.ts';
+import { TaskNotFoundError } from '../../tasks/record/read.ts';
 
 /** Something for the operator to mend; the message says how. */
 export class AdminError extends Error {

@@ -14,8 +14,8 @@ import { forgetFallbacks, readSecrets, rotateSecrets } from '../../standalone/se
 import { openDatabase } from '../../database/database.ts';
 import { ROUNDING_SECONDS } from '../../objects/urls/signed-url.ts';
 import { urlKeyId } from '../../objects/urls/url-keys.ts';
-import { readUrlKeyUse } from '../../tasks/url-key-use.ts';
-import type { UrlKeyUse } from '../../tasks/url-key-use.ts';
+import { readUrlKeyUse } from '../../tasks/record/url-key-use.ts';
+import type { UrlKeyUse } from '../../tasks/record/url-key-use.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';

@@ -4,7 +4,7 @@ import { readDatabaseTime } from '../../database/database-clock.ts';
 import { locateDataFolder } from '../../standalone/data-folder.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import { readSecrets } from '../../standalone/secrets.ts';
-import { readQueues } from '../../tasks/queues.ts';
+import { readQueues } from '../../tasks/outbox/queues.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import type { CommonOptions, OnInstallation } from './installation.ts';

@@ -1,5 +1,5 @@
 /** What the body threads are asked to do, and what they answer. */
-import type { BodyFacts } from '../../tasks/body-facts.ts';
+import type { BodyFacts } from '../../tasks/record/body-facts.ts';
 
 export type BodyJob =
   /** Only shows that the thread is there. */

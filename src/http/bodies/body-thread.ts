@@ -4,7 +4,7 @@
  */
 import { serialize } from 'node:v8';
 import { makeThreadGiveWay } from '../../media/give-way.ts';
-import { factsOf } from '../../tasks/body-facts.ts';
+import { factsOf } from '../../tasks/record/body-facts.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 import { isJsonObject, parseBody } from './parse-body.ts';
 

@@ -3,8 +3,8 @@
  */
 import { isTextModel } from '../../catalogue/text-definition.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
-import { readTask } from '../../tasks/read.ts';
-import { readTimeline } from '../../tasks/timeline.ts';
+import { readTask } from '../../tasks/record/read.ts';
+import { readTimeline } from '../../tasks/record/timeline.ts';
 import { reportUpstreams } from '../../upstreams/standings.ts';
 import { capsOf } from '../../upstreams/upstream-caps.ts';
 import {

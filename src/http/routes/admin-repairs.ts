@@ -1,7 +1,7 @@
 /** `/admin/repairs`: what the repair is about, and what it has done, whichever process did it. */
-import { countRepairs, listRepairs } from '../../tasks/repair-record.ts';
-import type { RepairPlace } from '../../tasks/repair-record.ts';
-import { readTroubledTasks } from '../../tasks/overdue.ts';
+import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
+import type { RepairPlace } from '../../tasks/repair/repair-record.ts';
+import { readTroubledTasks } from '../../tasks/record/overdue.ts';
 import {
   RepairListQuerySchema,
   RepairListSchema,

@@ -2,7 +2,7 @@
  * The state of the service for operators: how full its queues are, what its catalogue is, and the metrics.
  */
 import { Type } from 'typebox';
-import { readQueues } from '../../tasks/queues.ts';
+import { readQueues } from '../../tasks/outbox/queues.ts';
 import { METRICS_TYPE } from '../../telemetry/metrics.ts';
 import { QueuesSchema } from '../../wire/admin.ts';
 import { AdminCatalogueSchema, presentCatalogue } from '../../wire/admin-catalogue.ts';

@@ -2,7 +2,7 @@
  * `POST /v1/tasks/estimate`: what a create would cost, and all that is wrong with it (contract §4).
  */
 import { compileCheckAll } from '../../catalogue/schema-validation.ts';
-import { estimateTask } from '../../tasks/estimate.ts';
+import { estimateTask } from '../../tasks/create/estimate.ts';
 import { CreateTaskSchema } from '../../wire/create-task.ts';
 import { EstimateSchema, presentEstimate } from '../../wire/estimate.ts';
 import type { HttpContext } from '../context.ts';

@@ -8,7 +8,7 @@ import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { inputObjectId } from '../../objects/urls/own-url.ts';
 import { UploadNotFoundError, readServableUpload } from '../../objects/uploads.ts';
 import { readServableOutput } from '../../objects/outputs/outputs.ts';
-import { findInputObjects, isPinned } from '../../tasks/input-objects.ts';
+import { findInputObjects, isPinned } from '../../tasks/record/input-objects.ts';
 import { uploadFileName } from '../../wire/file.ts';
 import { outputFileName } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';

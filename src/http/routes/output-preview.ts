@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import { UndecodableMediaError } from '../../media/undecodable-media-error.ts';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
-import { readTask } from '../../tasks/read.ts';
+import { readTask } from '../../tasks/record/read.ts';
 import { presentTask } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';
 import { RequestError } from '../errors.ts';

@@ -2,8 +2,8 @@
  * `/v1/storages`: listing, promoting and deleting stored outputs (spec §2.6, §4.3; contract §5).
  */
 import { MAX_LISTED, listOutputs } from '../../objects/outputs/list-outputs.ts';
-import { deleteOutputs, promoteOutputs } from '../../tasks/storage-operations.ts';
-import type { StorageDecision } from '../../tasks/storage-operations.ts';
+import { deleteOutputs, promoteOutputs } from '../../tasks/lifecycle/storage-operations.ts';
+import type { StorageDecision } from '../../tasks/lifecycle/storage-operations.ts';
 import {
   OutputIdsSchema,
   StorageDecisionSchema,

@@ -2,8 +2,8 @@
  * A task's callback (contract §4, §6): its attempts, and delivering it once more.
  */
 import { readCallback } from '../../callbacks/attempts.ts';
-import { readTask } from '../../tasks/read.ts';
-import { redeliverCallback } from '../../tasks/redeliver.ts';
+import { readTask } from '../../tasks/record/read.ts';
+import { redeliverCallback } from '../../tasks/lifecycle/redeliver.ts';
 import { CallbackAttemptsSchema, presentCallback } from '../../wire/callback.ts';
 import { TaskSchema } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';

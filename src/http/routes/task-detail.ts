@@ -3,8 +3,8 @@
  */
 import { Type } from 'typebox';
 import { isTerminal } from '../../domain/task-status.ts';
-import { readTaskInput } from '../../tasks/input.ts';
-import { readTask } from '../../tasks/read.ts';
+import { readTaskInput } from '../../tasks/record/input.ts';
+import { readTask } from '../../tasks/record/read.ts';
 import { presentInput } from '../../wire/input.ts';
 import { TaskSchema } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';

@@ -3,9 +3,9 @@
  */
 import { compileCheck } from '../../catalogue/schema-validation.ts';
 import { Type } from 'typebox';
-import { LISTED_BY_PAGE } from '../../tasks/list-filter.ts';
-import { createTaskLister } from '../../tasks/list.ts';
-import { unstorableProblem } from '../../tasks/storable-text.ts';
+import { LISTED_BY_PAGE } from '../../tasks/listing/list-filter.ts';
+import { createTaskLister } from '../../tasks/listing/list.ts';
+import { unstorableProblem } from '../../tasks/record/storable-text.ts';
 import { CreateTaskSchema } from '../../wire/create-task.ts';
 import { rangeProblem } from '../../wire/query-range.ts';
 import { TaskListQuerySchema, TaskListSchema } from '../../wire/task-list.ts';

@@ -1,9 +1,9 @@
 /**
  * `/v1/tasks`: creating and cancelling (spec §4.1, §4.2; contract §2-§4).
  */
-import { cancelTask } from '../../tasks/cancel.ts';
-import { eraseTask } from '../../tasks/erase.ts';
-import { readTask } from '../../tasks/read.ts';
+import { cancelTask } from '../../tasks/lifecycle/cancel.ts';
+import { eraseTask } from '../../tasks/lifecycle/erase.ts';
+import { readTask } from '../../tasks/record/read.ts';
 import { CreateTaskSchema, CreatedTaskSchema } from '../../wire/create-task.ts';
 import { TaskSchema } from '../../wire/task.ts';
 import type { HttpContext } from '../context.ts';

@@ -6,7 +6,7 @@ import { newWebhookSecret } from '../../callbacks/signing.ts';
 import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
 import { newTaskId } from '../../domain/ids.ts';
 import { checkUrl } from '../../egress/policy.ts';
-import { unstorableProblem } from '../../tasks/storable-text.ts';
+import { unstorableProblem } from '../../tasks/record/storable-text.ts';
 import { presentTask } from '../../wire/task.ts';
 import {
   SetWebhookKeySchema,

@@ -4,7 +4,7 @@
  */
 import type { UrlSigner } from './signed-url.ts';
 
-/** `darkroom:out_…` or `darkroom:file_…`, and nothing else: no caller can send it (tasks/input-media.ts). */
+/** `darkroom:out_…` or `darkroom:file_…`, and nothing else: no caller can send it (tasks/record/input-media.ts). */
 const REFERENCE = /^darkroom:((?:out|file)_[0-9A-HJKMNP-TV-Z]{26})$/;
 
 const INPUT_PREFIX = 'input-';

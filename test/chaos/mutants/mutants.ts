@@ -38,7 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: everyTaskEnds,
     patches: [
       {
-        file: 'src/tasks/settle.js',
+        file: 'src/tasks/lifecycle/settle.js',
         find: 'WHERE id = $1 AND completed_at IS NULL AND ($5',
         replace: "WHERE id = $1 AND completed_at IS NULL AND right(id, 1) > '7' AND ($5",
       },
@@ -102,7 +102,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: goneOnlyWhereLost,
     patches: [
       {
-        file: 'src/tasks/read.js',
+        file: 'src/tasks/record/read.js',
         find: 'if (row === undefined)',
         replace: 'if (row === undefined || (accountId !== undefined && Date.now() % 20 === 0))',
       },
@@ -139,7 +139,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: capturedWithinHeld,
     patches: [
       {
-        file: 'src/tasks/settle.js',
+        file: 'src/tasks/lifecycle/settle.js',
         find: 'verdict.capturedMicroUsd ?? 0n',
         replace: 'verdict.capturedMicroUsd ?? 10000n',
       },
@@ -270,7 +270,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         // What the other installation has failed would be begun again, and be done late but rightly.
-        file: 'src/tasks/repair.js',
+        file: 'src/tasks/repair/repair.js',
         find: "if (observed.repair === 'restart') {",
         replace: 'if (false) {',
       },

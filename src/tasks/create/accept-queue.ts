@@ -1,0 +1,97 @@
+/**
+ * Brings the creates of one account together, so that many share one commit (database/batches.ts, docs/0008).
+ */
+import { createBatches } from '../../database/batches.ts';
+import type { Database } from '../../database/database.ts';
+import type { AccountDatabase } from '../../limits/account-database.ts';
+import { IdempotencyMismatchError, acceptOne, acceptTogether } from './accept.ts';
+import type { Acceptance, NewTask } from './accept.ts';
+
+/** Beyond this a statement only gets longer: a commit's cost is shared well enough by then. */
+const MAX_TOGETHER = 50;
+/** Characters of input in one statement: a body can have 10 MB (contract §1), and fifty of them are no statement. */
+const MAX_INPUT_TOGETHER = 4_000_000;
+
+export interface Acceptor {
+  /**
+   * Accepts a task, holding its worst-case cost.
+   *
+   * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the
+   *   key is not used up.
+   * @throws {IdempotencyMismatchError} another body used the key.
+   */
+  accept(task: NewTask): Promise<Acceptance>;
+}
+
+interface Request {
+  readonly task: NewTask;
+  readonly resolve: (acceptance: Acceptance) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * @param databaseOf the database for one account: what its creates keep waiting is no other's connection.
+ * @param mayClaim whether this process has room to deliver the starts of admitted tasks at this moment.
+ */
+export function createAcceptor(databaseOf: AccountDatabase, mayClaim: () => boolean): Acceptor {
+  const batches = createBatches<Request>({
+    work: (accountId, requests) => answer(databaseOf(accountId), accountId, requests, mayClaim()),
+    fitting,
+  });
+
+  return {
+    accept(task) {
+      return new Promise((resolve, reject) => {
+        // A capped key's task takes its caps' rows too, in a transaction of its own.
+        if (task.spendCapIds.length > 0) {
+          acceptOne(databaseOf(task.accountId), task, mayClaim()).then(resolve, reject);
+          return;
+        }
+        batches.add(task.accountId, { task, resolve, reject });
+      });
+    },
+  };
+}
+
+/** How many of the first requests make one statement: at least one. */
+function fitting(requests: readonly Request[]): number {
+  let characters = 0;
+  const tooFar = requests.findIndex(({ task }, place) => {
+    characters += task.inputJson.length;
+    return place === MAX_TOGETHER || (place > 0 && characters > MAX_INPUT_TOGETHER);
+  });
+  return tooFar === -1 ? requests.length : tooFar;
+}
+
+/** Answers every request; never throws. */
+async function answer(
+  database: Database,
+  accountId: string,
+  requests: readonly Request[],
+  mayClaim: boolean,
+): Promise<void> {
+  const alone = requests.length === 1 ? requests : await answerTogether(database, accountId, requests, mayClaim);
+  for (const { task, resolve, reject } of alone) await acceptOne(database, task, mayClaim).then(resolve, reject);
+}
+
+/** @returns those that were refused together: each gets its own answer, in the order in which they came. */
+async function answerTogether(
+  database: Database,
+  accountId: string,
+  requests: readonly Request[],
+  mayClaim: boolean,
+): Promise<readonly Request[]> {
+  try {
+    const tasks = requests.map(({ task }) => task);
+    const outcomes = await acceptTogether(database, accountId, tasks, mayClaim);
+    return requests.filter(({ resolve, reject }, place) => {
+      const outcome = outcomes[place] ?? 'refused';
+      if (outcome === 'mismatch') reject(new IdempotencyMismatchError());
+      else if (typeof outcome === 'object') resolve(outcome);
+      return outcome === 'refused' || outcome === 'conflict';
+    });
+  } catch (error) {
+    for (const { reject } of requests) reject(error);
+    return [];
+  }
+}

@@ -1,0 +1,341 @@
+/**
+ * Accepting tasks: one statement that is one transaction, in which the hold, the task, its idempotency key, its first
+ * event, its callback and its outbox row come into being together or not at all (architecture, "The way of one task").
+ * It crosses rooms on purpose: a create may cost two round trips beside authentication's, the key's look-up and this.
+ * Requests reach it through `accept-queue.ts`, which brings those of one account together.
+ */
+import { InsufficientBalanceError } from '../../billing/ledger.ts';
+import { chargeSpendCaps } from '../../billing/spend-caps.ts';
+import type { Database, Queryable, Statement } from '../../database/database.ts';
+import { UniqueViolationError } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Fingerprint } from '../record/fingerprint.ts';
+import { requestHashOf } from '../record/request-hash.ts';
+import { OUTBOX_LEASE_SECONDS } from '../outbox/outbox.ts';
+import type { OutboxItem } from '../outbox/outbox.ts';
+
+/** Everything that is decided about a task before it exists. */
+export interface NewTask {
+  readonly id: TaskId;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly idempotencyKey: string | undefined;
+  readonly fingerprint: Fingerprint;
+  /** The resolved full name: `base` or `base@route`. */
+  readonly model: string;
+  /** Undefined for models without routes. */
+  readonly route: string | undefined;
+  readonly definitionHash: string;
+  /** The validated input as JSON text, made once: it is measured by the queue and stored as it is. */
+  readonly inputJson: string;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+  readonly storage: 'temp' | 'persistent';
+  readonly timeoutSeconds: number | undefined;
+  readonly queuedSeconds: number;
+  readonly callbackUrl: string | undefined;
+  readonly holdMicroUsd: bigint;
+  /** Keys of objects of ours that the input refers to: their bytes stay until the task is over. */
+  readonly inputObjects: readonly string[];
+  /** The caps that the key's spending counts against; none for most keys. */
+  readonly spendCapIds: readonly string[];
+}
+
+/** The same Idempotency-Key came with another body (contract §1: 422). */
+export class IdempotencyMismatchError extends Error {
+  override readonly name = 'IdempotencyMismatchError';
+
+  constructor() {
+    super('this Idempotency-Key was used with a different request body; use a new key for a new request');
+  }
+}
+
+/** As many tasks wait as the account may have waiting (contract §7). */
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+  readonly queueCap: number;
+
+  constructor(queueCap: number) {
+    super(`${queueCap} tasks are waiting already`);
+    this.queueCap = queueCap;
+  }
+}
+
+const selectByKey: Statement = {
+  name: 'select_task_by_idempotency_key',
+  text: 'SELECT id, fingerprint FROM tasks WHERE account_id = $1 AND idempotency_key = $2',
+};
+
+/**
+ * Looks an Idempotency-Key up: the task that it created, if it did.
+ *
+ * @throws {IdempotencyMismatchError} it created one from another body.
+ */
+export async function findReplay(
+  database: Database,
+  accountId: string,
+  idempotencyKey: string,
+  fingerprint: Fingerprint,
+): Promise<TaskId | undefined> {
+  const [row] = await database.query<{ id: TaskId; fingerprint: Buffer }>(selectByKey, [accountId, idempotencyKey]);
+  if (row === undefined) return undefined;
+  if (!row.fingerprint.equals(fingerprint.hash)) throw new IdempotencyMismatchError();
+  return row.id;
+}
+
+/**
+ * Looks the keys up and accepts what is new. A task of an account with a free slot and nothing waiting is admitted to it
+ * at once and claimed for the process that accepts it, which spares the launcher a statement that takes the same
+ * account's row; where that process dies, its claim comes due again like any other (outbox.ts). The look-up is a plain
+ * read before the account's row is locked: a replay must wait neither for its account nor for a settlement of its task,
+ * which takes these two locks the other way round. LATERAL with a limit keeps it on the index, whatever the planner
+ * believes of the table's size.
+ */
+const acceptTasks: Statement = {
+  name: 'accept_tasks',
+  text: `WITH wanted AS (
+           SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
+                                $9::text[], $10::jsonb[], $11::jsonb[], $12::text[], $13::integer[], $14::float8[],
+                                $15::bigint[], $16::text[], $17::jsonb[], $18::jsonb[]) WITH ORDINALITY
+             AS w (id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route, definition_hash, input,
+                   metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url, input_objects,
+                   spend_cap_ids, place)),
+         used AS (
+           SELECT t.id, t.idempotency_key, t.fingerprint
+             FROM wanted w
+            CROSS JOIN LATERAL (
+                  SELECT id, idempotency_key, fingerprint FROM tasks
+                   WHERE account_id = $1 AND idempotency_key = w.idempotency_key LIMIT 1) t),
+         fresh AS (
+           SELECT w.*, row_number() OVER (ORDER BY place) AS number,
+                  coalesce(sum(held_micro_usd) OVER (ORDER BY place DESC) - held_micro_usd, 0)::bigint AS held_behind
+             FROM wanted w
+            WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
+         total AS (
+           SELECT count(*)::integer AS tasks, sum(held_micro_usd)::bigint AS micro_usd FROM fresh),
+         hold AS (
+           UPDATE account_counters c
+              SET available_micro_usd = c.available_micro_usd - t.micro_usd,
+                  held_micro_usd = c.held_micro_usd + t.micro_usd,
+                  (running, queued) = (
+                    SELECT c.running + a.admitted, c.queued + t.tasks - a.admitted
+                      FROM (SELECT CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
+                                        THEN least(t.tasks, greatest(c.running_cap - c.running, 0))
+                                        ELSE 0 END AS admitted) a),
+                  tasks_total = c.tasks_total + t.tasks
+             FROM total t
+            WHERE c.account_id = $1 AND t.tasks > 0 AND c.available_micro_usd >= t.micro_usd
+              AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap
+        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd,
+                  -- What was admitted found nothing waiting, so the rest of it is all that waits.
+                  greatest(t.tasks - c.queued, 0) AS admitted),
+         task AS (
+           INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
+                              definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
+                              held_micro_usd, spend_cap_ids)
+           SELECT f.id, h.account_id, f.key_id, f.idempotency_key, f.fingerprint, f.fingerprint_version, f.model, f.route,
+                  f.definition_hash, f.input, f.metadata, f.storage, f.timeout_seconds,
+                  now() + make_interval(secs => f.queued_seconds), f.held_micro_usd,
+                  (SELECT array_agg(c) FROM jsonb_array_elements_text(f.spend_cap_ids) c)
+             FROM hold h, fresh f
+        RETURNING id, created_at),
+         entry AS (
+           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+                                       available_after_micro_usd, held_after_micro_usd)
+           SELECT h.account_id, 'hold', f.id, f.held_micro_usd, f.key_id, f.model,
+                  h.available_micro_usd + f.held_behind, h.held_micro_usd - f.held_behind
+             FROM hold h, fresh f ORDER BY f.place),
+         pair AS (
+           INSERT INTO task_metadata (account_id, pair, created_at, task_id)
+           SELECT $1, metadata_pair(m.key, m.value), t.created_at, t.id
+             FROM task t JOIN fresh f ON f.id = t.id, jsonb_each_text(f.metadata) m
+            WHERE f.metadata IS NOT NULL),
+         pin AS (
+           INSERT INTO task_inputs (task_id, object_key)
+           SELECT f.id, o FROM hold, fresh f, jsonb_array_elements_text(f.input_objects) o
+            WHERE f.input_objects IS NOT NULL),
+         event AS (
+           INSERT INTO task_events (task_id, seq, type) SELECT id, 1, 'accepted' FROM task),
+         callback AS (
+           INSERT INTO callbacks (task_id, account_id, url)
+           SELECT f.id, h.account_id, f.callback_url FROM hold h, fresh f WHERE f.callback_url IS NOT NULL),
+         start AS (
+           INSERT INTO outbox (kind, account_id, subject_id, is_ready, due_at, deliveries)
+           SELECT 'start_task', $1, f.id, f.number <= h.admitted,
+                  now() + CASE WHEN f.number <= h.admitted THEN make_interval(secs => $20) ELSE interval '0' END,
+                  CASE WHEN f.number <= h.admitted THEN 1 ELSE 0 END
+             FROM hold h, fresh f ORDER BY f.place
+        RETURNING id, subject_id, is_ready)
+         SELECT t.id, NULL::text AS "usedKey", NULL::bytea AS fingerprint, s.id AS "claimId"
+           FROM task t LEFT JOIN start s ON s.subject_id = t.id AND s.is_ready
+         UNION ALL
+         SELECT id, idempotency_key, fingerprint, NULL FROM used`,
+};
+
+const selectCounters: Statement = {
+  name: 'select_counters_for_refusal',
+  text: `SELECT available_micro_usd, queue_cap, queued + running >= queue_cap + running_cap AS is_full
+           FROM account_counters WHERE account_id = $1`,
+};
+
+/** What accepting came to: a new task, or the one that the same key created a moment before. */
+export interface Acceptance {
+  readonly taskId: TaskId;
+  readonly isReplay: boolean;
+  /** Its start, where it is admitted to a slot and claimed already: to be delivered by whoever accepted it. */
+  readonly claimed?: OutboxItem;
+}
+
+/**
+ * What became of a request among others. `refused` has its reason asked for by `acceptOne`; `conflict`: a row of it, or of
+ * one beside it, was there already.
+ */
+export type AcceptOutcome = Acceptance | 'mismatch' | 'refused' | 'conflict';
+
+/**
+ * Accepts a task by itself, holding its worst-case cost.
+ *
+ * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the key is
+ *   not used up.
+ * @throws {IdempotencyMismatchError} another body used the key.
+ * @throws {Error} rows of a task that is not there refuse it: somebody deleted a task in part.
+ */
+export async function acceptOne(database: Database, task: NewTask, mayClaim: boolean): Promise<Acceptance> {
+  // Twice: between a refusal and reading why, a top-up or a settlement may have made room.
+  let isConflict = false;
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const [outcome = 'refused'] = await acceptWithinCaps(database, task, mayClaim);
+    if (outcome === 'mismatch') throw new IdempotencyMismatchError();
+    if (typeof outcome === 'object') return outcome;
+    isConflict = outcome === 'conflict';
+    // Contract §2: too little money or a conflict, and the key is looked up once more before that is answered.
+    if (task.idempotencyKey !== undefined) {
+      const replayed = await findReplay(database, task.accountId, task.idempotencyKey, task.fingerprint);
+      if (replayed !== undefined) return { taskId: replayed, isReplay: true };
+    }
+    await refuse(database, task);
+  }
+  if (isConflict) throw new Error(`${task.id} is no task, and rows of it are there: see \`ledger verify\``);
+  throw new QueueFullError(0);
+}
+
+/** The caps are charged in the accepting transaction, after it: what is above one of them takes everything back. */
+function acceptWithinCaps(database: Database, task: NewTask, mayClaim: boolean): Promise<readonly AcceptOutcome[]> {
+  if (task.spendCapIds.length === 0) return acceptTogether(database, task.accountId, [task], mayClaim);
+  return database.transaction(async (transaction) => {
+    const outcomes = await acceptTogether(transaction, task.accountId, [task], mayClaim);
+    const [outcome] = outcomes;
+    if (typeof outcome === 'object' && !outcome.isReplay) {
+      await chargeSpendCaps(transaction, task.spendCapIds, task.holdMicroUsd);
+    }
+    return outcomes;
+  });
+}
+
+/**
+ * Accepts tasks of one account in one statement. Those whose key was used before are replays; of the others all are
+ * accepted or none, which is so where the balance or the queue cannot take all, or a key was used in this very moment.
+ *
+ * @param mayClaim whether the caller delivers the starts of admitted tasks itself, at once.
+ * @returns what became of each, in their order.
+ */
+export async function acceptTogether(
+  database: Queryable,
+  accountId: string,
+  tasks: readonly NewTask[],
+  mayClaim: boolean,
+): Promise<readonly AcceptOutcome[]> {
+  const rows = await tryAccept(database, accountId, tasks, mayClaim);
+  if (rows === 'conflict') return tasks.map(() => 'conflict');
+  const accepted = new Map(rows.filter(({ usedKey }) => usedKey === null).map((row) => [row.id, row]));
+  const used = new Map(rows.filter(({ usedKey }) => usedKey !== null).map((row) => [row.usedKey, row]));
+  return tasks.map((task) => {
+    const { id, idempotencyKey, fingerprint } = task;
+    const first = idempotencyKey === undefined ? undefined : used.get(idempotencyKey);
+    if (first !== undefined) {
+      return first.fingerprint?.equals(fingerprint.hash) === true ? { taskId: first.id, isReplay: true } : 'mismatch';
+    }
+    const row = accepted.get(id);
+    if (row === undefined) return 'refused';
+    return {
+      taskId: id,
+      isReplay: false,
+      ...(row.claimId === null ? {} : { claimed: claimedStart(row.claimId, task) }),
+    };
+  });
+}
+
+function claimedStart(id: bigint, task: NewTask): OutboxItem {
+  return {
+    kind: 'start_task',
+    id,
+    subjectId: task.id,
+    accountId: task.accountId,
+    model: task.model,
+    route: task.route ?? null,
+    definitionHash: task.definitionHash,
+    requestHash: requestHashOf(task.idempotencyKey, task.fingerprint),
+    deliveries: 0,
+  };
+}
+
+interface AcceptRow {
+  readonly id: TaskId;
+  /** The key that this task used before now; null for a task that was accepted. */
+  readonly usedKey: string | null;
+  readonly fingerprint: Buffer | null;
+  /** The claimed outbox row; null where the task waits for a slot. */
+  readonly claimId: bigint | null;
+}
+
+async function tryAccept(
+  database: Queryable,
+  accountId: string,
+  tasks: readonly NewTask[],
+  mayClaim: boolean,
+): Promise<readonly AcceptRow[] | 'conflict'> {
+  try {
+    return await database.query<AcceptRow>(acceptTasks, [
+      accountId,
+      tasks.map((task) => task.id),
+      tasks.map((task) => task.keyId),
+      tasks.map((task) => task.idempotencyKey ?? null),
+      tasks.map((task) => task.fingerprint.hash),
+      tasks.map((task) => task.fingerprint.version),
+      tasks.map((task) => task.model),
+      tasks.map((task) => task.route ?? null),
+      tasks.map((task) => task.definitionHash),
+      tasks.map((task) => task.inputJson),
+      tasks.map((task) => (task.metadata === undefined ? null : JSON.stringify(task.metadata))),
+      tasks.map((task) => task.storage),
+      tasks.map((task) => task.timeoutSeconds ?? null),
+      tasks.map((task) => task.queuedSeconds),
+      tasks.map((task) => task.holdMicroUsd),
+      tasks.map((task) => task.callbackUrl ?? null),
+      tasks.map((task) => jsonOrNull(task.inputObjects)),
+      tasks.map((task) => jsonOrNull(task.spendCapIds)),
+      mayClaim,
+      OUTBOX_LEASE_SECONDS,
+    ]);
+  } catch (error) {
+    // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.
+    if (error instanceof UniqueViolationError) return 'conflict';
+    throw error;
+  }
+}
+
+function jsonOrNull(list: readonly string[]): string | null {
+  return list.length === 0 ? null : JSON.stringify(list);
+}
+
+/** Says why nothing was accepted; returns where the reason is gone by now. */
+async function refuse(database: Database, task: NewTask): Promise<void> {
+  const [row] = await database.query<{ available_micro_usd: bigint; queue_cap: number; is_full: boolean }>(
+    selectCounters,
+    [task.accountId],
+  );
+  if (row === undefined) throw new Error('an authenticated account has no counters');
+  if (row.available_micro_usd < task.holdMicroUsd) {
+    throw new InsufficientBalanceError(task.accountId, row.available_micro_usd, task.holdMicroUsd);
+  }
+  if (row.is_full) throw new QueueFullError(row.queue_cap);
+}

@@ -1,0 +1,174 @@
+/**
+ * The use case behind `POST /tasks`: answering in the order that contract §2 gives, from the key (where a replay ends) to the
+ * one transaction that accepts.
+ */
+import { requireModel } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { limitsOf } from '../../catalogue/definition.ts';
+import { worstCaseCost } from '../../catalogue/price.ts';
+import type { Check } from '../../catalogue/schema-validation.ts';
+import type { Database } from '../../database/database.ts';
+import { newTaskId, taskIdForKey } from '../../domain/ids.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { EgressPolicy } from '../../egress/policy.ts';
+import type { UrlSigner } from '../../objects/urls/signed-url.ts';
+import type { AccountDatabase } from '../../limits/account-database.ts';
+import { RateLimitedError } from '../../limits/rate-limiter.ts';
+import { createAcceptor } from './accept-queue.ts';
+import { findReplay } from './accept.ts';
+import type { Acceptance, NewTask } from './accept.ts';
+import { factsOf } from '../record/body-facts.ts';
+import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
+import type { Fingerprint } from '../record/fingerprint.ts';
+import { judgeMedia } from '../record/input-media.ts';
+import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
+
+/** A request body that has the form of wire/create-task.ts. */
+export interface CreateRequest {
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly callback?: { readonly url: string; readonly when?: 'final' };
+  readonly route?: string;
+  readonly storage?: 'temp' | 'persistent';
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly maxCost?: string;
+  readonly timeoutSeconds?: number;
+}
+
+/** The request is well-formed and cannot be taken; the message names the field (contract §1). */
+export class InvalidTaskError extends Error {
+  override readonly name = 'InvalidTaskError';
+}
+
+export interface CreateDependencies {
+  readonly database: Database;
+  /** Where tasks are accepted; absent: in the same, without a bound by account. */
+  readonly accountDatabase?: AccountDatabase;
+  readonly catalogue: Catalogue;
+  readonly installationId: string;
+  readonly egressPolicy: EgressPolicy;
+  /** Knows the URLs of ours that an input may hold. */
+  readonly urlSigner: UrlSigner;
+  /** Whether this process can deliver starts at this moment; absent: it never does. */
+  readonly mayClaim?: () => boolean;
+  /** Judges the form of the body. */
+  readonly checkBody: Check;
+}
+
+export interface TaskCreator {
+  /**
+   * Creates a task, or finds the one that the same key created.
+   *
+   * @param body as parsed: the fingerprint is taken over it before anything is filled in.
+   * @param large where the body is.
+   * @throws {InvalidTaskError} and the errors of accept.ts, catalogue.ts and authenticate.ts.
+   */
+  create(
+    caller: Caller,
+    body: Readonly<Record<string, unknown>>,
+    idempotencyKey: string | undefined,
+    budget?: CreateBudget,
+    large?: LargeBody,
+  ): Promise<Acceptance>;
+}
+
+/** The account's creating requests (limits/rate-limiter.ts). */
+export interface CreateBudget {
+  /** @returns 0, or the seconds to wait because there is no token. */
+  take(): Promise<number>;
+  giveBack(): void;
+}
+
+export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
+  const { database, catalogue, installationId, checkBody } = dependencies;
+  const acceptor = createAcceptor(
+    dependencies.accountDatabase ?? (() => database),
+    dependencies.mayClaim ?? (() => false),
+  );
+  return {
+    async create(caller, body, idempotencyKey, budget, large) {
+      const facts = large?.facts ?? factsOf(body);
+      const print = facts.fingerprint;
+      const waitSeconds = (await budget?.take()) ?? 0;
+      if (waitSeconds > 0) {
+        // Contract §2: the key is looked up before the limit; a replay is never refused.
+        const replayed = await replayOf(caller, idempotencyKey, print);
+        if (replayed === undefined) throw new RateLimitedError(waitSeconds);
+        return { taskId: replayed, isReplay: true };
+      }
+      let task: NewTask;
+      try {
+        task = await judge(caller, body, idempotencyKey, facts, large);
+      } catch (problem) {
+        // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
+        // statement that accepts.
+        const replayed = await replayOf(caller, idempotencyKey, print);
+        if (replayed === undefined) throw problem;
+        budget?.giveBack();
+        return { taskId: replayed, isReplay: true };
+      }
+      await large?.nextTurn();
+      const acceptance = await acceptor.accept(task);
+      if (acceptance.isReplay) budget?.giveBack();
+      return acceptance;
+    },
+  };
+
+  async function replayOf(
+    caller: Caller,
+    idempotencyKey: string | undefined,
+    print: Fingerprint,
+  ): Promise<TaskId | undefined> {
+    return idempotencyKey === undefined ? undefined : findReplay(database, caller.accountId, idempotencyKey, print);
+  }
+
+  /** Everything that can be said about a request before its account is asked; only media of ours need the database. */
+  async function judge(
+    caller: Caller,
+    body: Readonly<Record<string, unknown>>,
+    idempotencyKey: string | undefined,
+    { fingerprint: print, unstorable }: BodyFacts,
+    large: LargeBody | undefined,
+  ): Promise<NewTask> {
+    refuse(checkBody(body));
+    const request = body as unknown as CreateRequest;
+    const model = catalogue.resolve(request.model, request.route);
+    requireModel(caller, model.definition.name);
+    await large?.nextTurn();
+    refuse(model.checkInput(request.input));
+    refuse(unstorable);
+    const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
+    refuse(callbackProblem(request.callback, dependencies.egressPolicy));
+    refuse(timeoutProblem(request.timeoutSeconds, handlingSeconds));
+    const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
+    refuse(maxCostProblem(request.maxCost, holdMicroUsd));
+    const media = await judgeMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
+    refuse(media.problems[0]);
+    await large?.nextTurn();
+    return {
+      id: idempotencyKey === undefined ? newTaskId() : taskIdForKey(installationId, caller.accountId, idempotencyKey),
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      idempotencyKey,
+      fingerprint: print,
+      model: model.fullName,
+      route: model.hasRoutes ? model.route : undefined,
+      definitionHash: model.hash,
+      inputJson: JSON.stringify(media.input),
+      metadata: request.metadata,
+      storage: request.storage ?? 'temp',
+      timeoutSeconds: request.timeoutSeconds,
+      queuedSeconds,
+      callbackUrl: request.callback?.url,
+      holdMicroUsd,
+      inputObjects: media.objectKeys,
+      spendCapIds: caller.spendCapIds,
+    };
+  }
+}
+
+/** @throws {InvalidTaskError} there is a problem. */
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new InvalidTaskError(problem);
+}

@@ -1,0 +1,148 @@
+/**
+ * What a task would cost and everything that would stand in its way (contract §4): the checks of a create, all of them
+ * and not only up to the first that fails. Nothing is held, and no task comes of it.
+ */
+import { readAccount } from '../../accounts/accounts.ts';
+import { requireModel } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { spendCapsLeft } from '../../billing/spend-caps.ts';
+import { ContradictoryRouteError, UnknownRouteError } from '../../catalogue/catalogue.ts';
+import type { Catalogue, ResolvedModel } from '../../catalogue/catalogue.ts';
+import { limitsOf } from '../../catalogue/definition.ts';
+import { quote } from '../../catalogue/price.ts';
+import type { Pricing, Quote } from '../../catalogue/price.ts';
+import type { CheckAll } from '../../catalogue/schema-validation.ts';
+import type { Database } from '../../database/database.ts';
+import { factsOf } from '../record/body-facts.ts';
+import type { LargeBody } from '../record/body-facts.ts';
+import type { CreateRequest } from './create.ts';
+import { judgeMedia } from '../record/input-media.ts';
+import type { MediaJudge } from '../record/input-media.ts';
+import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
+
+/** What is said of a request. */
+export interface Estimate {
+  /** The resolved full name, or the model's own where the route is wrong; undefined where none was named. */
+  readonly model: string | undefined;
+  /** The route that would be used; undefined where it is wrong. */
+  readonly route: string | undefined;
+  readonly pricing: Pricing | undefined;
+  /** The worst case; undefined where an error makes a price impossible. */
+  readonly quote: Quote | undefined;
+  /** Whether balance and spend caps cover the worst case at this moment; undefined where there is no price. */
+  readonly isBalanceSufficient: boolean | undefined;
+  /** In the forms of contract §1; none: a create would be accepted as far as the request is concerned. */
+  readonly errors: readonly string[];
+}
+
+export interface EstimateDependencies extends MediaJudge {
+  readonly database: Database;
+  readonly catalogue: Catalogue;
+  /** Judges the form of the body. */
+  readonly checkBody: CheckAll;
+}
+
+/**
+ * Estimates a task.
+ *
+ * @param body as parsed: an object of any form.
+ * @throws {ModelUnavailableError} @throws {ForbiddenError} there is nothing to estimate with: the model is unknown, or not
+ *   for this key.
+ */
+export async function estimateTask(
+  dependencies: EstimateDependencies,
+  caller: Caller,
+  body: Readonly<Record<string, unknown>>,
+  large?: LargeBody,
+): Promise<Estimate> {
+  const { database, catalogue, egressPolicy, checkBody } = dependencies;
+  const errors = [...checkBody(body)];
+  const tell = (problem: string | undefined): void => {
+    if (problem !== undefined) errors.push(problem);
+  };
+  const request = soundPart(body, checkBody);
+  const named = resolve(catalogue, request, tell);
+  if (named !== undefined) requireModel(caller, named.model.definition.name);
+  if (named !== undefined && request.input !== undefined) {
+    await large?.nextTurn();
+    errors.push(...(await inputProblems(dependencies, caller, named.model, request.input)));
+  }
+  tell((large?.facts ?? factsOf(body)).unstorable);
+  tell(callbackProblem(request.callback, egressPolicy));
+  if (named === undefined) return { ...NOTHING_KNOWN, errors };
+
+  const { model, isRouteKnown } = named;
+  const isRouteMalformed = Object.hasOwn(body, 'route') && request.route === undefined;
+  const { definition } = model;
+  const price = model.hasPrice(request.input) ? quote(definition.pricing, request.input ?? {}) : undefined;
+  tell(timeoutProblem(request.timeoutSeconds, limitsOf(definition).handlingSeconds));
+  if (price !== undefined) tell(maxCostProblem(request.maxCost, price.costMicroUsd));
+  return {
+    model: model.fullName,
+    route: isRouteKnown && !isRouteMalformed ? model.route : undefined,
+    pricing: definition.pricing,
+    quote: price,
+    isBalanceSufficient: price === undefined ? undefined : await covers(database, caller, price.costMicroUsd),
+    errors,
+  };
+}
+
+const NOTHING_KNOWN = {
+  model: undefined,
+  route: undefined,
+  pricing: undefined,
+  quote: undefined,
+  isBalanceSufficient: undefined,
+} as const;
+
+/** The members that more is asked of than their form. */
+const JUDGED_MEMBERS = ['model', 'input', 'callback', 'route', 'maxCost', 'timeoutSeconds'];
+
+/** Those of a body that are right in themselves, whatever the others are. */
+function soundPart(body: Readonly<Record<string, unknown>>, checkBody: CheckAll): Partial<CreateRequest> {
+  const isSound = (name: string): boolean =>
+    Object.hasOwn(body, name) && checkBody({ model: 'any', input: {}, [name]: body[name] }).length === 0;
+  return Object.fromEntries(JUDGED_MEMBERS.filter(isSound).map((name) => [name, body[name]]));
+}
+
+interface NamedModel {
+  readonly model: ResolvedModel;
+  readonly isRouteKnown: boolean;
+}
+
+/** A wrong route is told like any other error; the price does not depend on it. */
+function resolve(
+  catalogue: Catalogue,
+  { model, route }: Partial<CreateRequest>,
+  tell: (problem: string) => void,
+): NamedModel | undefined {
+  if (model === undefined) return undefined;
+  try {
+    return { model: catalogue.resolve(model, route), isRouteKnown: true };
+  } catch (error) {
+    if (!(error instanceof UnknownRouteError || error instanceof ContradictoryRouteError)) throw error;
+    tell(error.message);
+    const name = catalogue.find(model)?.name ?? model;
+    return { model: catalogue.resolve(name, undefined), isRouteKnown: false };
+  }
+}
+
+/** Addresses are judged where the schema is content: of too many of them it has the say. */
+async function inputProblems(
+  judge: MediaJudge,
+  { accountId }: Caller,
+  { checkInputAll, definition }: ResolvedModel,
+  input: CreateRequest['input'],
+): Promise<readonly string[]> {
+  const problems = checkInputAll(input);
+  if (problems.length > 0) return problems;
+  return (await judgeMedia(judge, accountId, definition.inputSchema, input)).problems;
+}
+
+/** What accepting would find (tasks/create/accept.ts): the balance first, then the caps of the key. */
+async function covers(database: Database, caller: Caller, microUsd: bigint): Promise<boolean> {
+  const { availableMicroUsd } = await readAccount(database, caller.accountId);
+  if (availableMicroUsd < microUsd) return false;
+  const left = await spendCapsLeft(database, caller.spendCapIds);
+  return left === undefined || left >= microUsd;
+}

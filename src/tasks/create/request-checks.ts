@@ -1,0 +1,28 @@
+/**
+ * What is judged of a request beside its form and its input: one rule a function, each with the message that names the
+ * field (contract §1). Creating refuses at the first one, an estimate lists them all.
+ */
+import { formatUsd, parseUsd } from '../../domain/money.ts';
+import { checkUrl } from '../../egress/policy.ts';
+import type { EgressPolicy } from '../../egress/policy.ts';
+import type { CreateRequest } from './create.ts';
+
+/** Contract §2: https, and an address that is not literally private. Names are judged when connecting. */
+export function callbackProblem(callback: CreateRequest['callback'], policy: EgressPolicy): string | undefined {
+  if (callback === undefined) return undefined;
+  const checked = checkUrl(callback.url, policy);
+  return checked.ok ? undefined : `invalid request: callback.url: ${checked.problem}`;
+}
+
+/** Contract §2: "below the model's own limit". @param limitSeconds that of `handling`. */
+export function timeoutProblem(timeoutSeconds: number | undefined, limitSeconds: number): string | undefined {
+  if (timeoutSeconds === undefined || timeoutSeconds <= limitSeconds) return undefined;
+  return `invalid request: timeoutSeconds: maximum: got ${timeoutSeconds}, want ${limitSeconds}`;
+}
+
+/** Contract §2: "refuse with 400 if the worst-case cost is above it". */
+export function maxCostProblem(maxCost: string | undefined, worstCaseMicroUsd: bigint): string | undefined {
+  const maxMicroUsd = maxCost === undefined ? undefined : parseUsd(maxCost);
+  if (maxMicroUsd === undefined || worstCaseMicroUsd <= maxMicroUsd) return undefined;
+  return `invalid request: maxCost: the task can cost up to ${formatUsd(worstCaseMicroUsd)} USD, above ${maxCost}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Cancelling (contract §4): one conditional update. A task that nobody has begun to handle ends in that very transaction,
+ * also while Temporal is down and after a launcher has claimed its start: handling begins by a conditional update of the
+ * same row (transitions.ts), so that a start which arrives later finds the task over and submits nothing. One that is handled is
+ * ended by its workflow, which is asked to through the outbox. From archiving on cancelling changes nothing.
+ */
+import type { Database, Statement } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { requestWork } from '../outbox/outbox.ts';
+import { TaskNotFoundError } from '../record/read.ts';
+import { settleIn } from './settle.ts';
+import type { SettleOptions } from './settle.ts';
+import { addEvent } from '../record/timeline.ts';
+
+/** From here to the commit the row is locked: whoever would begin to handle the task waits, and finds it over. */
+const requestStatement: Statement = {
+  name: 'request_task_cancel',
+  text: `UPDATE tasks SET cancel_requested_at = now(), updated_at = now()
+          WHERE id = $1 AND account_id = $2 AND status IN ('queued', 'handling') AND cancel_requested_at IS NULL
+      RETURNING status`,
+};
+const selectOwned: Statement = {
+  name: 'select_owned_task',
+  text: 'SELECT 1 FROM tasks WHERE id = $1 AND account_id = $2',
+};
+/**
+ * A launcher that claims the row at this moment is waited for: its claim is one statement, which waits for nobody. Who
+ * comes first decides which of the account's counters the task is taken from (settle.ts).
+ */
+const lockStart: Statement = {
+  name: 'lock_start',
+  text: `SELECT is_ready AS "isReady" FROM outbox WHERE kind = 'start_task' AND subject_id = $1 FOR UPDATE`,
+};
+
+/**
+ * Asks for a task to end. Twice is the same as once.
+ *
+ * @param onSettled told where the task ends here and now (tasks/lifecycle/settle.ts).
+ * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
+ * @throws {TaskNotFoundError} unknown, or another account's.
+ */
+export async function cancelTask(
+  database: Database,
+  accountId: string,
+  taskId: TaskId,
+  retentionDays: number,
+  onSettled?: SettleOptions['onSettled'],
+): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    const [task] = await transaction.query<{ status: 'queued' | 'handling' }>(requestStatement, [taskId, accountId]);
+    if (task === undefined) {
+      const owned = await transaction.query(selectOwned, [taskId, accountId]);
+      if (owned.length === 0) throw new TaskNotFoundError();
+      return false;
+    }
+    await addEvent(transaction, taskId, 'cancel_requested');
+    let mayHaveWorkflow = true;
+    if (task.status === 'queued') {
+      const [start] = await transaction.query<{ isReady: boolean }>(lockStart, [taskId]);
+      mayHaveWorkflow = start === undefined || start.isReady;
+      await settleIn(transaction, taskId, { status: 'fail', reason: 'cancelled' }, { retentionDays, onSettled });
+    }
+    // A workflow that waits to begin, for a thread of an engine, need not wait any longer.
+    if (mayHaveWorkflow) await requestWork(transaction, 'cancel_task', accountId, taskId);
+    return true;
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * Delivering a task's callback once more, because its owner asks for it (contract §4): the schedule begins anew. The
+ * outbox row is written in the same transaction, so it works while Temporal is down.
+ */
+import { readCallback, restartDelivery } from '../../callbacks/attempts.ts';
+import type { Database, Statement } from '../../database/database.ts';
+import { isTerminal } from '../../domain/task-status.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { requestWork } from '../outbox/outbox.ts';
+import { TaskNotFoundError } from '../record/read.ts';
+import { addEvent } from '../record/timeline.ts';
+
+/** There is nothing to deliver; the message says why. */
+export class NotRedeliverableError extends Error {
+  override readonly name = 'NotRedeliverableError';
+}
+
+const lockOwned: Statement = {
+  name: 'lock_task_to_redeliver',
+  text: 'SELECT status FROM tasks WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE',
+};
+
+/**
+ * Asks for another delivery. While one is under way nothing changes.
+ *
+ * @returns whether Temporal has to be told, so that the launcher can be woken.
+ * @throws {TaskNotFoundError} unknown, or another account's.
+ * @throws {NotRedeliverableError} not over yet, created without a callback, or its address was erased.
+ */
+export async function redeliverCallback(database: Database, accountId: string, taskId: TaskId): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    const [task] = await transaction.query<{ status: TaskStatus }>(lockOwned, [taskId, accountId]);
+    if (task === undefined) throw new TaskNotFoundError();
+    const callback = await readCallback(transaction, taskId);
+    if (callback === undefined) throw new NotRedeliverableError('the task was created without a callback');
+    if (!isTerminal(task.status)) {
+      throw new NotRedeliverableError('the task is not over yet; its callback is delivered when it is');
+    }
+    if (callback.url === '') throw new NotRedeliverableError('the address of the callback was erased with the task');
+    if (!(await restartDelivery(transaction, taskId))) return false;
+    await addEvent(transaction, taskId, 'callback_redelivery');
+    await requestWork(transaction, 'deliver_callback', accountId, taskId);
+    return true;
+  });
+}

@@ -1,0 +1,326 @@
+/**
+ * What the activities do to a task's row while it is worked on: each brings about one state by a conditional update on a
+ * non-terminal row, so that whoever comes second finds nothing to do (architecture, "PostgreSQL is the record").
+ */
+import type { Database, Queryable, Statement } from '../../database/database.ts';
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import type { InputFault } from '../../domain/input-fault.ts';
+import type { StoredFile } from '../../domain/run-record.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { requestWork } from '../outbox/outbox.ts';
+import { TaskNotFoundError } from '../record/read.ts';
+import { REQUEST_HASH } from '../record/request-hash.ts';
+import { addEvent, withFreeSeq } from '../record/timeline.ts';
+import type { TaskEventType } from '../record/timeline.ts';
+
+/** What an activity needs of the task it works on. */
+export interface WorkingTask {
+  readonly id: TaskId;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly status: TaskStatus;
+  readonly model: string;
+  readonly route: string | null;
+  readonly definitionHash: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly storage: 'temp' | 'persistent';
+  readonly timeoutSeconds: number | null;
+  readonly heldMicroUsd: bigint;
+  readonly isCancelRequested: boolean;
+  /** The deadline of the stage that has one at this moment, by the worker's steady clock: `performance.now()` plus what is left. */
+  readonly deadlineAt: number | null;
+  /** The same of archiving; null while it waits for its turn. */
+  readonly archivingDeadlineAt: number | null;
+  /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
+  readonly deadlineSeconds: number | null;
+  /** Which key signs the URLs that its providers are given (objects/urls/url-keys.ts): the same in every attempt. */
+  readonly urlKeyId: string | null;
+  /** Distinguishes requests under one Idempotency-Key (request-hash.ts); null without a key. */
+  readonly requestHash: string | null;
+}
+
+interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadlineAt'> {
+  readonly secondsLeft: number | null;
+  readonly archivingSecondsLeft: number | null;
+}
+
+// Time left is reckoned by the database's clock: the worker's may be wrong.
+const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
+  definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
+  held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
+  ${REQUEST_HASH} AS "requestHash",
+  floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds", url_key_id AS "urlKeyId",
+  extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
+  extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
+
+const selectWorking: Statement = {
+  name: 'select_working_task',
+  text: `SELECT ${WORKING_COLUMNS} FROM tasks WHERE id = $1`,
+};
+
+const beginHandlingStatement: Statement = {
+  name: 'begin_handling',
+  text: `WITH begun AS (
+           UPDATE tasks
+              SET status = 'handling', started_at = now(), updated_at = now(), url_key_id = $3,
+                  deadline_at = now() + make_interval(secs => least($2::float8, timeout_seconds))
+            WHERE id = $1 AND status = 'queued'
+        RETURNING *),
+         event AS (
+           INSERT INTO task_events (task_id, seq, type)
+           SELECT b.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = b.id), 'started'
+             FROM begun b)
+         SELECT ${WORKING_COLUMNS} FROM begun`,
+};
+
+/** Reads a task for an activity. @throws {TaskNotFoundError} the database has lost it under a running workflow. */
+export async function readWorkingTask(database: Queryable, taskId: TaskId): Promise<WorkingTask> {
+  const [row] = await database.query<WorkingRow>(selectWorking, [taskId]);
+  if (row === undefined) throw new TaskNotFoundError();
+  return withDeadlines(row);
+}
+
+/**
+ * Moves a queued task to `handling`, which is when its deadline begins to run; one that is there already is only read,
+ * with what was recorded of its generation.
+ *
+ * @param limitSeconds the model's own limit; the caller's `timeoutSeconds` can only shorten it.
+ * @param urlKeyId the key that signs what its providers are given; absent where nobody will be given anything more.
+ */
+export async function beginHandling(
+  database: Database,
+  taskId: TaskId,
+  limitSeconds: number,
+  urlKeyId?: string,
+): Promise<{ readonly task: WorkingTask; readonly generation: Generation | undefined }> {
+  const values = [taskId, limitSeconds, urlKeyId ?? null];
+  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginHandlingStatement, values));
+  // A task that was queued until now cannot have a generation.
+  if (row !== undefined) return { task: withDeadlines(row), generation: undefined };
+  const task = await readWorkingTask(database, taskId);
+  return { task, generation: await readGeneration(database, taskId) };
+}
+
+const beginArchivingStatement: Statement = {
+  name: 'begin_archiving',
+  text: `WITH begun AS (
+           UPDATE tasks SET status = 'archiving', updated_at = now()
+            WHERE id = $1 AND status = 'handling' AND cancel_requested_at IS NULL
+        RETURNING *),
+         event AS (
+           INSERT INTO task_events (task_id, seq, type)
+           SELECT b.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = b.id), 'archiving'
+             FROM begun b)
+         SELECT ${WORKING_COLUMNS} FROM begun`,
+};
+
+/**
+ * Moves a handled task to `archiving`, where it may have to wait for its turn; one that is past that, or is to be
+ * cancelled, is only read.
+ */
+export async function beginArchiving(database: Database, taskId: TaskId): Promise<WorkingTask> {
+  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginArchivingStatement, [taskId]));
+  return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
+}
+
+const startArchivingStatement: Statement = {
+  name: 'start_archiving',
+  text: `UPDATE tasks SET updated_at = now(), archiving_deadline_at = now() + make_interval(secs => $2)
+          WHERE id = $1 AND status = 'archiving' AND archiving_deadline_at IS NULL
+      RETURNING ${WORKING_COLUMNS}`,
+};
+
+/** It is a task's turn to be archived: its deadline begins to run, unless it runs already. */
+export async function startArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
+  const [row] = await database.query<WorkingRow>(startArchivingStatement, [taskId, limitSeconds]);
+  return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
+}
+
+const pauseArchivingStatement: Statement = {
+  name: 'pause_archiving',
+  text: `UPDATE tasks SET updated_at = now(), archiving_deadline_at = NULL
+          WHERE id = $1 AND status = 'archiving' AND archiving_deadline_at IS NOT NULL`,
+};
+
+/** A task that is being archived has to wait for another turn, and has its whole time again then. */
+export async function pauseArchiving(database: Database, taskId: TaskId): Promise<void> {
+  await database.query(pauseArchivingStatement, [taskId]);
+}
+
+function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow): WorkingTask {
+  const at = (seconds: number | null): number | null => (seconds === null ? null : performance.now() + seconds * 1000);
+  return { ...row, deadlineAt: at(secondsLeft), archivingDeadlineAt: at(archivingSecondsLeft) };
+}
+
+/** One file that a generation brought: in the object store already, or still at the provider's address. */
+export type GeneratedFile = StoredFile | { readonly url: string };
+
+/** Which of its route's upstreams has a task. */
+export interface UpstreamPlace {
+  /** What records and limits call it (activities/task-route.ts). */
+  readonly upstreamName: string;
+  /** Its place in the route's list, from 0. */
+  readonly place: number;
+  /** What callers call it in a timeline: the name that the model gives it, else its place from 1. Never a host. */
+  readonly label: string | number;
+}
+
+/** What is recorded of a task's one generation: the upstream that has it, by its place, and how far it got. */
+export type Generation = { readonly place: number } & (
+  | { readonly state: 'intent' }
+  | { readonly state: 'submitted'; readonly jobId: string }
+  | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] }
+);
+
+const selectGeneration: Statement = {
+  name: 'select_generation',
+  text: 'SELECT state, place, job_id AS "jobId", files FROM generations WHERE task_id = $1',
+};
+
+/** The recorded generation of a task, if it got that far. */
+export async function readGeneration(database: Queryable, taskId: TaskId): Promise<Generation | undefined> {
+  const [row] = await database.query<Generation>(selectGeneration, [taskId]);
+  return row;
+}
+
+const recordFaultStatement: Statement = {
+  name: 'record_input_fault',
+  text: 'UPDATE tasks SET error_field = $2, error_case = $3 WHERE id = $1 AND completed_at IS NULL',
+};
+
+/** Writes down what is wrong with the input of a task that is about to fail for it. */
+export async function recordFault(database: Queryable, taskId: TaskId, { kind, field }: InputFault): Promise<void> {
+  await database.query(recordFaultStatement, [taskId, field ?? null, kind]);
+}
+
+const touchStatement: Statement = {
+  name: 'touch_task',
+  text: `UPDATE tasks SET updated_at = now()
+          WHERE id = $1 AND ($2::text IS NULL OR ${REQUEST_HASH} = $2)
+      RETURNING account_id AS "accountId", completed_at IS NOT NULL AS "isOver"`,
+};
+
+interface TouchedTask {
+  readonly accountId: string;
+  readonly isOver: boolean;
+}
+
+/**
+ * Notes that a task was worked on, and takes its row's lock, under which events are added.
+ *
+ * @param requestHash of the request that it has to be for; absent: any.
+ * @returns undefined where the database has lost the task, or has it for another request by now.
+ */
+export async function touchTask(
+  transaction: Queryable,
+  taskId: TaskId,
+  requestHash?: string | null,
+): Promise<TouchedTask | undefined> {
+  const [task] = await transaction.query<TouchedTask>(touchStatement, [taskId, requestHash ?? null]);
+  return task;
+}
+
+const countAttempts: Statement = {
+  name: 'count_provider_attempts',
+  text: 'SELECT count(*)::integer AS attempts FROM task_events WHERE task_id = $1 AND type = $2',
+};
+
+/** A timeline tells of as many unanswered submits as this; a repeatable one can go on for hours. */
+const MAX_UNANSWERED_TOLD = 10;
+
+/**
+ * Adds to the task's timeline that an upstream took nothing.
+ *
+ * @returns how many refusals there are by now.
+ */
+export async function recordRefusal(
+  database: Database,
+  taskId: TaskId,
+  { label }: UpstreamPlace,
+  reason: FailureReason,
+): Promise<number> {
+  return database.transaction(async (transaction) => {
+    if ((await touchTask(transaction, taskId)) === undefined) throw new TaskNotFoundError();
+    await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
+    return countRefusals(transaction, taskId);
+  });
+}
+
+/** Adds to the task's timeline that nobody knows whether an upstream took the work. */
+export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPlace): Promise<void> {
+  await database.transaction(async (transaction) => {
+    if ((await touchTask(transaction, taskId)) === undefined) return;
+    const told = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
+    if (told < MAX_UNANSWERED_TOLD) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
+  });
+}
+
+/** How often upstreams have refused a task. */
+export function countRefusals(database: Queryable, taskId: TaskId): Promise<number> {
+  return attemptsSoFar(database, taskId, 'provider_refused');
+}
+
+async function attemptsSoFar(transaction: Queryable, taskId: TaskId, type: TaskEventType): Promise<number> {
+  const [row] = await transaction.query<{ attempts: number }>(countAttempts, [taskId, type]);
+  return row?.attempts ?? 0;
+}
+
+const upsertJob: Statement = {
+  name: 'record_generation_job',
+  text: `INSERT INTO generations (task_id, upstream, place, state, job_id) VALUES ($1, $2, $4, 'submitted', $3)
+         ON CONFLICT (task_id) DO UPDATE SET state = 'submitted', job_id = excluded.job_id, updated_at = now()
+          WHERE generations.state = 'intent'`,
+};
+
+/**
+ * Records the provider's job id, before anyone waits for it. Where the database has lost the task there is nothing to
+ * record: the workflow knows the job, and finds out next. The job of a task that is over by now, because it was cancelled
+ * after Temporal had ended the attempt, is stopped.
+ */
+export async function recordJob(
+  database: Database,
+  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
+  { upstreamName, place, label }: UpstreamPlace,
+  jobId: string,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const task = await touchTask(transaction, taskId, requestHash);
+    if (task === undefined) return;
+    await transaction.query(upsertJob, [taskId, upstreamName, jobId, place]);
+    if (task.isOver) await requestWork(transaction, 'stop_generation', task.accountId, taskId);
+    else await addEvent(transaction, taskId, 'submitted', { upstream: label });
+  });
+}
+
+/** The event belongs to a task that is not over: what a second run brings after the end is told to nobody. */
+const upsertFiles: Statement = {
+  name: 'record_generation_files',
+  text: `WITH task AS MATERIALIZED (
+           SELECT id, completed_at IS NULL AS is_open FROM tasks
+            WHERE id = $1 AND ${REQUEST_HASH} IS NOT DISTINCT FROM $5 FOR NO KEY UPDATE),
+         stored AS (
+           INSERT INTO generations (task_id, upstream, place, state, files)
+           SELECT id, $2, $4::smallint, 'produced', $3::jsonb FROM task
+           ON CONFLICT (task_id) DO UPDATE SET state = 'produced', files = excluded.files, updated_at = now()
+            WHERE generations.state <> 'produced'
+           RETURNING task_id)
+         INSERT INTO task_events (task_id, seq, type, detail)
+         SELECT t.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = t.id), 'produced',
+                jsonb_build_object('count', jsonb_array_length($3::jsonb))
+           FROM stored s JOIN task t ON t.id = s.task_id AND t.is_open`,
+};
+
+/**
+ * Records what was produced. The first to record wins: a second run's files are left to the sweep. So are those of a task
+ * that the database has lost, or has for another request by now.
+ */
+export async function recordFiles(
+  database: Database,
+  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
+  { upstreamName, place }: UpstreamPlace,
+  files: readonly GeneratedFile[],
+): Promise<void> {
+  const values = [taskId, upstreamName, JSON.stringify(files), place, requestHash];
+  await withFreeSeq(() => database.query(upsertFiles, values));
+}

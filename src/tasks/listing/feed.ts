@@ -1,0 +1,204 @@
+/**
+ * Live events for readers who wait: one poller per process, which runs only while somebody listens (contract §4 streams,
+ * §3 `Prefer: wait`). Polling and not NOTIFY, which would serialise the commits of all that write events.
+ *
+ * No event is lost, whatever the order in which transactions commit: a poll asks for what the snapshot of the poll before
+ * could not see. A listener gets each event of its task once and in order; where one is missing, because the poll failed
+ * or brought too many, it is read again from where that listener stands.
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { TaskEvent } from '../record/timeline.ts';
+
+/** Who listens to a task. Neither function may throw. */
+export interface EventListener {
+  onEvent(event: TaskEvent): void;
+  /** The feed ends with its process: nothing more will come. */
+  onEnd(): void;
+}
+
+export interface EventFeed {
+  /**
+   * Listens to a task's events after a `seq`, those of before this call included.
+   *
+   * @returns what ends the listening; to be called once, also by the listener itself.
+   */
+  subscribe(taskId: TaskId, after: number, listener: EventListener): () => void;
+  /** How many listen. */
+  count(): number;
+  /** Ends the feed and tells every listener. */
+  close(): void;
+}
+
+/** How long an event takes to its listeners at most, and what a process asks of the database: four reads a second. */
+const POLL_INTERVAL_MS = 250;
+/** While the database is away: ever more seldom, up to this. */
+const MAX_BACKOFF_MS = 4_000;
+/** New events of one poll; where there are more, everybody catches up by its own `seq`. */
+const MAX_NEW_EVENTS = 10_000;
+/** Listeners that catch up in one poll, and how many events each gets by that. */
+const MAX_JOINING = 1_000;
+const MAX_CAUGHT_UP = 1_000;
+/** Few listeners are named to the database, so that the events of others are not sent here. */
+const MAX_NAMED = 100;
+
+const COLUMNS = `task_id AS "taskId", seq, floor(extract(epoch FROM at))::float8 AS at, type, detail`;
+
+/** ORDER BY and LIMIT keep both parts on their index, whatever the planner believes of the table's size. */
+const pollStatement: Statement = {
+  name: 'poll_task_events',
+  text: `WITH fresh AS MATERIALIZED (
+           SELECT task_id, seq, at, type, detail FROM task_events
+            WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot)
+              AND ($4::text[] IS NULL OR task_id = ANY ($4))
+            ORDER BY xid LIMIT ${MAX_NEW_EVENTS}),
+         caught_up AS (
+           SELECT e.* FROM unnest($2::text[], $3::integer[]) AS j (task_id, seq)
+            CROSS JOIN LATERAL (
+                  SELECT task_id, seq, at, type, detail FROM task_events
+                   WHERE task_id = j.task_id AND seq > j.seq ORDER BY seq LIMIT ${MAX_CAUGHT_UP}) e)
+         SELECT pg_current_snapshot()::text AS snapshot, NULL AS "taskId", 0 AS seq, NULL AS at, NULL AS type, NULL AS detail
+         UNION ALL
+         SELECT 'fresh', ${COLUMNS} FROM fresh
+         UNION ALL
+         SELECT NULL, ${COLUMNS} FROM caught_up
+         ORDER BY seq`,
+};
+
+interface PollRow extends TaskEvent {
+  /** The poll's own snapshot in the row with `seq` 0; 'fresh' for events that the poll before could not see. */
+  readonly snapshot: string | null;
+  readonly taskId: string;
+}
+
+interface Subscriber {
+  readonly taskId: string;
+  readonly listener: EventListener;
+  /** The last event that the listener has. */
+  seq: number;
+}
+
+export function createEventFeed({
+  database,
+  logger,
+}: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+}): EventFeed {
+  const byTask = new Map<string, Set<Subscriber>>();
+  /** Those who have yet to be brought up to date by their own `seq`. */
+  const joining = new Set<Subscriber>();
+  let count = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isPolling = false;
+  let isClosed = false;
+  let failures = 0;
+  /** What the last poll could see; undefined: everybody joins anew. */
+  let snapshot: string | undefined;
+
+  const everybodyJoins = (): void => {
+    snapshot = undefined;
+    for (const subscribers of byTask.values()) for (const subscriber of subscribers) joining.add(subscriber);
+  };
+
+  const offer = (event: PollRow): void => {
+    const { taskId, seq, at, type, detail } = event;
+    for (const subscriber of byTask.get(taskId) ?? []) {
+      if (seq <= subscriber.seq) continue;
+      if (seq > subscriber.seq + 1) {
+        joining.add(subscriber);
+        continue;
+      }
+      subscriber.seq = seq;
+      subscriber.listener.onEvent({ seq, at, type, detail });
+    }
+  };
+
+  const poll = async (): Promise<void> => {
+    const joiners = [...joining].slice(0, MAX_JOINING).map((subscriber) => ({ subscriber, after: subscriber.seq }));
+    for (const { subscriber } of joiners) joining.delete(subscriber);
+    const rows = await database.query<PollRow>(pollStatement, [
+      snapshot ?? null,
+      joiners.map(({ subscriber }) => subscriber.taskId),
+      joiners.map(({ after }) => after),
+      byTask.size <= MAX_NAMED ? [...byTask.keys()] : null,
+    ]);
+    const [first, ...events] = rows;
+    snapshot = first?.snapshot ?? undefined;
+    for (const event of events) offer(event);
+    for (const { subscriber, after } of joiners) {
+      const isHere = byTask.get(subscriber.taskId)?.has(subscriber) === true;
+      if (isHere && subscriber.seq - after >= MAX_CAUGHT_UP) joining.add(subscriber);
+    }
+    if (events.filter((event) => event.snapshot === 'fresh').length >= MAX_NEW_EVENTS) everybodyJoins();
+  };
+
+  const tick = async (): Promise<void> => {
+    timer = undefined;
+    isPolling = true;
+    try {
+      await poll();
+      if (failures > 0) logger.info({ failures }, 'the feed of task events goes on');
+      failures = 0;
+    } catch (error) {
+      if (failures === 0) logger.warn({ err: error }, 'the feed of task events could not be read');
+      failures += 1;
+      everybodyJoins();
+    } finally {
+      isPolling = false;
+    }
+    schedule();
+  };
+
+  const schedule = (): void => {
+    if (isClosed || isPolling || timer !== undefined) return;
+    if (count === 0) {
+      // Whoever comes next begins anew: nobody keeps a snapshot of long ago.
+      snapshot = undefined;
+      return;
+    }
+    const backoffMs = Math.min(POLL_INTERVAL_MS * 2 ** failures, MAX_BACKOFF_MS);
+    // More of them wait than one poll takes.
+    const waitMs = failures === 0 && joining.size >= MAX_JOINING ? 0 : backoffMs;
+    timer = setTimeout(() => void tick(), waitMs);
+    timer.unref();
+  };
+
+  return {
+    subscribe(taskId, after, listener) {
+      if (isClosed) {
+        queueMicrotask(() => listener.onEnd());
+        return () => {};
+      }
+      const subscriber: Subscriber = { taskId, listener, seq: after };
+      const others = byTask.get(taskId);
+      if (others === undefined) byTask.set(taskId, new Set([subscriber]));
+      else others.add(subscriber);
+      joining.add(subscriber);
+      count += 1;
+      schedule();
+      return () => {
+        const subscribers = byTask.get(taskId);
+        if (subscribers?.delete(subscriber) !== true) return;
+        if (subscribers.size === 0) byTask.delete(taskId);
+        joining.delete(subscriber);
+        count -= 1;
+        if (count > 0) return;
+        clearTimeout(timer);
+        timer = undefined;
+        schedule();
+      };
+    },
+    count: () => count,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      const subscribers = [...byTask.values()].flatMap((each) => [...each]);
+      byTask.clear();
+      joining.clear();
+      count = 0;
+      for (const { listener } of subscribers) listener.onEnd();
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * How many tasks a list has: exact as far as pages reach, capped beyond (contract §3). An account's own number is kept
+ * with its counters. Others are counted, and what was found to be above the cap is remembered: a set that no task can
+ * leave stays above it, and a count up to the cap is ten times a page's cost.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Queryable, Statement } from '../../database/database.ts';
+import { TERMINAL_STATUSES } from '../../domain/task-status.ts';
+import { LISTED_BY_PAGE } from './list-filter.ts';
+import type { Lead, TaskFilter } from './list-filter.ts';
+import { countCall } from './list-statements.ts';
+import type { Range } from './list-statements.ts';
+
+export interface ListTotal {
+  readonly total: number;
+  readonly isCapped: boolean;
+}
+
+export interface TotalCounter {
+  /** @param filter normalised. @param range without the page's place. */
+  count(accountId: string, filter: TaskFilter, lead: Lead, range: Range): Promise<ListTotal>;
+}
+
+/** Some 200 B each. Whatever is forgotten is counted again. */
+const REMEMBERED_FILTERS = 10_000;
+/** Tasks leave a set of metadata when they are erased: only as long is such a set taken to be above the cap. */
+const METADATA_REMEMBERED_MS = 60_000;
+
+const selectTotal: Statement = {
+  name: 'select_tasks_total',
+  text: 'SELECT tasks_total AS total FROM account_counters WHERE account_id = $1',
+};
+
+/** @param now milliseconds since 1970. */
+export function createTotalCounter(database: Queryable, now: () => number): TotalCounter {
+  /** Sets above the cap, and until when that is taken as known. */
+  const capped = new LRUCache<string, number>({ max: REMEMBERED_FILTERS });
+
+  return {
+    async count(accountId, filter, lead, range) {
+      if (Object.keys(filter).length === 0) {
+        const [row] = await database.query<{ total: bigint }>(selectTotal, [accountId]);
+        return totalOf(Number(row?.total ?? 0n));
+      }
+      const name = nameOf(accountId, lastingPart(filter));
+      if ((capped.get(name) ?? 0) > now()) return totalOf(Infinity);
+      const { statement, values } = countCall(accountId, filter, lead, range);
+      const [row] = await database.query<{ stay: number; leave: number }>(statement, values);
+      const { stay, leave } = row ?? { stay: 0, leave: 0 };
+      if (stay > LISTED_BY_PAGE) {
+        capped.set(name, filter.metadata === undefined ? Infinity : now() + METADATA_REMEMBERED_MS);
+      }
+      return totalOf(stay + leave);
+    },
+  };
+}
+
+function totalOf(count: number): ListTotal {
+  return { total: Math.min(count, LISTED_BY_PAGE), isCapped: count > LISTED_BY_PAGE };
+}
+
+/** The part of a set that no task leaves: tasks that are over never change their status, others do. */
+function lastingPart({ statuses, ...filter }: TaskFilter): TaskFilter {
+  if (statuses === undefined) return filter;
+  return { ...filter, statuses: TERMINAL_STATUSES.filter((status) => statuses.includes(status)) };
+}
+
+/** Of fixed length, whatever a filter holds. */
+function nameOf(accountId: string, { model, keyId, statuses, metadata, ids, ...times }: TaskFilter): string {
+  const parts = [
+    accountId,
+    model,
+    keyId,
+    statuses,
+    Object.entries(metadata ?? {}),
+    ids,
+    times.createdAfter,
+    times.createdBefore,
+  ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+}

@@ -1,0 +1,195 @@
+/**
+ * The media of an input: which of its fields take them, and what may stand there (contract §7 "Uploads", spec §2.5).
+ * A model's schema marks such a field with the standard keyword `contentMediaType`. A URL of ours becomes a reference to
+ * its object, which does not end; any other address is judged as far as that goes without connecting.
+ */
+import type { Queryable } from '../../database/database.ts';
+import { checkUrl } from '../../egress/policy.ts';
+import type { EgressPolicy } from '../../egress/policy.ts';
+import { ownObjectId, referenceTo, referencedId } from '../../objects/urls/own-url.ts';
+import { ExpiredUrlError, InvalidUrlError } from '../../objects/urls/signed-url.ts';
+import type { UrlSigner } from '../../objects/urls/signed-url.ts';
+import { findInputObjects } from './input-objects.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** One address in an input. */
+export interface MediaField {
+  /** `['image_urls', '0']`. */
+  readonly path: readonly string[];
+  readonly value: string;
+  /** What the schema says of the content: `image/*`; several where it leaves a choice. */
+  readonly accepts: readonly string[];
+  /** Whether the schema has a pattern, which the value matches: only such a field can take a data URL. */
+  readonly hasPattern: boolean;
+}
+
+/** `$ref`s that only lead to one another end here. */
+const MAX_SCHEMA_DEPTH = 64;
+
+/**
+ * The media of a valid input, in the order of the schema.
+ *
+ * @param schema a model's input schema: `properties`, `items`, `prefixItems`, `allOf`, `anyOf`, `oneOf` and `$ref` to
+ *   its own `$defs` are followed.
+ */
+export function mediaOf(schema: Input, input: Input): readonly MediaField[] {
+  const found = new Map<string, MediaField>();
+
+  function visit(node: unknown, value: unknown, path: readonly string[], depth: number): void {
+    if (!isRecord(node) || value === undefined || depth > MAX_SCHEMA_DEPTH) return;
+    const { contentMediaType, properties, items, prefixItems, allOf, anyOf, oneOf, $ref } = node;
+    if (typeof contentMediaType === 'string' && typeof value === 'string') {
+      const place = path.join('.');
+      const earlier = found.get(place);
+      found.set(place, {
+        path,
+        value,
+        accepts: [...(earlier?.accepts ?? []), contentMediaType],
+        hasPattern: earlier?.hasPattern === true || typeof node['pattern'] === 'string',
+      });
+    }
+    for (const choice of [allOf, anyOf, oneOf]) {
+      if (Array.isArray(choice)) for (const each of choice) visit(each, value, path, depth + 1);
+    }
+    if (typeof $ref === 'string') visit(definitionOf(schema, $ref), value, path, depth + 1);
+    if (Array.isArray(value)) {
+      const first = Array.isArray(prefixItems) ? prefixItems : [];
+      value.forEach((each, place) => visit(first[place] ?? items, each, [...path, String(place)], depth + 1));
+    } else if (isRecord(value) && isRecord(properties)) {
+      for (const [name, property] of Object.entries(properties)) {
+        if (Object.hasOwn(value, name)) visit(property, value[name], [...path, name], depth + 1);
+      }
+    }
+  }
+
+  visit(schema, input, [], 0);
+  return [...found.values()];
+}
+
+/** `#/$defs/picture` */
+function definitionOf(schema: Input, ref: string): unknown {
+  const name = /^#\/\$defs\/([^/~%]+)$/.exec(ref)?.[1];
+  const definitions = schema['$defs'];
+  return name !== undefined && isRecord(definitions) && Object.hasOwn(definitions, name)
+    ? definitions[name]
+    : undefined;
+}
+
+function isRecord(value: unknown): value is Input {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether something of this type may stand in a field. @param accepts `image/*`, or one type. */
+export function isAccepted(mimeType: string, accepts: readonly string[]): boolean {
+  return accepts.some((each) => each === mimeType || each === '*/*' || each === `${mimeType.split('/')[0] ?? ''}/*`);
+}
+
+/** The same input with other texts in some places. @param texts by path. */
+export function withTexts(input: Input, texts: ReadonlyMap<readonly string[], string>): Input {
+  if (texts.size === 0) return input;
+  const copy = structuredClone(input) as Record<string, unknown>;
+  for (const [path, text] of texts) {
+    let holder = copy;
+    for (const name of path.slice(0, -1)) holder = holder[name] as Record<string, unknown>;
+    holder[path.at(-1) ?? ''] = text;
+  }
+  return copy;
+}
+
+/** What judging addresses needs. */
+export interface MediaJudge {
+  readonly database: Queryable;
+  readonly urlSigner: UrlSigner;
+  readonly egressPolicy: EgressPolicy;
+}
+
+/** An input as it is stored, the keys of the objects that it refers to, each once, and everything wrong with its media. */
+export interface JudgedMedia {
+  readonly input: Input;
+  readonly objectKeys: readonly string[];
+  /** `invalid input: image_urls.0: …`, in the order of the schema. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Judges the media of an input that its schema accepts, and refers to those that are ours. Asks the database only where
+ * there are such.
+ */
+export async function judgeMedia(
+  judge: MediaJudge,
+  accountId: string,
+  schema: Input,
+  input: Input,
+): Promise<JudgedMedia> {
+  const problems: string[] = [];
+  const own: { readonly field: MediaField; readonly id: string }[] = [];
+  const forged = forgedReference(input, []);
+  if (forged !== undefined) problems.push(`invalid input: ${forged.join('.')}: must not be a reference`);
+  const fields = mediaOf(schema, input);
+  for (const field of fields) {
+    const judged = judgeAddress(judge, field);
+    if (judged.kind === 'bad') problems.push(told(field, judged.problem));
+    if (judged.kind === 'own') own.push({ field, id: judged.id });
+  }
+  const objects = await findInputObjects(
+    judge.database,
+    own.map(({ id }) => id),
+  );
+  const texts = new Map<readonly string[], string>();
+  const objectKeys = new Set<string>();
+  for (const { field, id } of own) {
+    const object = objects.get(id);
+    // Another account's object and one that never was are the same to whoever asks.
+    if (object?.accountId !== accountId || object.isGone) {
+      problems.push(told(field, 'not found'));
+    } else if (!isAccepted(object.mimeType, field.accepts)) {
+      problems.push(told(field, `contentMediaType: got ${object.mimeType}, want ${field.accepts.join(' or ')}`));
+    } else {
+      texts.set(field.path, referenceTo(id));
+      objectKeys.add(object.objectKey);
+    }
+  }
+  return { input: withTexts(input, texts), objectKeys: [...objectKeys], problems };
+}
+
+type Judged =
+  | { readonly kind: 'own'; readonly id: string }
+  | { readonly kind: 'good' }
+  | { readonly kind: 'bad'; readonly problem: string };
+
+function judgeAddress({ urlSigner, egressPolicy }: MediaJudge, { value, hasPattern }: MediaField): Judged {
+  if (hasPattern && /^data:/i.test(value)) return { kind: 'good' };
+  try {
+    const id = ownObjectId(value, urlSigner);
+    if (id !== undefined) return { kind: 'own', id };
+  } catch (error) {
+    if (error instanceof InvalidUrlError) return { kind: 'bad', problem: 'not a URL of this service' };
+    if (error instanceof ExpiredUrlError) return { kind: 'bad', problem: expiredProblem(error.outputId) };
+    throw error;
+  }
+  const checked = checkUrl(value, egressPolicy);
+  return checked.ok ? { kind: 'good' } : { kind: 'bad', problem: checked.problem };
+}
+
+function expiredProblem(id: string): string {
+  return `expired: read the ${id.startsWith('file_') ? 'file' : 'task'} again for a fresh URL`;
+}
+
+function told({ path }: MediaField, problem: string): string {
+  return `invalid input: ${path.join('.')}: ${problem}`;
+}
+
+/**
+ * The place of a text that says what only a stored input may say: shown to its reader, it would be a URL of whatever
+ * object it names.
+ */
+function forgedReference(value: unknown, path: readonly string[]): readonly string[] | undefined {
+  if (typeof value === 'string') return referencedId(value) === undefined ? undefined : path;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = forgedReference(member, [...path, name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

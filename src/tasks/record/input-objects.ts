@@ -1,0 +1,43 @@
+/**
+ * The objects of ours that inputs refer to, uploads and outputs alike, and whether an open task still needs one: its
+ * bytes stay until then, whatever becomes of the upload or the output itself (contract §7 "Uploads").
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import { findUploads } from '../../objects/uploads.ts';
+import { findOutputObjects } from '../../objects/outputs/output-objects.ts';
+
+/** An object by the id of the upload or output that it belongs to. */
+export interface InputObject {
+  readonly id: string;
+  readonly accountId: string;
+  readonly objectKey: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  /** Nobody gets it any more, but the tasks that were created with it. */
+  readonly isGone: boolean;
+}
+
+/** Objects by their ids, `file_…` and `out_…`; what never was is missing. Asks only for kinds that are among them. */
+export async function findInputObjects(
+  database: Queryable,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, InputObject>> {
+  const unique = [...new Set(ids)];
+  const uploads = unique.filter((id) => id.startsWith('file_'));
+  const outputs = unique.filter((id) => id.startsWith('out_'));
+  const found = [...(await findUploads(database, uploads)), ...(await findOutputObjects(database, outputs))];
+  return new Map(found.map((object) => [object.id, object]));
+}
+
+const selectPin: Statement = {
+  name: 'select_open_pin',
+  text: `SELECT i.task_id FROM task_inputs i JOIN tasks t ON t.id = i.task_id
+          WHERE i.object_key = $1 AND t.completed_at IS NULL LIMIT 1`,
+};
+
+/** Whether a task that is not over was created with this object. */
+export async function isPinned(database: Queryable, objectKey: string): Promise<boolean> {
+  return (await database.query(selectPin, [objectKey])).length > 0;
+}

@@ -1,0 +1,24 @@
+/**
+ * A task's input as it was stored: read only where it is asked for, because it can be large (contract §4 `include=input`).
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { TaskNotFoundError } from './read.ts';
+
+export type StoredInput = Readonly<Record<string, unknown>>;
+
+const selectInput: Statement = {
+  name: 'select_task_input',
+  text: 'SELECT input FROM tasks WHERE id = $1 AND account_id = $2',
+};
+
+/** @returns null once it was erased. @throws {TaskNotFoundError} unknown, or another account's. */
+export async function readTaskInput(
+  database: Queryable,
+  taskId: TaskId,
+  accountId: string,
+): Promise<StoredInput | null> {
+  const [row] = await database.query<{ input: StoredInput | null }>(selectInput, [taskId, accountId]);
+  if (row === undefined) throw new TaskNotFoundError();
+  return row.input;
+}

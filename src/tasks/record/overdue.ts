@@ -1,0 +1,52 @@
+/**
+ * What the repair is about at this moment, for operators: tasks that are past the deadline of their stage and not ended,
+ * and tasks under way that it had to start again. Only what is open is read, by a partial index.
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { STAGE_DEADLINE } from './stage-deadline.ts';
+
+/** A task that is not over. */
+export interface TroubledTask {
+  readonly id: TaskId;
+  readonly accountId: string;
+  readonly model: string;
+  readonly status: TaskStatus;
+  /** The deadline that passed, or when it was last started again. */
+  readonly at: Date;
+}
+
+export interface Troubled {
+  /** The first of them, the longest overdue first. */
+  readonly overdue: readonly TroubledTask[];
+  /** The last of them, newest first. */
+  readonly restarted: readonly TroubledTask[];
+}
+
+/** Tasks of a kind that are told of at once. */
+export const MAX_TROUBLED_TASKS = 50;
+
+const selectOverdue: Statement = {
+  name: 'select_overdue_tasks',
+  text: `SELECT id, account_id AS "accountId", model, status, deadline AS at
+           FROM (SELECT t.*, ${STAGE_DEADLINE} AS deadline
+                   FROM tasks t WHERE t.completed_at IS NULL) open
+          WHERE deadline < now() ORDER BY deadline, id LIMIT ${MAX_TROUBLED_TASKS}`,
+};
+
+const selectRestarted: Statement = {
+  name: 'select_restarted_tasks',
+  text: `SELECT t.id, t.account_id AS "accountId", t.model, t.status, max(e.at) AS at
+           FROM tasks t JOIN task_events e ON e.task_id = t.id AND e.type = 'restarted'
+          WHERE t.completed_at IS NULL
+          GROUP BY t.id ORDER BY at DESC, t.id LIMIT ${MAX_TROUBLED_TASKS}`,
+};
+
+export async function readTroubledTasks(database: Queryable): Promise<Troubled> {
+  const [overdue, restarted] = await Promise.all([
+    database.query<TroubledTask>(selectOverdue),
+    database.query<TroubledTask>(selectRestarted),
+  ]);
+  return { overdue, restarted };
+}

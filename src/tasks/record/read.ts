@@ -1,0 +1,115 @@
+/**
+ * Reading tasks for their owner: one indexed read that brings the row, its outputs and its callback's state together
+ * (contract §3). Nothing here asks Temporal.
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+
+/** A stored output as a task's detail tells it. */
+export interface TaskOutput {
+  readonly id: string;
+  readonly position: number;
+  readonly type: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationSeconds: number | null;
+  readonly sha256: string;
+  readonly storageTier: 'temp' | 'persistent';
+  /** Unix seconds; null for persistent ones. */
+  readonly retainUntil: number | null;
+  readonly goneAt: number | null;
+  readonly goneReason: 'deleted' | 'expired' | null;
+}
+
+/** Everything that a detail is made of. Times are Unix seconds. */
+export interface TaskDetail {
+  readonly id: TaskId;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly route: string | null;
+  readonly status: TaskStatus;
+  readonly storage: 'temp' | 'persistent';
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly heldMicroUsd: bigint;
+  readonly capturedMicroUsd: bigint | null;
+  readonly errorReason: FailureReason | null;
+  /** What was wrong with the input, where it was we who found it: the field's path and the case. */
+  readonly errorField: string | null;
+  readonly errorCase: string | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  /** Percent, while it is being handled and where that is known. */
+  readonly progress: number | null;
+  readonly completedAt: number | null;
+  readonly definitionHash: string;
+  /** Seconds since the row last changed, by the database's clock. */
+  readonly idleSeconds: number;
+  /** Seconds since it was created, by the database's clock. */
+  readonly ageSeconds: number;
+  readonly outputs: readonly TaskOutput[];
+  readonly callback: {
+    readonly state: string;
+    readonly attempts: number;
+    readonly nextAttemptAt: number | null;
+  } | null;
+}
+
+/** There is no such task, or it is another account's: one error for both (contract §1). */
+export class TaskNotFoundError extends Error {
+  override readonly name = 'TaskNotFoundError';
+}
+
+/** A row of those columns. */
+export interface TaskRow extends Omit<TaskDetail, 'outputs'> {
+  readonly outputs: TaskOutput[] | null;
+}
+
+/** The columns of a detail, of `tasks t`; lists read the same. */
+export const TASK_DETAIL_COLUMNS = `t.id, t.account_id AS "accountId", t.key_id AS "keyId", t.model, t.route, t.status, t.storage, t.metadata,
+  t.held_micro_usd AS "heldMicroUsd", t.captured_micro_usd AS "capturedMicroUsd",
+  t.error_reason AS "errorReason", t.error_field AS "errorField", t.error_case AS "errorCase", t.definition_hash AS "definitionHash",
+  floor(extract(epoch FROM t.created_at))::float8 AS "createdAt",
+  floor(extract(epoch FROM t.started_at))::float8 AS "startedAt",
+  CASE WHEN t.status = 'handling' THEN t.progress END AS progress,
+  floor(extract(epoch FROM t.completed_at))::float8 AS "completedAt",
+  extract(epoch FROM now() - t.updated_at)::float8 AS "idleSeconds",
+  extract(epoch FROM now() - t.created_at)::float8 AS "ageSeconds",
+  CASE WHEN t.status = 'success' THEN (
+    SELECT json_agg(json_build_object(
+             'id', o.id, 'position', o.position, 'type', o.type, 'mimeType', o.mime_type,
+             'sizeBytes', o.size_bytes, 'width', o.width, 'height', o.height,
+             'durationSeconds', o.duration_seconds, 'sha256', o.sha256, 'storageTier', o.storage_tier,
+             'retainUntil', floor(extract(epoch FROM o.retain_until)),
+             'goneAt', floor(extract(epoch FROM o.gone_at)), 'goneReason', o.gone_reason)
+           ORDER BY o.position)
+      FROM outputs o WHERE o.task_id = t.id) END AS outputs,
+  (SELECT json_build_object('state', c.state, 'attempts', c.attempts,
+                            'nextAttemptAt', floor(extract(epoch FROM c.next_attempt_at)))
+     FROM callbacks c WHERE c.task_id = t.id) AS callback`;
+
+const selectTask: Statement = {
+  name: 'select_task_detail',
+  text: `SELECT ${TASK_DETAIL_COLUMNS} FROM tasks t WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
+};
+
+/**
+ * Reads one task.
+ *
+ * @param accountId whose task it must be; undefined for our own processes, which act for its owner.
+ * @throws {TaskNotFoundError}
+ */
+export async function readTask(database: Queryable, taskId: TaskId, accountId?: string): Promise<TaskDetail> {
+  const [row] = await database.query<TaskRow>(selectTask, [taskId, accountId ?? null]);
+  if (row === undefined) throw new TaskNotFoundError();
+  return detailOf(row);
+}
+
+/** From a row of `TASK_DETAIL_COLUMNS` to the detail. */
+export function detailOf(row: TaskRow): TaskDetail {
+  return { ...row, outputs: row.outputs ?? [] };
+}

@@ -1,0 +1,141 @@
+/**
+ * A task's timeline (contract §4 `events`): what happened, in order. Events are written in the transaction that brings
+ * the thing about, under the lock of the task's row, which is what keeps `seq` without gaps. Who waits for events reads
+ * them in feed.ts.
+ */
+import { UniqueViolationError } from '../../database/database.ts';
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { TaskNotFoundError } from './read.ts';
+
+/** The kinds of events, an open set for readers. */
+export type TaskEventType =
+  | 'accepted'
+  | 'started'
+  | 'cancel_requested'
+  | 'provider_refused'
+  | 'provider_unanswered'
+  | 'submitted'
+  | 'produced'
+  | 'archiving'
+  | 'archived'
+  | 'settled'
+  | 'restarted'
+  | 'storage_fell_back'
+  | 'callback_attempted'
+  | 'callback_redelivery'
+  | 'output_promoted'
+  | 'output_deleted'
+  | 'erased';
+
+/** Small facts that a caller may see; never a provider's words. */
+export type EventDetail = Readonly<Record<string, string | number | boolean>>;
+
+/** An event as its readers get it. */
+export interface TaskEvent {
+  /** 1 for the first of a task, without gaps. */
+  readonly seq: number;
+  /** Unix seconds. */
+  readonly at: number;
+  readonly type: string;
+  readonly detail: EventDetail | null;
+}
+
+/** An event to be written. */
+export type NewEvent = readonly [type: TaskEventType, detail?: EventDetail];
+
+const insertEvents: Statement = {
+  name: 'insert_task_events',
+  text: `INSERT INTO task_events (task_id, seq, type, detail)
+         SELECT $1, (SELECT coalesce(max(seq), 0) FROM task_events WHERE task_id = $1) + n.place, n.type, n.detail
+           FROM unnest($2::text[], $3::jsonb[]) WITH ORDINALITY AS n (type, detail, place)`,
+};
+
+/**
+ * Adds an event.
+ *
+ * @param transaction one that has written or locked the task's row, so that no other adds an event at the same moment.
+ */
+export async function addEvent(
+  transaction: Queryable,
+  taskId: TaskId,
+  type: TaskEventType,
+  detail?: EventDetail,
+): Promise<void> {
+  await addEvents(transaction, taskId, [detail === undefined ? [type] : [type, detail]]);
+}
+
+/** Adds events in their order, in one statement; see `addEvent`. */
+export async function addEvents(transaction: Queryable, taskId: TaskId, events: readonly NewEvent[]): Promise<void> {
+  await transaction.query(insertEvents, [
+    taskId,
+    events.map(([type]) => type),
+    events.map(([, detail]) => (detail === undefined ? null : JSON.stringify(detail))),
+  ]);
+}
+
+const lockStatement: Statement = {
+  name: 'lock_task_for_event',
+  text: 'SELECT 1 FROM tasks WHERE id = $1 FOR NO KEY UPDATE',
+};
+
+/** Locks a task's row for an event that changes nothing of the row itself: those after its end. */
+export async function lockTask(transaction: Queryable, taskId: TaskId): Promise<void> {
+  await transaction.query(lockStatement, [taskId]);
+}
+
+/** More writers of one task than this never meet. */
+const SEQ_ATTEMPTS = 5;
+
+/**
+ * Runs a single statement that changes a task and adds its event at once. Where it had to wait for another writer of the
+ * task, it reckoned `seq` before that one's event was there: PostgreSQL refuses it, whole, and it runs again.
+ */
+export async function withFreeSeq<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      const isTaken = error instanceof UniqueViolationError && error.constraint === 'task_events_pkey';
+      if (!isTaken || attempt === SEQ_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** As many events as one read brings at most. */
+export const TIMELINE_PAGE = 1_000;
+
+/** A part of a timeline, with where the task stood at that very moment. */
+export interface TimelinePart {
+  readonly status: TaskStatus;
+  /** The `seq` of the last event that there is. */
+  readonly lastSeq: number;
+  readonly events: readonly TaskEvent[];
+}
+
+const selectTimeline: Statement = {
+  name: 'select_timeline',
+  text: `SELECT t.status, (SELECT coalesce(max(seq), 0) FROM task_events WHERE task_id = t.id) AS "lastSeq",
+                (SELECT coalesce(json_agg(json_build_object('seq', e.seq, 'at', floor(extract(epoch FROM e.at)),
+                                                            'type', e.type, 'detail', e.detail) ORDER BY e.seq), '[]')
+                   FROM (SELECT seq, at, type, detail FROM task_events
+                          WHERE task_id = t.id AND seq > $3 ORDER BY seq LIMIT ${TIMELINE_PAGE}) e) AS events
+           FROM tasks t WHERE t.id = $1 AND t.account_id = $2`,
+};
+
+/**
+ * Reads a task's events after a `seq`, at most `TIMELINE_PAGE` of them.
+ *
+ * @throws {TaskNotFoundError} unknown, or another account's.
+ */
+export async function readTimeline(
+  database: Queryable,
+  taskId: TaskId,
+  accountId: string,
+  after: number,
+): Promise<TimelinePart> {
+  const [part] = await database.query<TimelinePart>(selectTimeline, [taskId, accountId, after]);
+  if (part === undefined) throw new TaskNotFoundError();
+  return part;
+}

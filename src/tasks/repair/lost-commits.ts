@@ -1,0 +1,85 @@
+/**
+ * A task whose workflow has ended while its row says that it is open: the database has lost commits, by a failover or
+ * because a backup was put back (docs/0037). It gets another run, which takes over what the ended one had brought about,
+ * and the time that this needs: by the database's clock its deadlines may be long over.
+ */
+import type { StageLimits } from '../../catalogue/definition.ts';
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { StoredFile } from '../../domain/run-record.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { UpstreamPlace } from '../lifecycle/transitions.ts';
+
+/** Least time in the queue: after a restore hundreds of tasks are started at once. */
+const QUEUED_AGAIN_SECONDS = 600;
+
+const renew: Statement = {
+  name: 'renew_task_deadlines',
+  text: `UPDATE tasks
+            SET updated_at = now(),
+                queue_deadline_at = greatest(queue_deadline_at,
+                                             now() + make_interval(secs => greatest($2, ${QUEUED_AGAIN_SECONDS}))),
+                deadline_at = CASE WHEN deadline_at IS NOT NULL THEN
+                  greatest(deadline_at, now() + make_interval(secs => least($3::float8, timeout_seconds))) END,
+                archiving_deadline_at = CASE WHEN archiving_deadline_at IS NOT NULL THEN
+                  greatest(archiving_deadline_at, now() + make_interval(secs => $4)) END
+          WHERE id = $1 AND completed_at IS NULL
+      RETURNING id`,
+};
+
+/**
+ * Gives each stage that the task has reached its whole time again, before another run begins: whoever finds that run at
+ * work finds the new deadlines as well. Stages that it has not reached have no deadline yet. May be repeated.
+ *
+ * @returns false where the task is over, or gone.
+ */
+export async function renewDeadlines(
+  database: Queryable,
+  taskId: TaskId,
+  { queuedSeconds, handlingSeconds, archivingSeconds }: StageLimits,
+): Promise<boolean> {
+  const rows = await database.query(renew, [taskId, queuedSeconds, handlingSeconds, archivingSeconds]);
+  return rows.length === 1;
+}
+
+/** What is known of a task's generation from outside the database. */
+export type KnownGeneration =
+  | { readonly state: 'intent' }
+  | { readonly state: 'submitted'; readonly jobId: string }
+  | { readonly state: 'produced'; readonly files: readonly StoredFile[] };
+
+/** Of what is known of a generation: an attempt that goes on may have written down more meanwhile. */
+const ORDER = `ARRAY['intent', 'submitted', 'produced']`;
+
+const restore: Statement = {
+  name: 'restore_generation',
+  text: `WITH task AS (
+           UPDATE tasks SET updated_at = now(), cancel_requested_at = CASE WHEN $7 THEN NULL ELSE cancel_requested_at END
+            WHERE id = $1 AND completed_at IS NULL
+        RETURNING id),
+         too_late AS (
+           DELETE FROM outbox o USING task t WHERE $7 AND o.kind = 'cancel_task' AND o.subject_id = t.id)
+         INSERT INTO generations (task_id, upstream, place, state, job_id, files)
+         SELECT id, $2, $3::smallint, $4, $5, $6::jsonb FROM task
+         ON CONFLICT (task_id) DO UPDATE
+            SET upstream = excluded.upstream, place = excluded.place, state = excluded.state, files = excluded.files,
+                job_id = coalesce(excluded.job_id, generations.job_id), updated_at = now()
+          WHERE array_position(${ORDER}, excluded.state) >= array_position(${ORDER}, generations.state)`,
+};
+
+/**
+ * Writes down once more what the database has lost of a task's generation, in place of what it has, unless that is more.
+ *
+ * @param isDecided the task had ended as a success: a cancel that stands in its row, or is on its way to Temporal, came
+ *   too late.
+ */
+export async function restoreGeneration(
+  database: Queryable,
+  taskId: TaskId,
+  { upstreamName, place }: Pick<UpstreamPlace, 'upstreamName' | 'place'>,
+  known: KnownGeneration,
+  isDecided: boolean,
+): Promise<void> {
+  const jobId = known.state === 'submitted' ? known.jobId : null;
+  const files = known.state === 'produced' ? JSON.stringify(known.files) : null;
+  await database.query(restore, [taskId, upstreamName, place, known.state, jobId, files, isDecided]);
+}

@@ -1,0 +1,160 @@
+/**
+ * The record of what the repair has done, by all processes together: for operators, who see in it what went wrong although
+ * nobody noticed. It is written in the transaction of the repair, behind a savepoint: what cannot be recorded is logged and
+ * repaired all the same. The pass that repairs also prunes it.
+ */
+import type { Queryable, Statement } from '../../database/database.ts';
+import { REPAIR_KINDS } from '../../domain/repair-kind.ts';
+import type { RepairKind } from '../../domain/repair-kind.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Logger } from '../../telemetry/log.ts';
+
+/** What was done about a task. */
+export interface NewRepair {
+  readonly kind: RepairKind;
+  readonly taskId: TaskId;
+  /** What it was found as; null where it was about its callback. */
+  readonly found: TaskStatus | null;
+}
+
+const savepoint: Statement = { name: 'savepoint_repair', text: 'SAVEPOINT repair_record' };
+const release: Statement = { name: 'release_repair', text: 'RELEASE SAVEPOINT repair_record' };
+const rollBack: Statement = { name: 'roll_back_repair', text: 'ROLLBACK TO SAVEPOINT repair_record' };
+
+const insert: Statement = {
+  name: 'insert_repairs',
+  text: `INSERT INTO repairs (kind, task_id, found) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])`,
+};
+
+/**
+ * Records repairs in the transaction that makes them. Never fails them: where the record cannot be written, the
+ * transaction goes on without it.
+ *
+ * @throws {DatabaseUnavailableError} the database went away, and with it the transaction.
+ */
+export async function recordRepairs(
+  transaction: Queryable,
+  repairs: readonly NewRepair[],
+  logger: Logger,
+): Promise<void> {
+  if (repairs.length === 0) return;
+  await transaction.query(savepoint);
+  try {
+    await transaction.query(insert, [
+      repairs.map(({ kind }) => kind),
+      repairs.map(({ taskId }) => taskId),
+      repairs.map(({ found }) => found),
+    ]);
+    await transaction.query(release);
+  } catch (error) {
+    await transaction.query(rollBack);
+    logger.warn({ err: error, repairs: repairs.length }, 'repairs were made and could not be recorded');
+  }
+}
+
+/** How long it is kept. */
+export const KEPT_DAYS = 30;
+/** The oldest go earlier where there are more: a lost Temporal database is a repair for each open task. */
+export const MAX_KEPT_REPAIRS = 100_000;
+/** Rows of one statement: a pass adds fewer than that in its minute. */
+const PRUNED_AT_ONCE = 20_000;
+
+const prune: Statement = {
+  name: 'prune_repairs',
+  text: `WITH old AS (
+           SELECT id FROM repairs
+            WHERE at < now() - make_interval(days => ${KEPT_DAYS})
+               OR id <= (SELECT max(id) FROM repairs) - $1::bigint
+            ORDER BY at, id LIMIT ${PRUNED_AT_ONCE})
+         DELETE FROM repairs r USING old WHERE r.id = old.id RETURNING r.id`,
+};
+
+/**
+ * Forgets what is kept no longer. Never fails: the next pass does it as well.
+ *
+ * @param most how many are kept.
+ * @returns how many were forgotten.
+ */
+export async function pruneRepairs(
+  database: Queryable,
+  logger: Logger,
+  most: number = MAX_KEPT_REPAIRS,
+): Promise<number> {
+  try {
+    return (await database.query(prune, [most])).length;
+  } catch (error) {
+    logger.warn({ err: error }, 'the record of repairs could not be pruned');
+    return 0;
+  }
+}
+
+/** Something that was repaired, with what is known of its task. */
+export interface RecordedRepair extends NewRepair {
+  readonly id: bigint;
+  readonly at: Date;
+  /** Its place in the list, in microseconds since 1970. */
+  readonly createdMicros: bigint;
+  /** Null: the task is not there any more. */
+  readonly accountId: string | null;
+  readonly model: string | null;
+}
+
+/** Behind which repair a page begins. */
+export interface RepairPlace {
+  readonly createdMicros: bigint;
+  readonly id: bigint;
+}
+
+/** The place is compared without a choice, so that every plan begins there. */
+const selectPage: Statement = {
+  name: 'select_repairs',
+  text: `SELECT r.id, r.at, (extract(epoch FROM r.at) * 1000000)::bigint AS "createdMicros", r.kind,
+                r.task_id AS "taskId", r.found, t.account_id AS "accountId", t.model
+           FROM (SELECT * FROM repairs
+                  WHERE (at, id) < (coalesce(timestamptz 'epoch' + $1::bigint * interval '1 microsecond', 'infinity'),
+                                    coalesce($2::bigint, 0))
+                    AND ($3::text[] IS NULL OR kind = ANY ($3))
+                  ORDER BY at DESC, id DESC LIMIT $4) r
+           LEFT JOIN tasks t ON t.id = r.task_id
+          ORDER BY r.at DESC, r.id DESC`,
+};
+
+/** @returns at most `size` repairs, newest first, and whether there are more. */
+export async function listRepairs(
+  database: Queryable,
+  {
+    size,
+    after,
+    kinds,
+  }: {
+    readonly size: number;
+    readonly after?: RepairPlace | undefined;
+    readonly kinds?: readonly RepairKind[] | undefined;
+  },
+): Promise<{ readonly repairs: readonly RecordedRepair[]; readonly hasMore: boolean }> {
+  const values = [after?.createdMicros ?? null, after?.id ?? null, kinds ?? null, size + 1];
+  const rows = await database.query<RecordedRepair>(selectPage, values);
+  return { repairs: rows.slice(0, size), hasMore: rows.length > size };
+}
+
+/** How many there were of a kind. */
+export interface RepairCount {
+  readonly kind: RepairKind;
+  /** In the last 24 hours. */
+  readonly day: number;
+  /** In the last 30 days, as far as they are kept. */
+  readonly month: number;
+}
+
+const selectCounts: Statement = {
+  name: 'count_repairs',
+  text: `SELECT kind, count(*) FILTER (WHERE at > now() - interval '24 hours')::integer AS day, count(*)::integer AS month
+           FROM repairs WHERE at > now() - make_interval(days => ${KEPT_DAYS}) GROUP BY kind`,
+};
+
+/** Of every kind, in their order. */
+export async function countRepairs(database: Queryable): Promise<readonly RepairCount[]> {
+  const rows = await database.query<RepairCount>(selectCounts);
+  return REPAIR_KINDS.map((kind) => rows.find((row) => row.kind === kind) ?? { kind, day: 0, month: 0 });
+}
