@@ -2,7 +2,7 @@
  * What is asked of both accounts, the small one and the large one. `tasks` is how many of them each answer must show,
  * at any size, so that nothing but the number of rows differs.
  */
-import { encodeCursor } from '../../src/http/cursor.ts';
+import { encodeCursor } from '../../src/http/app/cursor.ts';
 import { RARE_KEY } from './rows.ts';
 import type { Known } from './rows.ts';
 

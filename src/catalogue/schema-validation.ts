@@ -97,7 +97,7 @@ function hasMoreMembers(value: unknown, limit: number): boolean {
   return false;
 }
 
-/** Annotations of ours: what they mean stands where they are read (http/query.ts). */
+/** Annotations of ours: what they mean stands where they are read (http/app/query.ts). */
 const ANNOTATIONS = ['x-clamped'];
 
 /** A new instance compiles the meta-schema of JSON Schema first, which takes some fifty times as long as a schema. */

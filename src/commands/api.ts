@@ -1,7 +1,7 @@
 /** `darkroom api`: runs the HTTP facade and the launcher until asked to stop. */
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createFoundation } from '../context.ts';
-import { readCertificate } from '../http/tls-certificates.ts';
+import { readCertificate } from '../http/app/tls-certificates.ts';
 import { startApi } from '../processes/api.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { watchForHang } from '../processes/hang-watch.ts';

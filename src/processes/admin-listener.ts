@@ -1,11 +1,11 @@
 /**
  * The listener for operators, where there is a token for it (`ADMIN_TOKEN`): its own address beside the public one.
  */
-import { createAdminApp } from '../http/admin-app.ts';
-import type { HttpContext } from '../http/context.ts';
+import { createAdminApp } from '../http/app/admin-app.ts';
+import type { HttpContext } from '../http/app/context.ts';
 import { PortInUseError } from '../config/port-in-use-error.ts';
-import { listen } from '../http/server.ts';
-import type { RunningServer } from '../http/server.ts';
+import { listen } from '../http/app/server.ts';
+import type { RunningServer } from '../http/app/server.ts';
 
 /** @returns undefined where the configuration has no token. @throws {PortInUseError} */
 export async function startAdminListener(http: HttpContext): Promise<RunningServer | undefined> {

@@ -5,9 +5,9 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
-import { createApp } from '../http/app.ts';
-import type { HttpContext } from '../http/context.ts';
-import { listen } from '../http/server.ts';
+import { createApp } from '../http/app/app.ts';
+import type { HttpContext } from '../http/app/context.ts';
+import { listen } from '../http/app/server.ts';
 import { checkTemporal, temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';

@@ -8,7 +8,7 @@ import { Gauge, collectDefaultMetrics } from 'prom-client';
 import type { Database } from '../database/database.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
-import { countBrokenRequests } from '../http/request-metrics.ts';
+import { countBrokenRequests } from '../http/middleware/request-metrics.ts';
 import { listenForMetrics } from '../telemetry/metrics-listener.ts';
 import type { MetricsListener, MetricsPages, ProbeAnswer } from '../telemetry/metrics-listener.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

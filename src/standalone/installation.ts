@@ -7,7 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { VARIABLES } from '../config/variables.ts';
-import { tasksUrl } from '../http/workflow-links.ts';
+import { tasksUrl } from '../http/app/workflow-links.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
 import { findBlockedPorts } from './blocked-ports.ts';
 import { EmbeddedError } from './embedded-error.ts';

@@ -1,7 +1,7 @@
 /**
  * Where a process is scraped and probed: plain HTTP on a port of its own (`METRICS_PORT`), loopback unless it is told
  * otherwise. It takes no credential and holds no secret, and is no part of the API: nothing of it is on the public
- * listener. Bounded against slow clients like that one (src/http/server.ts), and closer: whoever scrapes is near.
+ * listener. Bounded against slow clients like that one (src/http/app/server.ts), and closer: whoever scrapes is near.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

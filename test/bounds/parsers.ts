@@ -48,7 +48,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/engines/image/prompt-reading.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
   'src/engines/song/prompt-reading.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_ENGINE_THREAD },
   'src/engines/speech/speakable-text.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
-  'src/http/in-process-fetch.ts': {
+  'src/http/app/in-process-fetch.ts': {
     uses: { '.arrayBuffer': 1 },
     of: 'clients',
     bound: 'a part of the body of POST /mcp, which was read within the bounds of json-body.ts',
@@ -60,7 +60,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
       '128 kB and 5,000 values on the event loop; in a thread 10 MB, 50,000 values, 1 MB of names, 32 levels (json-scanner.ts)',
   },
   'src/http/routes/mcp.ts': { uses: { '.json': 2 }, of: 'our own', bound: "the answer of this process's own routes" },
-  'src/http/upload-body.ts': {
+  'src/http/bodies/upload-body.ts': {
     uses: { Busboy: 1 },
     of: 'clients',
     bound: 'reads piece by piece: 2 parts, 50 headers of 16 kB together, fields of 1 kB, 100 MB and 64 kB in all',

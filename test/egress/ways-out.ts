@@ -78,11 +78,11 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['createRequire'],
     reason: 'finds the file of the speech program in its package',
   },
-  'src/http/reference-page.ts': {
+  'src/http/openapi/reference-page.ts': {
     ways: ['createRequire', 'fetch'],
     reason: 'finds files of a package; the fetch is in the script of the page and runs in a browser',
   },
-  'src/http/tls-certificates.ts': {
+  'src/http/app/tls-certificates.ts': {
     ways: ['tls.createSecureContext'],
     reason: "for the server's own certificate; connects to nothing",
   },

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { newId } from '../../src/domain/ids.ts';
-import { adminRoutes } from '../../src/http/admin-routes.ts';
-import type { Route } from '../../src/http/route.ts';
+import { adminRoutes } from '../../src/http/app/admin-routes.ts';
+import type { Route } from '../../src/http/app/route.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';

@@ -1,9 +1,9 @@
 /** What operators do on the admin listener, and what the accounts' owners see of it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { adminRoutes } from '../../src/http/admin-routes.ts';
-import { publicRoutes } from '../../src/http/public-routes.ts';
-import type { Route } from '../../src/http/route.ts';
+import { adminRoutes } from '../../src/http/app/admin-routes.ts';
+import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import type { Route } from '../../src/http/app/route.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';

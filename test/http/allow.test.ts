@@ -1,7 +1,7 @@
 /** `Allow`: what a path takes, and nothing that is another path's (RFC 9110 §10.2.1). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { publicRoutes } from '../../src/http/public-routes.ts';
+import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import { raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { addressBlock, createClientAddress } from '../../src/http/client-address.ts';
+import { addressBlock, createClientAddress } from '../../src/http/app/client-address.ts';
 
 function addressOf(peer: string | undefined, forwarded: string | string[] | undefined, proxies: string[]): string {
   const list = new BlockList();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { preferredWait } from '../../src/http/long-poll.ts';
+import { preferredWait } from '../../src/http/streams/long-poll.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { addEvent, lockTask } from '../../src/tasks/record/timeline.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import sharp from 'sharp';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import type { Route } from '../../src/http/route.ts';
+import type { Route } from '../../src/http/app/route.ts';
 import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';

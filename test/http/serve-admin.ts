@@ -1,6 +1,6 @@
 /** The application of operators beside the public one, each on a listener of its own, in this process. */
 import { startAdminListener } from '../../src/processes/admin-listener.ts';
-import type { HttpContext } from '../../src/http/context.ts';
+import type { HttpContext } from '../../src/http/app/context.ts';
 import { serveApp } from './serve.ts';
 import type { ServeOptions, ServedApp } from './serve.ts';
 

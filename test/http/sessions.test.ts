@@ -6,7 +6,7 @@ import { revokeKey } from '../../src/accounts/keys.ts';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SESSION_SECONDS } from '../../src/accounts/sessions.ts';
 import { SIGN_IN_LINK_SECONDS, makeSignInLink } from '../../src/accounts/sign-in-links.ts';
-import { createSessionCookie } from '../../src/http/session-cookie.ts';
+import { createSessionCookie } from '../../src/http/middleware/session-cookie.ts';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { encodeCursor } from '../../src/http/cursor.ts';
+import { encodeCursor } from '../../src/http/app/cursor.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { TaskListSchema } from '../../src/wire/task-list.ts';

@@ -6,10 +6,10 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it, mock } from 'node:test';
 import type { ParameterizedContext } from 'koa';
-import type { HttpContext } from '../../src/http/context.ts';
-import type { RequestState } from '../../src/http/middleware.ts';
-import { answerTextCall } from '../../src/http/text-call.ts';
-import { sendTextStream } from '../../src/http/text-stream.ts';
+import type { HttpContext } from '../../src/http/app/context.ts';
+import type { RequestState } from '../../src/http/middleware/middleware.ts';
+import { answerTextCall } from '../../src/http/text/call.ts';
+import { sendTextStream } from '../../src/http/text/stream.ts';
 import { until } from '../support/until.ts';
 
 let server: Server | undefined;

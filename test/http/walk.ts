@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SMALL_BODY_BYTES } from '../../src/http/bodies/json-body.ts';
-import { errorFormOf } from '../../src/http/error-form.ts';
-import type { Route } from '../../src/http/route.ts';
+import { errorFormOf } from '../../src/http/app/error-form.ts';
+import type { Route } from '../../src/http/app/route.ts';
 import { errorCode } from './documented-api.ts';
 import type { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';

@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import { DASHBOARD_HEADER } from '../../src/http/session-cookie.ts';
+import { DASHBOARD_HEADER } from '../../src/http/middleware/session-cookie.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';

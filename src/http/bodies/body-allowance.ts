@@ -13,7 +13,7 @@ import type { Budget, RateLimiter } from '../../limits/rate-limiter.ts';
 import { ShareExhaustedError, createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Lease, TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
-import { addressBlock } from '../client-address.ts';
+import { addressBlock } from '../app/client-address.ts';
 
 const MB = 1_000_000;
 /** Tokens of the budget are kilobytes. */

@@ -11,7 +11,7 @@ import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { ThreadEndedError } from '../../limits/timed-thread.ts';
 import type { Turns } from '../../limits/turns.ts';
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
-import { RequestError, invalidRequest, unreadableBody } from '../errors.ts';
+import { RequestError, invalidRequest, unreadableBody } from '../app/errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
 import type { BodyJobAnswer } from './body-job.ts';
 import type { BodyThreads } from './body-threads.ts';

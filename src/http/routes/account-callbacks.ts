@@ -9,10 +9,10 @@ import {
   AccountCallbacksSchema,
   presentListedAttempt,
 } from '../../wire/account-callbacks.ts';
-import type { HttpContext } from '../context.ts';
-import { decodeCursor, encodeCursor } from '../cursor.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { decodeCursor, encodeCursor } from '../app/cursor.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 

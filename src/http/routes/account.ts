@@ -13,10 +13,10 @@ import { LedgerQuerySchema, LedgerSchema, presentLedger, readLedgerCursor } from
 import type { WireLedger } from '../../wire/ledger.ts';
 import { rangeProblem } from '../../wire/query-range.ts';
 import { UsageQuerySchema, UsageSchema, presentUsage, usageQueryOf } from '../../wire/usage.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 

@@ -25,11 +25,11 @@ import {
   presentAdminAccount,
 } from '../../wire/admin-account.ts';
 import type { WireAdminAccount } from '../../wire/admin-account.ts';
-import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route, RouteRequest } from '../route.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route, RouteRequest } from '../app/route.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 

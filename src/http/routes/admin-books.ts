@@ -23,11 +23,11 @@ import {
 } from '../../wire/admin.ts';
 import { LedgerQuerySchema, LedgerSchema } from '../../wire/ledger.ts';
 import { AdminUsageSchema, UsageQuerySchema, presentAdminUsage } from '../../wire/usage.ts';
-import { ACCOUNT_PARAMS, idOf, logChange } from '../admin-request.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 import { answerLedger, requireUsageQuery } from './account.ts';
 
 const shared = { tag: 'Administration', access: 'operator' } as const;

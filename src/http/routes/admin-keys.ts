@@ -6,10 +6,10 @@ import { KeyNotFoundError, createKey, listKeys, readKey, revokeKey, rotateKey } 
 import { RevokedKeySchema } from '../../wire/admin.ts';
 import { CreateKeySchema, KeyListSchema, MadeKeySchema, RotateKeySchema, rightsOf } from '../../wire/key.ts';
 import type { WireKey } from '../../wire/key.ts';
-import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from '../admin-request.ts';
-import type { HttpContext } from '../context.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import type { HttpContext } from '../app/context.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 import { checkNewKey, presentKeys } from './keys.ts';
 
 const shared = { tag: 'Administration', access: 'operator', errors: ['NOT_FOUND'] } as const;

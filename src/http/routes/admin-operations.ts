@@ -14,11 +14,11 @@ import {
   presentAdminTask,
   presentUpstreams,
 } from '../../wire/admin-service.ts';
-import type { HttpContext } from '../context.ts';
-import { NOT_FOUND, RequestError } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { workflowsUrl } from '../workflow-links.ts';
+import type { HttpContext } from '../app/context.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { workflowsUrl } from '../app/workflow-links.ts';
 
 const shared = { method: 'GET', tag: 'Administration', access: 'operator' } as const;
 

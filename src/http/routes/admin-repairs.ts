@@ -9,11 +9,11 @@ import {
   presentRepairList,
   presentRepairSummary,
 } from '../../wire/admin-repairs.ts';
-import type { HttpContext } from '../context.ts';
-import { decodeCursor, encodeCursor } from '../cursor.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { decodeCursor, encodeCursor } from '../app/cursor.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 /** As many digits as every `bigint` has room for. */

@@ -6,9 +6,9 @@ import { readQueues } from '../../tasks/outbox/queues.ts';
 import { METRICS_TYPE } from '../../telemetry/metrics.ts';
 import { QueuesSchema } from '../../wire/admin.ts';
 import { AdminCatalogueSchema, presentCatalogue } from '../../wire/admin-catalogue.ts';
-import type { HttpContext } from '../context.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 

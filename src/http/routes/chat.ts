@@ -10,13 +10,13 @@ import { ChatRequestSchema } from '../../text/chat/request-schema.ts';
 import { CHAT_PARAMETERS } from '../../text/features.ts';
 import { imagesOfMessages } from '../../text/image-addresses.ts';
 import { withInlinedImages } from '../../text/inline-images.ts';
-import type { HttpContext } from '../context.ts';
-import { tellDeprecation } from '../deprecation.ts';
+import type { HttpContext } from '../app/context.ts';
+import { tellDeprecation } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { prepareImages } from '../text-images.ts';
-import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { prepareImages } from '../text/images.ts';
+import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
 
 /** The answer that is not streamed. What a model adds of its own is passed on. */
 const ChatCompletionSchema = Type.Object({

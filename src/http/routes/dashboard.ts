@@ -6,14 +6,14 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { dashboardFiles } from '../dashboard-files.ts';
-import { answerOtherMethod } from '../allow.ts';
-import type { HttpContext } from '../context.ts';
-import { NOT_FOUND, RequestError } from '../errors.ts';
-import { methodsOfPath } from '../matched-route.ts';
-import type { RequestState } from '../middleware.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import { dashboardFiles } from '../app/dashboard-files.ts';
+import { answerOtherMethod } from '../middleware/allow.ts';
+import type { HttpContext } from '../app/context.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { methodsOfPath } from '../app/matched-route.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 /** The first parts of the addresses that show the page; what follows is the router's in the browser. */
 const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {

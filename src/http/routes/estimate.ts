@@ -5,11 +5,11 @@ import { compileCheckAll } from '../../catalogue/schema-validation.ts';
 import { estimateTask } from '../../tasks/create/estimate.ts';
 import { CreateTaskSchema } from '../../wire/create-task.ts';
 import { EstimateSchema, presentEstimate } from '../../wire/estimate.ts';
-import type { HttpContext } from '../context.ts';
-import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
+import type { HttpContext } from '../app/context.ts';
+import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 export function estimateRoutes(http: HttpContext): readonly Route[] {
   const checkBody = compileCheckAll(CreateTaskSchema, 'invalid request');

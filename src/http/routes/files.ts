@@ -17,11 +17,11 @@ import {
 } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { DeletedFileSchema, FileSchema, presentFile } from '../../wire/file.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { receiveUpload } from '../upload-body.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { receiveUpload } from '../bodies/upload-body.ts';
 
 const FILE_ID = /^file_[0-9A-HJKMNP-TV-Z]{26}$/;
 

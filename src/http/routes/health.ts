@@ -4,9 +4,9 @@
  */
 import { Type } from 'typebox';
 import { answersInTime } from '../../telemetry/answer-in-time.ts';
-import type { HttpContext } from '../context.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 

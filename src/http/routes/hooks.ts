@@ -5,11 +5,11 @@
 import { Type } from 'typebox';
 import { createHookUrls } from '../../upstreams/hook-urls.ts';
 import { recordProviderHook } from '../../upstreams/provider-hooks.ts';
-import type { HttpContext } from '../context.ts';
-import { NOT_FOUND, RequestError } from '../errors.ts';
+import type { HttpContext } from '../app/context.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
 import { SMALL_BODY_BYTES, discardBody } from '../bodies/json-body.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const ReceivedSchema = Type.Object({ received: Type.Literal(true) }, { additionalProperties: false });
 

@@ -16,10 +16,10 @@ import {
   rightsOf,
 } from '../../wire/key.ts';
 import type { CreateKeyBody, WireKey } from '../../wire/key.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const params = { keyId: "The key's id, as the list of keys gives it." };
 const ERRORS = ['FORBIDDEN', 'NOT_FOUND'] as const;

@@ -14,16 +14,16 @@ import { boundedTransport } from '../../../clients/src/mcp/bounded-transport.ts'
 import { takenOf } from '../../../clients/src/mcp/incoming-message.ts';
 import { createMcpServer } from '../../../clients/src/mcp/server.ts';
 import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import type { RequestError } from '../errors.ts';
-import { createInProcessFetch } from '../in-process-fetch.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import type { RequestError } from '../app/errors.ts';
+import { createInProcessFetch } from '../app/in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import type { RequestState } from '../middleware.ts';
+import type { RequestState } from '../middleware/middleware.ts';
 import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
-import { defineRoute } from '../route.ts';
-import { holdUntilClosed } from '../waiting-answers.ts';
-import type { Route } from '../route.ts';
+import { defineRoute } from '../app/route.ts';
+import { holdUntilClosed } from '../middleware/waiting-answers.ts';
+import type { Route } from '../app/route.ts';
 
 /**
  * How long the call of a key that may not ask any more has to tell so itself, because its requests are answered with

@@ -11,9 +11,9 @@ import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import { findInputObjects, isPinned } from '../../tasks/record/input-objects.ts';
 import { uploadFileName } from '../../wire/file.ts';
 import { outputFileName } from '../../wire/task.ts';
-import type { HttpContext } from '../context.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const MEDIA_TYPES = ['image/*', 'video/*', 'audio/*'];
 

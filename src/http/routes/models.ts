@@ -4,11 +4,11 @@
  */
 import { requireModel } from '../../accounts/authenticate.ts';
 import { ModelDetailSchema, ModelListSchema, presentModel, presentModelDetail } from '../../wire/model.ts';
-import type { HttpContext } from '../context.ts';
-import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
-import { NOT_FOUND, RequestError } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 export function modelRoutes(http: HttpContext): readonly Route[] {
   return [

@@ -7,11 +7,11 @@ import { UndecodableMediaError } from '../../media/undecodable-media-error.ts';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { presentTask } from '../../wire/task.ts';
-import type { HttpContext } from '../context.ts';
-import { RequestError } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { taskIdOf } from '../task-answer.ts';
+import type { HttpContext } from '../app/context.ts';
+import { RequestError } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { taskIdOf } from './task-answer.ts';
 
 const PreviewQuery = Type.Object(
   {

@@ -7,16 +7,16 @@ import { Type } from 'typebox';
 import type { ParameterizedContext } from 'koa';
 import { isMediaModel } from '../../catalogue/text-definition.ts';
 import type { CatalogueModel } from '../../catalogue/text-definition.ts';
-import type { HttpContext } from '../context.ts';
-import { NOT_FOUND, RequestError } from '../errors.ts';
-import type { RequestState } from '../middleware.ts';
-import { openApiDocument } from '../openapi.ts';
-import type { OpenApiNode } from '../openapi-parts.ts';
-import { ADMIN_DESCRIPTION, API_DESCRIPTION } from '../openapi-text.ts';
-import { PAGE, PAGE_POLICY, pageFile } from '../reference-page.ts';
-import type { PageFile } from '../reference-page.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { openApiDocument } from '../openapi/document.ts';
+import type { OpenApiNode } from '../openapi/parts.ts';
+import { ADMIN_DESCRIPTION, API_DESCRIPTION } from '../openapi/text.ts';
+import { PAGE, PAGE_POLICY, pageFile } from '../openapi/reference-page.ts';
+import type { PageFile } from '../openapi/reference-page.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 /** Long enough for one visit; afterwards the entity tag is asked. */
 const ASSET_CACHE = 'public, max-age=3600';

@@ -35,15 +35,15 @@ import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { CountedRequest } from '../../text/tokens.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-import type { HttpContext } from '../context.ts';
-import { tellDeprecation } from '../deprecation.ts';
+import type { HttpContext } from '../app/context.ts';
+import { tellDeprecation } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import { NOT_FOUND, RequestError } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { prepareImages } from '../text-images.ts';
-import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text-call.ts';
-import { sendStoredStream } from '../text-stream.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { prepareImages } from '../text/images.ts';
+import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
+import { sendStoredStream } from '../text/stream.ts';
 
 /** The response object: what every one of them has. */
 const ResponseSchema = Type.Object({

@@ -15,13 +15,13 @@ import {
   SignInSchema,
   presentSession,
 } from '../../wire/session.ts';
-import type { HttpContext } from '../context.ts';
-import { RequestError } from '../errors.ts';
-import { countFailedAuthentication, countUncheckedAuthentication } from '../failed-authentication.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { DASHBOARD_HEADER } from '../session-cookie.ts';
-import { workflowsUrl } from '../workflow-links.ts';
+import type { HttpContext } from '../app/context.ts';
+import { RequestError } from '../app/errors.ts';
+import { countFailedAuthentication, countUncheckedAuthentication } from '../middleware/failed-authentication.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { DASHBOARD_HEADER } from '../middleware/session-cookie.ts';
+import { workflowsUrl } from '../app/workflow-links.ts';
 
 const PATH = '/session';
 const headers = {

@@ -13,10 +13,10 @@ import {
   presentDecision,
   presentOutputPage,
 } from '../../wire/storage.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const IDS_EXAMPLE = {
   ids: { summary: 'Two outputs', value: ['out_01JD0000000000000000000001', 'out_01JD0000000000000000000002'] },

@@ -6,10 +6,10 @@ import { readTask } from '../../tasks/record/read.ts';
 import { redeliverCallback } from '../../tasks/lifecycle/redeliver.ts';
 import { CallbackAttemptsSchema, presentCallback } from '../../wire/callback.ts';
 import { TaskSchema } from '../../wire/task.ts';
-import type { HttpContext } from '../context.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { answerDetail, taskIdOf } from '../task-answer.ts';
+import type { HttpContext } from '../app/context.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { answerDetail, taskIdOf } from './task-answer.ts';
 
 export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
   return [

@@ -7,12 +7,12 @@ import { readTaskInput } from '../../tasks/record/input.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { presentInput } from '../../wire/input.ts';
 import { TaskSchema } from '../../wire/task.ts';
-import type { HttpContext } from '../context.ts';
-import { DEPRECATION_HEADERS } from '../deprecation.ts';
-import { preferredWait, untilStatusChanges } from '../long-poll.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { answerDetail, taskIdOf } from '../task-answer.ts';
+import type { HttpContext } from '../app/context.ts';
+import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
+import { preferredWait, untilStatusChanges } from '../streams/long-poll.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { answerDetail, taskIdOf } from './task-answer.ts';
 
 const DetailQuery = Type.Object(
   {

@@ -9,14 +9,14 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import { TIMELINE_PAGE, readTimeline } from '../../tasks/record/timeline.ts';
 import type { TaskEvent, TimelinePart } from '../../tasks/record/timeline.ts';
 import { EventsSchema, presentEvent } from '../../wire/event.ts';
-import type { HttpContext } from '../context.ts';
-import { wantsEventStream } from '../event-stream.ts';
-import type { EventStream, ServerSentEvent } from '../event-stream.ts';
-import type { RequestState } from '../middleware.ts';
-import { defineRoute } from '../route.ts';
-import { holdUntilClosed } from '../waiting-answers.ts';
-import type { Route } from '../route.ts';
-import { taskIdOf } from '../task-answer.ts';
+import type { HttpContext } from '../app/context.ts';
+import { wantsEventStream } from '../streams/event-stream.ts';
+import type { EventStream, ServerSentEvent } from '../streams/event-stream.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { defineRoute } from '../app/route.ts';
+import { holdUntilClosed } from '../middleware/waiting-answers.ts';
+import type { Route } from '../app/route.ts';
+import { taskIdOf } from './task-answer.ts';
 
 const EventsQuery = Type.Object(
   {

@@ -11,11 +11,11 @@ import { rangeProblem } from '../../wire/query-range.ts';
 import { TaskListQuerySchema, TaskListSchema } from '../../wire/task-list.ts';
 import type { WireTaskList } from '../../wire/task-list.ts';
 import { presentTask } from '../../wire/task.ts';
-import type { HttpContext } from '../context.ts';
-import { decodeCursor, encodeCursor } from '../cursor.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { decodeCursor, encodeCursor } from '../app/cursor.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 /** The pairs of a filter are within the bounds of those that a task can have. */
 const checkMetadata = compileCheck(Type.Object({ metadata: CreateTaskSchema.properties.metadata }), 'invalid request');

@@ -6,14 +6,14 @@ import { eraseTask } from '../../tasks/lifecycle/erase.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { CreateTaskSchema, CreatedTaskSchema } from '../../wire/create-task.ts';
 import { TaskSchema } from '../../wire/task.ts';
-import type { HttpContext } from '../context.ts';
-import { DEPRECATION_HEADERS, tellDeprecation } from '../deprecation.ts';
-import { parseIdempotencyKey } from '../idempotency-key.ts';
+import type { HttpContext } from '../app/context.ts';
+import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
+import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import { createBudget } from '../register-routes.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
-import { answerDetail, taskIdOf } from '../task-answer.ts';
+import { createBudget } from '../app/register-routes.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { answerDetail, taskIdOf } from './task-answer.ts';
 
 export function taskRoutes(http: HttpContext): readonly Route[] {
   return [

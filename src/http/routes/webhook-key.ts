@@ -18,10 +18,10 @@ import {
   presentWebhookKey,
 } from '../../wire/webhook-key.ts';
 import type { WireWebhookKey } from '../../wire/webhook-key.ts';
-import type { HttpContext } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
-import { defineRoute } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 
 const PATH = '/v1/account/webhook-key';
 const answer = { kind: 'data', schema: WebhookKeySchema } as const;

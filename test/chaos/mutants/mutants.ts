@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'key-forgotten',
     judge: oneTaskPerKey,
-    patches: [{ file: 'src/http/idempotency-key.js', find: 'return key;', replace: 'return undefined;' }],
+    patches: [{ file: 'src/http/middleware/idempotency-key.js', find: 'return key;', replace: 'return undefined;' }],
   },
   {
     name: 'submitted-again',

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { DASHBOARD_HEADER } from '../../../src/http/session-cookie.ts';
+import { DASHBOARD_HEADER } from '../../../src/http/middleware/session-cookie.ts';
 
 interface PageOptions {
   /** Where the dashboard is. */

@@ -1,6 +1,6 @@
 /**
  * The dashboard's way to the API: the same client that programs use, with the session's cookie in the place of a key.
- * The header shows the server that a page of its own asks (src/http/session-cookie.ts).
+ * The header shows the server that a page of its own asks (src/http/middleware/session-cookie.ts).
  */
 import { ApiError, createApiClient } from '../../../clients/src/api/api-client.ts';
 import type { ApiClient } from '../../../clients/src/api/api-client.ts';

@@ -1,0 +1,31 @@
+/**
+ * Every route of the admin listener, in the order of the reference. All of them need the operator's token, but for the pages
+ * that ask for it.
+ */
+import type { HttpContext } from './context.ts';
+import type { Route } from './route.ts';
+import { adminAccountRoutes } from '../routes/admin-accounts.ts';
+import { adminBookRoutes } from '../routes/admin-books.ts';
+import { adminKeyRoutes } from '../routes/admin-keys.ts';
+import { adminOperationRoutes } from '../routes/admin-operations.ts';
+import { adminRepairRoutes } from '../routes/admin-repairs.ts';
+import { adminServiceRoutes } from '../routes/admin-service.ts';
+import { createDashboard } from '../routes/dashboard.ts';
+import { adminReferenceRoutes } from '../routes/reference.ts';
+
+/** @param pages the dashboard's own. */
+export function adminRoutes(
+  http: HttpContext,
+  pages: readonly Route[] = createDashboard(http, 'admin').routes,
+): readonly Route[] {
+  const routes = [
+    ...adminAccountRoutes(http),
+    ...adminBookRoutes(http),
+    ...adminKeyRoutes(http),
+    ...adminServiceRoutes(http),
+    ...adminOperationRoutes(http),
+    ...adminRepairRoutes(http),
+    ...pages,
+  ];
+  return [...routes, ...adminReferenceRoutes(routes)];
+}

@@ -1,0 +1,73 @@
+/**
+ * An application: middleware and routes put together. The facade of architecture.md: it maps rows to the wire and decides
+ * nothing. The public one is here, the one for operators in admin-app.ts.
+ */
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { Context, Middleware } from 'koa';
+import type { HttpConfig } from '../../config/config.ts';
+import { NO_TRACES } from '../../telemetry/tracing.ts';
+import { answerOtherMethod } from '../middleware/allow.ts';
+import { NOT_FOUND, RequestError } from './errors.ts';
+import { createClientAddress } from './client-address.ts';
+import type { HttpContext } from './context.ts';
+import { methodsOfPath } from './matched-route.ts';
+import { answerErrors, requireHttps } from '../middleware/middleware.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { publicRoutes } from './public-routes.ts';
+import { registerRoutes } from './register-routes.ts';
+import { logRequests } from '../middleware/request-log.ts';
+import { countRequests } from '../middleware/request-metrics.ts';
+import { traceRequests } from '../middleware/request-tracing.ts';
+import type { Route } from './route.ts';
+import { createDashboard } from '../routes/dashboard.ts';
+import { refuseUnservedResponsePaths } from '../routes/responses.ts';
+
+/** What a client that goes away in the middle leaves behind: not an error of ours. */
+const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
+
+/** The public application. */
+export function createApp(http: HttpContext): Koa<RequestState> {
+  const { routes, pages } = createDashboard(http, 'public');
+  return assembleApp(http, http.config.http, publicRoutes(http, routes), pages);
+}
+
+/**
+ * @param listener how the listener is protected that serves it.
+ * @param pages the dashboard's, asked where no route took the request.
+ */
+export function assembleApp(
+  http: HttpContext,
+  listener: HttpConfig,
+  routes: readonly Route[],
+  pages: Middleware<RequestState>,
+): Koa<RequestState> {
+  const app = new Koa<RequestState>();
+  app.on('error', (error: Error & { code?: string }) => {
+    // HPE: the parser's own errors, which are answered where they arise (server.ts).
+    if (error.code !== undefined && (GONE_CLIENT_CODES.has(error.code) || error.code.startsWith('HPE_'))) return;
+    http.logger.error({ err: error }, 'an answer could not be sent');
+  });
+
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  const direct = registerRoutes(router, http, routes);
+
+  app.use(countRequests(http.metrics.requests));
+  if (http.config.logsRequests) app.use(logRequests(http.logger, createClientAddress(listener.trustedProxies)));
+  if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
+  app.use(answerErrors(http, listener));
+  app.use(requireHttps(listener));
+  app.use(refuseUnservedResponsePaths);
+  app.use(direct);
+  app.use(router.routes());
+  app.use(pages);
+  app.use(answerUnrouted);
+  return app;
+}
+
+/** Reached where no route took the request: its path is unknown (404), or takes other methods only (405 with `Allow`). */
+function answerUnrouted(ctx: Context): void {
+  const methods = methodsOfPath(ctx);
+  if (methods.size === 0) throw new RequestError(NOT_FOUND);
+  answerOtherMethod(ctx, methods);
+}

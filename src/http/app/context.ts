@@ -1,0 +1,104 @@
+/**
+ * What the HTTP room is given: put together in processes/http-context.ts.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Authenticator } from '../../accounts/authenticate.ts';
+import type { KeyUse } from '../../accounts/key-use.ts';
+import type { OpenAnswers } from '../../accounts/open-answers.ts';
+import type { Sessions } from '../../accounts/sessions.ts';
+import type { WebhookKeys } from '../../accounts/webhook-key.ts';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import type { PinnedDefinitions } from '../../catalogue/pinned-definitions.ts';
+import type { Config } from '../../config/config.ts';
+import type { DatabaseClock } from '../../database/database-clock.ts';
+import type { Database } from '../../database/database.ts';
+import type { Egress } from '../../egress/guarded-client.ts';
+import type { EgressPolicy } from '../../egress/policy.ts';
+import type { ObjectStore } from '../../objects/stores/object-store.ts';
+import type { UrlSigner } from '../../objects/urls/signed-url.ts';
+import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { RateLimiter } from '../../limits/rate-limiter.ts';
+import type { TenantShares } from '../../limits/tenant-shares.ts';
+import type { Turns } from '../../limits/turns.ts';
+import type { OutboxItem } from '../../tasks/outbox/outbox.ts';
+import type { TaskCreator } from '../../tasks/create/create.ts';
+import type { EventFeed } from '../../tasks/listing/feed.ts';
+import type { MediaInspector } from '../../media/inspect.ts';
+import type { PreviewMaker } from '../../media/preview.ts';
+import type { TaskDetail } from '../../tasks/record/read.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Tracing } from '../../telemetry/tracing.ts';
+import type { TextAnswers } from '../../text/answer.ts';
+import type { BodyAllowances } from '../bodies/body-allowance.ts';
+import type { BodyThreads } from '../bodies/body-threads.ts';
+import type { EventStreams } from '../streams/event-stream.ts';
+import type { SessionCookie } from '../middleware/session-cookie.ts';
+import type { UploadBounds } from '../bodies/upload-body.ts';
+
+export interface HttpContext {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Of this process. */
+  readonly metrics: Metrics;
+  /** They and all that is read at that moment, in Prometheus' text format. */
+  renderMetrics(): Promise<string>;
+  readonly database: Database;
+  /** For what locks the row of one account (limits/account-database.ts). */
+  readonly accountDatabase: AccountDatabase;
+  readonly store: ObjectStore;
+  readonly urlSigner: UrlSigner;
+  readonly definitions: PinnedDefinitions;
+  readonly webhookKeys: WebhookKeys;
+  /** Finds out what files are, in children. */
+  readonly inspector: MediaInspector;
+  readonly egress: Egress;
+  /** Judges URLs that clients give. */
+  readonly egressPolicy: EgressPolicy;
+  readonly authenticator: Authenticator;
+  readonly keyUse: KeyUse;
+  readonly sessions: Sessions;
+  /** Ended once their caller may not ask any more. */
+  readonly openAnswers: OpenAnswers;
+  readonly sessionCookie: SessionCookie;
+  readonly rateLimiter: RateLimiter;
+  /** What request bodies may bring, by account. */
+  readonly bodies: BodyAllowances;
+  /** Parse large bodies. */
+  readonly bodyThreads: BodyThreads;
+  /** What an upload may take (http/bodies/upload-body.ts). */
+  readonly uploadBounds: UploadBounds;
+  /** In which this process works on large bodies. */
+  readonly turns: Turns;
+  /** Answers that wait for something to happen, by account. */
+  readonly waitingAnswers: TenantShares;
+  /** Images of text requests that are being fetched, by account. */
+  readonly imageFetches: TenantShares;
+  /** Makes small copies of outputs, in children. */
+  readonly previews: PreviewMaker;
+  /** Lists and sums under way, by account. */
+  readonly expensiveReads: TenantShares;
+  readonly catalogue: Catalogue;
+  readonly taskCreator: TaskCreator;
+  readonly textAnswers: TextAnswers;
+  /** Closed when the process drains: streams end, and whoever waits is answered. */
+  readonly feed: EventFeed;
+  readonly eventStreams: EventStreams;
+  readonly tracing: Tracing;
+  /** That of the database, as this process has it. */
+  readonly clock: DatabaseClock;
+  /** Milliseconds since 1970, as the database has it. */
+  now(): number;
+  /** Whose request it is: the socket's peer, or what a trusted proxy says (contract §7). */
+  clientAddress(request: IncomingMessage): string;
+  /** There is something in the outbox; `claimed` is this process's to deliver. */
+  wakeLauncher(claimed?: OutboxItem): void;
+  /** Whether this process can deliver starts at this moment. */
+  mayClaim(): boolean;
+  /** A task was read: after the answer, look whether it needs repair. */
+  considerRepair(task: TaskDetail): void;
+  /** Whether requests should come to this process: false from SIGTERM on, although those that do come are answered. */
+  isReady(): boolean;
+  /** Aborted shortly before the process cuts what is still under way: with what a text call is to tell then. */
+  readonly stopSignal: AbortSignal;
+}

@@ -1,0 +1,61 @@
+/**
+ * Every route of the public listener, in the order of the reference. The OpenAPI document and the matrix of who may do
+ * what are made from this list.
+ */
+import type { HttpContext } from './context.ts';
+import type { Route } from './route.ts';
+import { accountCallbackRoutes } from '../routes/account-callbacks.ts';
+import { accountRoutes } from '../routes/account.ts';
+import { estimateRoutes } from '../routes/estimate.ts';
+import { fileRoutes } from '../routes/files.ts';
+import { healthRoutes } from '../routes/health.ts';
+import { hookRoutes } from '../routes/hooks.ts';
+import { keyRoutes } from '../routes/keys.ts';
+import { mcpRoutes } from '../routes/mcp.ts';
+import { outputPreviewRoutes } from '../routes/output-preview.ts';
+import { mediaRoutes } from '../routes/media.ts';
+import { modelRoutes } from '../routes/models.ts';
+import { referenceRoutes } from '../routes/reference.ts';
+import { taskListRoutes } from '../routes/task-list.ts';
+import { taskCallbackRoutes } from '../routes/task-callback.ts';
+import { taskDetailRoutes } from '../routes/task-detail.ts';
+import { taskEventRoutes } from '../routes/task-events.ts';
+import { sessionRoutes } from '../routes/session.ts';
+import { storageRoutes } from '../routes/storages.ts';
+import { createDashboard } from '../routes/dashboard.ts';
+import { chatRoutes } from '../routes/chat.ts';
+import { responseRoutes } from '../routes/responses.ts';
+import { taskRoutes } from '../routes/tasks.ts';
+import { webhookKeyRoutes } from '../routes/webhook-key.ts';
+
+/** @param pages the dashboard's own. */
+export function publicRoutes(
+  http: HttpContext,
+  pages: readonly Route[] = createDashboard(http, 'public').routes,
+): readonly Route[] {
+  const routes = [
+    ...taskRoutes(http),
+    ...taskDetailRoutes(http),
+    ...outputPreviewRoutes(http),
+    ...taskEventRoutes(http),
+    ...taskCallbackRoutes(http),
+    ...taskListRoutes(http),
+    ...chatRoutes(http),
+    ...responseRoutes(http),
+    ...storageRoutes(http),
+    ...fileRoutes(http),
+    ...estimateRoutes(http),
+    ...modelRoutes(http),
+    ...accountRoutes(http),
+    ...keyRoutes(http),
+    ...webhookKeyRoutes(http),
+    ...accountCallbackRoutes(http),
+    ...mcpRoutes(http),
+    ...sessionRoutes(http),
+    ...pages,
+    ...mediaRoutes(http),
+    ...hookRoutes(http),
+    ...healthRoutes(http),
+  ];
+  return [...routes, ...referenceRoutes(http, routes)];
+}

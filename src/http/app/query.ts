@@ -1,0 +1,96 @@
+/**
+ * Reading a query string by its schema: texts become what the schema says they are, and what is unknown, given twice or
+ * of the wrong form is told in the contract's words (§1).
+ */
+import type { TObject } from 'typebox';
+import type { Violation } from '../../catalogue/schema-validation.ts';
+import { invalidRequest } from './errors.ts';
+
+/** Names of parameters are quoted in messages up to this length. */
+const MAX_QUOTED_NAME = 64;
+
+interface Property {
+  readonly type?: string;
+  readonly items?: { readonly type?: string };
+  /** Integers outside their range are brought into it instead of being refused (contract §3 `page`, `size`). */
+  readonly 'x-clamped'?: boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/**
+ * @param schema undefined: the route takes no parameters.
+ * @param options.prefix parameters whose names begin with it are collected apart, by the rest of their names.
+ * @param options.takesBrackets whether the list `include` may be spelt `include[]`, as clients of OpenAI's API do.
+ * @throws {RequestError} 400 naming the parameter.
+ */
+export function readQuery(
+  search: URLSearchParams,
+  schema: TObject | undefined,
+  check: ((value: unknown) => Violation | undefined) | undefined,
+  { prefix, takesBrackets = false }: { readonly prefix?: string | undefined; readonly takesBrackets?: boolean } = {},
+): { readonly query: Record<string, unknown>; readonly prefixed: Record<string, string> } {
+  const properties = (schema?.properties ?? {}) as Record<string, Property>;
+  const query: Record<string, unknown> = {};
+  const prefixed: Record<string, string> = Object.create(null) as Record<string, string>;
+  const places = new Map<string, string[]>();
+  for (const [name, value] of search) {
+    const place = (takesBrackets ? listNameOf(name, properties) : undefined) ?? name;
+    places.set(place, [...(places.get(place) ?? []), value]);
+  }
+  for (const [name, values] of places) {
+    const [value = ''] = values;
+    if (prefix !== undefined && name.startsWith(prefix) && name.length > prefix.length) {
+      if (values.length > 1) throw givenTwice(name);
+      prefixed[name.slice(prefix.length)] = value;
+      continue;
+    }
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (property === undefined) {
+      const param = cut(name);
+      throw invalidRequest(`additional properties not allowed: ${param}`, { param, code: 'unknown_parameter' });
+    }
+    if (property.type === 'array') {
+      query[name] = values.flatMap((each) => each.split(',')).map((each) => converted(each, property.items ?? {}));
+      continue;
+    }
+    if (values.length > 1) throw givenTwice(name);
+    query[name] = converted(value, property);
+  }
+  const violation = check?.(query);
+  if (violation !== undefined) {
+    const { message, field: param, keyword } = violation;
+    throw invalidRequest(message, { param, code: keyword === 'type' ? 'invalid_type' : 'invalid_value' });
+  }
+  return { query, prefixed };
+}
+
+/** @returns `include` for `include[]`; undefined for what is no list so spelt. */
+function listNameOf(name: string, properties: Readonly<Record<string, Property>>): string | undefined {
+  if (!name.endsWith('[]')) return undefined;
+  const list = name.slice(0, -2);
+  return Object.hasOwn(properties, list) && properties[list]?.type === 'array' ? list : undefined;
+}
+
+function converted(text: string, property: Property): unknown {
+  if (property.type === 'integer') {
+    if (!/^[+-]?\d{1,400}$/.test(text)) return text;
+    return clamped(Number(text), property);
+  }
+  if (property.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  return text;
+}
+
+function clamped(value: number, property: Property): number {
+  if (property['x-clamped'] !== true) return value;
+  return Math.min(Math.max(value, property.minimum ?? -Infinity), property.maximum ?? Infinity);
+}
+
+function givenTwice(name: string): Error {
+  const param = cut(name);
+  return invalidRequest(`invalid request: ${param}: given more than once`, { param });
+}
+
+function cut(name: string): string {
+  return name.length > MAX_QUOTED_NAME ? `${name.slice(0, MAX_QUOTED_NAME)}…` : name;
+}

@@ -1,0 +1,251 @@
+/**
+ * From a route's description to what serves it: who asks and whether they may, how often, the query and the body by
+ * their schemas, then the handler, then the answer with its entity tag (contract §1, §3, §7).
+ */
+import type Router from '@koa/router';
+import etag from 'etag';
+import type { Middleware, ParameterizedContext } from 'koa';
+import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { compileCheck, compileViolation } from '../../catalogue/schema-validation.ts';
+import type { Check } from '../../catalogue/schema-validation.ts';
+import { listsTag } from '../../objects/urls/entity-tag.ts';
+import { RateLimitedError } from '../../limits/rate-limiter.ts';
+import type { Budget } from '../../limits/rate-limiter.ts';
+import { success } from '../../wire/envelope.ts';
+import { idOf } from '../../wire/json-rpc.ts';
+import { answerOtherMethod } from '../middleware/allow.ts';
+import type { BodyAllowance } from '../bodies/body-allowance.ts';
+import type { HttpContext } from './context.ts';
+import { errorFormOf } from './error-form.ts';
+import { invalidRequest } from './errors.ts';
+import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
+import { countFailedAuthentication } from '../middleware/failed-authentication.ts';
+import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
+import { isJsonObject } from '../bodies/parse-body.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { requireOperator } from '../middleware/operator.ts';
+import { readQuery } from './query.ts';
+import { tellTextLimits, textBudget } from '../text/limits.ts';
+import type { Route, RouteRequest } from './route.ts';
+
+/**
+ * Registers routes in their order.
+ *
+ * @returns what serves those without parameters, before the router, which tries every pattern it has on every request. A
+ *   path that is written out belongs to no pattern: `/v1/tasks/estimate` is no task, whatever the method.
+ */
+export function registerRoutes(
+  router: Router<RequestState>,
+  http: HttpContext,
+  routes: readonly Route[],
+): Middleware<RequestState> {
+  const writtenOut = new Map<string, Map<string, Serve>>();
+  for (const route of routes) {
+    const serve = server(http, route);
+    if (route.path.includes('{')) {
+      router.register(koaPath(route.path), [route.method], [serve]);
+      continue;
+    }
+    const methods = writtenOut.get(route.path) ?? new Map<string, Serve>();
+    writtenOut.set(route.path, methods.set(route.method, serve));
+  }
+  return async (ctx, next) => {
+    const methods = writtenOut.get(ctx.path);
+    if (methods === undefined) return next();
+    const serve = methods.get(ctx.method === 'HEAD' ? 'GET' : ctx.method);
+    if (serve === undefined) return answerOtherMethod(ctx, methods.keys());
+    // What the router would leave behind.
+    ctx['_matchedRoute'] = ctx.path;
+    return serve(Object.assign(ctx, { params: {} }));
+  };
+}
+
+/** `/v1/tasks/{taskId}` as the router spells it; `{name...}` takes what follows, slashes included. */
+function koaPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\.\.\.\}/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+type Served = ParameterizedContext<RequestState> & { params: Record<string, string | undefined> };
+type Serve = (ctx: Served) => Promise<void>;
+
+function server(http: HttpContext, route: Route): Serve {
+  const checkQuery = route.query === undefined ? undefined : compileViolation(route.query, 'invalid request');
+  const checkBody = bodyCheck(route);
+  const form = errorFormOf(route.path);
+  const takesBrackets = form !== 'envelope';
+  const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
+
+  return async (ctx) => {
+    if (route.access === 'none' || route.access === 'operator') {
+      if (route.access === 'operator') await requireOperator(http, ctx.req);
+      await answer(ctx);
+      return;
+    }
+    const caller = await identify(ctx);
+    ctx.state.caller = caller;
+    tellFailingReceivers(ctx, caller);
+    const budget = budgetOf(route, caller);
+    let isTold = false;
+    try {
+      requireAccess(caller);
+      if (route.budget !== 'deferred') {
+        const waitSeconds = await http.rateLimiter.take(budget);
+        if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+        isTold = true;
+        tellBudget(ctx, budget);
+      }
+      await answer(ctx);
+    } finally {
+      // Contract §7: on every authenticated response.
+      if (!isTold && !ctx.headerSent) tellBudget(ctx, budget);
+    }
+  };
+
+  async function identify(ctx: Served): Promise<Caller> {
+    try {
+      const session = ctx.req.headers.authorization === undefined ? http.sessionCookie.read(ctx.req) : undefined;
+      if (session !== undefined) return await http.authenticator.authenticateSession(session);
+      return await http.authenticator.authenticate(authorizationOf(ctx));
+    } catch (error) {
+      if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
+      if (error instanceof AccountSuspendedError) {
+        tellFailingReceivers(ctx, error.caller);
+        tellBudget(ctx, budgetOf(route, error.caller));
+      }
+      throw error;
+    }
+  }
+
+  /** Known with the key: it costs no look-up. */
+  function tellFailingReceivers(ctx: Served, { failingReceivers }: Caller): void {
+    if (failingReceivers > 0) ctx.set(failingHeader, String(failingReceivers));
+  }
+
+  function tellBudget(ctx: Served, budget: Budget): void {
+    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
+    ctx.set('X-RateLimit-Limit', String(limit));
+    ctx.set('X-RateLimit-Remaining', String(remaining));
+    ctx.set('X-RateLimit-Reset', String(resetAt));
+    if (route.budget === 'text' && ctx.state.caller !== undefined) tellTextLimits(http, ctx, ctx.state.caller);
+  }
+
+  function requireAccess(caller: Caller): void {
+    if (route.access !== 'any' && route.access !== 'none' && route.access !== 'operator') {
+      requireScope(caller, route.access);
+    }
+  }
+
+  /** Held until the answer is sent: that long the body is in memory. */
+  async function answer(ctx: Served): Promise<void> {
+    const allowance = allowanceOf(ctx);
+    try {
+      await answerWithin(ctx, allowance);
+    } finally {
+      allowance?.release();
+    }
+  }
+
+  function allowanceOf(ctx: Served): BodyAllowance | undefined {
+    if (route.body?.kind !== 'json') return undefined;
+    if (route.access === 'operator') return http.bodies.ofOperator();
+    return route.access === 'none' ? http.bodies.ofAddress(ctx.req) : http.bodies.ofAccount(ctx.state.caller);
+  }
+
+  async function answerWithin(ctx: Served, allowance: BodyAllowance | undefined): Promise<void> {
+    // The media route's query is ignored: some players add one of their own.
+    const isStrict = route.answer.kind !== 'other' || route.query !== undefined;
+    const { query, prefixed } = isStrict
+      ? readQuery(ctx.URL.searchParams, route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
+      : { query: {}, prefixed: {} };
+    const request = {
+      ctx,
+      caller: ctx.state.caller,
+      params: paramsOf(ctx),
+      query,
+      prefixed,
+      ...(await bodyOf(ctx, allowance)),
+    } as unknown as RouteRequest<never, never>;
+    const { caller } = ctx.state;
+    const result =
+      route.isExpensive === true && caller !== undefined
+        ? await http.expensiveReads.run(caller.accountId, () => route.handle(request), { waitMs: EXPENSIVE_WAIT_MS })
+        : await route.handle(request);
+    if (result === undefined) return;
+    ctx.status = 200;
+    if (!ctx.res.hasHeader('Cache-Control')) {
+      ctx.set('Cache-Control', route.method === 'GET' ? 'private, no-cache' : 'no-store');
+    }
+    // The answer may repeat all of it, and is made into bytes where it is sent.
+    await request.large?.nextTurn();
+    answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
+    await request.large?.nextTurn();
+  }
+
+  async function bodyOf(
+    ctx: Served,
+    allowance: BodyAllowance | undefined,
+  ): Promise<Pick<RouteRequest<never, unknown>, 'body' | 'large'>> {
+    if (route.body?.kind !== 'json' || allowance === undefined) return { body: undefined };
+    if (route.body.isOptional === true && hasNoBody(ctx.req)) return { body: {} };
+    const { maxBytes = SMALL_BODY_BYTES, isCheckedLater = false, needsFacts = false } = route.body;
+    const { bodyThreads: threads, turns } = http;
+    const read = await readJson(ctx.req, { maxBytes, allowance, threads, turns, needsFacts });
+    const { value: body, isLarge, facts } = read;
+    // Before the check, whose error is answered with it.
+    if (form === 'json-rpc') ctx.state.messageId = idOf(body);
+    if (isLarge) await turns.next();
+    const problem = checkBody?.(body);
+    if (problem !== undefined) throw invalidRequest(problem);
+    if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
+    return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
+  }
+}
+
+function bodyCheck({ body }: Route): Check | undefined {
+  if (body?.kind !== 'json' || body.isCheckedLater === true) return undefined;
+  return compileCheck(body.schema, 'invalid request');
+}
+
+/** Two of them would be one of them to us and the other to a proxy: such a request has no valid key. */
+function authorizationOf(ctx: Served): string | undefined {
+  const values = ctx.req.headersDistinct['authorization'] ?? [];
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function budgetOf(route: Route, caller: Caller): Budget {
+  if (route.budget === 'text') return textBudget(caller);
+  return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
+}
+
+/** The account's creating requests (contract §7). */
+export function createBudget(caller: Caller): Budget {
+  return { id: `create:${caller.accountId}`, perMinute: caller.createsPerMinute };
+}
+
+function readBudget(caller: Caller): Budget {
+  return { id: `read:${caller.accountId}`, perMinute: caller.readsPerMinute };
+}
+
+function paramsOf(ctx: Served): Record<string, string> {
+  const params = ctx.params as Record<string, string | string[] | undefined>;
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : (value ?? '')]),
+  );
+}
+
+/** Answers JSON; what the client has already (its `If-None-Match`) is answered with 304 (contract §3). */
+function answerJson(ctx: Served, value: unknown): void {
+  const text = JSON.stringify(value);
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = text;
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return;
+  const tag = etag(text);
+  ctx.set('ETag', tag);
+  // Not `ctx.fresh`: it gives up where the request says `no-cache`, which many clients send beside the condition.
+  const condition = ctx.req.headers['if-none-match'];
+  if (condition !== undefined && listsTag(condition, tag, 'weak')) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * What a route is: everything that is said of it in one place, from which the router, the checks of requests, the
+ * OpenAPI document and the matrix of who may do what are made. A route parses, calls one use case, presents.
+ */
+import type { TObject, TSchema, Static } from 'typebox';
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
+import type { Scope } from '../../accounts/api-key.ts';
+import type { LargeBody } from '../../tasks/record/body-facts.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The groups of the reference, in its order. */
+export const ROUTE_TAGS = [
+  'Tasks',
+  'Text',
+  'Stored outputs',
+  'Files',
+  'Models',
+  'Account',
+  'Keys',
+  'Webhooks',
+  'Dashboard',
+  'Media',
+  'Service',
+  'Administration',
+] as const;
+
+/** What is answered with 200. `data` stands in the envelope, `json` by itself; the others are told in words. */
+export type RouteAnswer =
+  | { readonly kind: 'data'; readonly schema: TSchema; readonly example?: unknown }
+  | { readonly kind: 'json'; readonly schema: TSchema; readonly example?: unknown }
+  | { readonly kind: 'other'; readonly mimeTypes: readonly string[]; readonly description: string };
+
+/** An answer beside the usual one: `schema` where it is JSON, `mimeTypes` where it is not, neither where it has no body. */
+export interface OtherAnswer {
+  readonly description: string;
+  readonly schema?: TSchema;
+  readonly mimeTypes?: readonly string[];
+}
+
+/** How a request's body is read. */
+export type RouteBody =
+  | {
+      readonly kind: 'json';
+      readonly schema: TSchema;
+      /** Default: 256 kB (contract §1). */
+      readonly maxBytes?: number;
+      /** Whether the body may be left out: it is `{}` then. */
+      readonly isOptional?: boolean;
+      /** The use case checks the schema itself, because something comes before that (the key of a create). */
+      readonly isCheckedLater?: boolean;
+      /** Whether the use case needs what tasks/record/body-facts.ts says of the body. */
+      readonly needsFacts?: boolean;
+      readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+    }
+  /** The handler reads it: uploads. */
+  | { readonly kind: 'raw'; readonly mimeTypes: readonly string[]; readonly description: string };
+
+/** What a handler is given: parsed and checked. */
+export interface RouteRequest<Query, Body> {
+  readonly ctx: ParameterizedContext<RequestState>;
+  /** Only where the route needs a key. */
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** Values of query parameters whose names begin with `queryPrefix`, by the rest of their names. */
+  readonly prefixed: Readonly<Record<string, string>>;
+  readonly body: Body;
+  /** Only where the body is so large that what is done with it is done in turns. */
+  readonly large?: LargeBody;
+}
+
+export interface RouteSpec<Query extends TObject, Body extends TSchema> {
+  readonly method: RouteMethod;
+  /** In the spelling of OpenAPI: `/v1/tasks/{taskId}`. `{modelName...}` takes slashes too. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly tag: (typeof ROUTE_TAGS)[number];
+  readonly summary: string;
+  readonly description?: string;
+  /** The scope a key needs, `any` for every key, `none` for no key, `operator` on the admin listener. */
+  readonly access: Scope | 'any' | 'none' | 'operator';
+  /**
+   * Which of the account's budgets a request takes a token of; default `read`. `deferred`: the handler takes it, from
+   * the creating one.
+   */
+  readonly budget?: 'create' | 'read' | 'text' | 'deferred';
+  /** Whether its statements may take long, as lists and sums do: an account has a share of those under way. */
+  readonly isExpensive?: true;
+  /** One line for each `{parameter}` of the path. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Query;
+  /** `metadata.`: further query parameters, of any name that begins like this. */
+  readonly queryPrefix?: string;
+  /** Request headers that mean something to this route, with a line for each. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: RouteBody & { readonly schema?: Body };
+  readonly answer: RouteAnswer;
+  /** Headers of the answer that mean something on this route, with a line for each. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** What else is answered and is no error of the envelope, by status; under 200: another form of the same answer. */
+  readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
+  /** Error codes beside those that every route of its kind can answer. */
+  readonly errors?: readonly string[];
+  /** @returns what the answer holds; undefined where the handler has answered by itself. */
+  handle(request: RouteRequest<Static<Query>, Static<Body>>): Promise<unknown>;
+}
+
+/** A route, whatever its query and body are. */
+export type Route = RouteSpec<TObject, TSchema>;
+
+/** Types a route by its own schemas. */
+export function defineRoute<Query extends TObject = TObject, Body extends TSchema = TSchema>(
+  spec: RouteSpec<Query, Body>,
+): Route {
+  return spec;
+}

@@ -1,0 +1,204 @@
+/**
+ * The listening socket: plain HTTP on loopback or behind trusted proxies, TLS where a certificate is configured. The
+ * time-outs are those that stack.md, "Node and Koa", found to hold against slow clients.
+ */
+import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { Server as HttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
+import type { HttpConfig } from '../../config/config.ts';
+import { hostInUrl } from '../../config/listeners.ts';
+import { PortInUseError } from '../../config/port-in-use-error.ts';
+import { newId } from '../../domain/ids.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import { errorBody } from '../../text/error-body.ts';
+import { limitConnections } from './connection-limits.ts';
+import { drainable, openConnections } from './open-connections.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/security-headers.ts';
+import { READING_BOUNDS, cutSlowReaders } from './slow-readers.ts';
+import type { ReadingBounds } from './slow-readers.ts';
+import { textProblemOf } from '../text/problem.ts';
+import { readCertificate, watchCertificate } from './tls-certificates.ts';
+import type { CertificateWatch } from './tls-certificates.ts';
+
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 8 * 1024,
+  // Node answers those without one with nothing but a status: request-head.ts rejects them.
+  requireHostHeader: false,
+  /** Of TLS. */
+  handshakeTimeout: 10_000,
+  // A peer that is gone without a word, its machine or the line: the system asks, and ends the connection.
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
+};
+
+/** How long whoever sent what is no request has to read that, and to close. */
+const LINGER_MS = 2_000;
+
+export interface RunningServer {
+  readonly server: Server;
+  /** `http://127.0.0.1:8787`: where the socket listens. */
+  readonly url: string;
+  /** Goes on taking requests, and ends each connection with its next answer: clients then come back elsewhere. */
+  drain(): void;
+  /** Looks at the files of the certificate, if it has one. */
+  reloadCertificate(): Promise<void>;
+  /** Takes no more connections, lets requests finish until the grace time is over, then cuts what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Connections whose request is bounded by whoever reads its body, and not by the request time-out. */
+const boundByReader = new WeakSet<Duplex>();
+
+/**
+ * Takes a request out of the request time-out, which is for bodies that arrive in one go: an upload on a slow line takes
+ * minutes, and its reader bounds it (upload-body.ts). The next request of the connection has the time-out again.
+ *
+ * @returns ends this; a body that is not read to its end by then is for the caller to cut off.
+ */
+export function leaveToReader({ socket }: IncomingMessage): () => void {
+  boundByReader.add(socket);
+  return () => void boundByReader.delete(socket);
+}
+
+const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the request headers are larger than 8 kB'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+};
+
+/**
+ * What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1), with
+ * what clients of OpenAI's API read beside it, as it may be one of theirs.
+ */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): void {
+  const { code = '' } = error;
+  // The server tells this once of a request and does nothing by itself where there is a listener.
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && boundByReader.has(socket)) return;
+  // No answer reaches whoever is gone, or came without TLS where that is spoken.
+  const isAnswerable = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!isAnswerable || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = BROKEN_REQUESTS[code] ?? [400, 'invalid request: not HTTP'];
+  const body = JSON.stringify(errorBody(textProblemOf({ status, errorCode: 'INVALID_REQUEST', message })));
+  const headers = [
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['Content-Length', Buffer.byteLength(body)],
+    ['X-Request-Id', newId('req')],
+    ...SECURITY_HEADERS,
+    ...(isTls ? [STRICT_TRANSPORT_SECURITY] : []),
+    ['Connection', 'close'],
+  ].map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...headers].join('\r\n');
+  socket.end(`${head}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/**
+ * HTTP/0.9 is a request line without a version and an answer without a head: whoever sends that is not spoken to, because
+ * a part of another request would be one too.
+ */
+function withoutOldProtocol(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    if (request.httpVersionMajor < 1) request.socket.destroy();
+    else listener(request, response);
+  };
+}
+
+/**
+ * How many listeners for one event an answer may have before Node reports a leak on standard error. With the ten that are
+ * Node's default it did for each streamed tool call: every layer listens for the end of the answer, once.
+ */
+const MAX_LISTENERS = 30;
+
+function withRoomForListeners(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    response.setMaxListeners(MAX_LISTENERS);
+    listener(request, response);
+  };
+}
+
+export interface ListenOptions {
+  readonly logger: Logger;
+  /** Where the connections of each address are counted for. */
+  readonly shares?: ShareMetrics;
+  /** Of a test that cannot wait for ours. */
+  readonly limits?: Partial<typeof LIMITS>;
+  readonly reading?: ReadingBounds;
+}
+
+/** @throws {PortInUseError} @throws {CertificateError} */
+export async function listen(
+  config: HttpConfig,
+  listener: RequestListener,
+  { logger, limits, reading = READING_BOUNDS, shares }: ListenOptions,
+): Promise<RunningServer> {
+  const requests = drainable(withRoomForListeners(withoutOldProtocol(listener)));
+  const { server, certificate } = await createServer(config, requests.listener, { ...LIMITS, ...limits }, logger);
+  const isTls = config.tls !== undefined;
+  limitConnections(server, config, logger, shares);
+  const accepted = openConnections(server, 'connection');
+  const open = isTls ? openConnections(server, 'secureConnection') : accepted;
+  const stopLooking = cutSlowReaders(open, reading);
+  // Rejected in request-head.ts as well; without a listener Node answers them with nothing but a status.
+  server.on('checkExpectation', requests.listener);
+  server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
+  const finish = (): void => {
+    stopLooking();
+    certificate?.close();
+  };
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      finish();
+      reject(error.code === 'EADDRINUSE' ? new PortInUseError(config.port) : error);
+    });
+    server.listen(config.port, config.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    server,
+    url: `${isTls ? 'https' : 'http'}://${hostInUrl(config.host)}:${port}`,
+    drain: () => requests.drain(),
+    async reloadCertificate() {
+      await certificate?.reload();
+    },
+    async close(graceMs) {
+      requests.drain();
+      requests.finish();
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeIdleConnections();
+      // Nobody waits on those that brought nothing yet, and the server does not count them among the idle.
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+      const cut = setTimeout(() => {
+        for (const socket of accepted) socket.destroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(cut);
+      finish();
+    },
+  };
+}
+
+async function createServer(
+  config: HttpConfig,
+  listener: RequestListener,
+  limits: typeof LIMITS,
+  logger: Logger,
+): Promise<{ readonly server: Server | HttpsServer; readonly certificate?: CertificateWatch }> {
+  if (config.tls === undefined) return { server: createHttpServer(limits, listener) };
+  const certificate = await readCertificate(config.tls);
+  const server = createHttpsServer({ ...limits, ...certificate.context }, listener);
+  const serve = ({ context }: { readonly context: SecureContextOptions }): void => server.setSecureContext(context);
+  return { server, certificate: watchCertificate(config.tls, certificate, serve, logger) };
+}

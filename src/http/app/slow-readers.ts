@@ -1,0 +1,53 @@
+/**
+ * Ends connections whose client asked for something and does not take it: a file read a byte at a time holds a connection
+ * and its buffers for as long as the client likes. One look at all connections now and then, and nothing for each
+ * request. The bounds that a stream of events has of its own are closer (event-stream.ts, text/stream.ts).
+ *
+ * What counts is the time in which a client was behind without a break, against what it took in that time and what waits
+ * for it: a body that was written in one piece counts as taken only when all of it has gone.
+ */
+import type { Socket } from 'node:net';
+
+export interface ReadingBounds {
+  /** How long a client may be behind, however little it takes. 60 s is what other servers give it, too. */
+  readonly patienceMs: number;
+  /** What it has to take, on the average, from then on. */
+  readonly bytesPerSecond: number;
+  readonly lookEveryMs: number;
+}
+
+/** 4 kB/s: some 15 h for the largest file, and less than any line has on which such files are fetched. */
+export const READING_BOUNDS: ReadingBounds = { patienceMs: 60_000, bytesPerSecond: 4_000, lookEveryMs: 5_000 };
+
+/** Since when a client has been behind, and what it had taken by then. */
+interface Behind {
+  readonly since: number;
+  readonly taken: number;
+}
+
+/** @returns what ends the looking. */
+export function cutSlowReaders(open: ReadonlySet<Socket>, bounds: ReadingBounds): () => void {
+  const behind = new WeakMap<Socket, Behind>();
+
+  const look = (): void => {
+    const now = performance.now();
+    for (const socket of open) {
+      const waiting = socket.writableLength;
+      if (waiting === 0) {
+        behind.delete(socket);
+        continue;
+      }
+      const taken = socket.bytesWritten - waiting;
+      const begin = behind.get(socket);
+      if (begin === undefined) {
+        behind.set(socket, { since: now, taken });
+        continue;
+      }
+      const allowedMs = bounds.patienceMs + ((taken - begin.taken + waiting) / bounds.bytesPerSecond) * 1000;
+      if (now - begin.since > allowedMs) socket.destroy();
+    }
+  };
+  const clock = setInterval(look, bounds.lookEveryMs);
+  clock.unref();
+  return () => clearInterval(clock);
+}

@@ -1,0 +1,160 @@
+/**
+ * The certificate of a listener: read and judged before it is served, and again whenever its files change, so that a
+ * renewal needs no restart. The connections there are keep what they have.
+ *
+ * Certificate and key change one after the other, and a file may be read half written: a pair that does not fit is
+ * refused, and the one before it goes on being served.
+ */
+import { X509Certificate, createHash, createPrivateKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createSecureContext } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
+import { watchFolders } from '../../catalogue/watch-folders.ts';
+import type { HttpConfig } from '../../config/config.ts';
+import type { Logger } from '../../telemetry/log.ts';
+
+/** Older versions are refused by browsers too (RFC 8996). */
+const OLDEST_VERSION = 'TLSv1.2';
+/** Whoever writes two files has written both after this long, mostly: one look then finds a pair. */
+const SETTLE_MS = 200;
+/** Where a file system tells of no changes. */
+const POLL_MS = 10_000;
+
+type TlsFiles = NonNullable<HttpConfig['tls']>;
+
+/** The files are no certificate with its key; the message says which and why, for the operator. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError';
+}
+
+/** A certificate that can be served. */
+export interface Certificate {
+  /** For the server. */
+  readonly context: SecureContextOptions;
+  /** The same for the same bytes. */
+  readonly fingerprint: string;
+  /** Of the certificate itself, as it says it. */
+  readonly validTo: string;
+}
+
+export interface CertificateWatch {
+  /** Looks at the files now; resolves when that has been done. */
+  reload(): Promise<void>;
+  close(): void;
+}
+
+/** @throws {CertificateError} */
+export async function readCertificate(files: TlsFiles): Promise<Certificate> {
+  return judge(files, await readFiles(files));
+}
+
+/**
+ * Looks at the files whenever they may have changed.
+ *
+ * @param served what is served now.
+ * @param serve takes over another pair.
+ */
+export function watchCertificate(
+  files: TlsFiles,
+  served: Certificate,
+  serve: (certificate: Certificate) => void,
+  logger: Logger,
+): CertificateWatch {
+  let current = served.fingerprint;
+  /** What was refused, so that it is told once and not at every look. */
+  let refused: string | undefined;
+  let settling: NodeJS.Timeout | undefined;
+  let looking = Promise.resolve();
+
+  const look = async (): Promise<void> => {
+    let fingerprint = 'unreadable';
+    try {
+      const bytes = await readFiles(files);
+      fingerprint = fingerprintOf(bytes);
+      if (fingerprint === current) {
+        refused = undefined;
+        return;
+      }
+      const certificate = judge(files, bytes);
+      serve(certificate);
+      current = fingerprint;
+      refused = undefined;
+      logger.info({ validTo: certificate.validTo }, 'another certificate is served from now on');
+    } catch (error) {
+      if (fingerprint === refused) return;
+      refused = fingerprint;
+      const problem = error instanceof CertificateError ? error.message : 'it cannot be used';
+      logger.error({ problem }, 'the changed certificate is refused; the one before it goes on being served');
+    }
+  };
+  const reload = (): Promise<void> => {
+    looking = looking.then(look);
+    return looking;
+  };
+  const folders = [...new Set([files.certificateFile, files.keyFile].map((file) => path.dirname(file)))];
+  const watch = watchFolders(
+    folders,
+    () => {
+      clearTimeout(settling);
+      settling = setTimeout(() => void reload(), SETTLE_MS);
+      settling.unref();
+    },
+    POLL_MS,
+  );
+  return {
+    reload,
+    close() {
+      watch.close();
+      clearTimeout(settling);
+    },
+  };
+}
+
+interface PairBytes {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+async function readFiles({ certificateFile, keyFile }: TlsFiles): Promise<PairBytes> {
+  const read = (variable: string, file: string): Promise<Buffer> =>
+    readFile(file).catch((error: NodeJS.ErrnoException) => {
+      throw new CertificateError(`${variable}: ${file} cannot be read (${error.code})`, { cause: error });
+    });
+  // In turn, so that the same one is named where neither can be read.
+  const cert = await read('TLS_CERT_FILE', certificateFile);
+  return { cert, key: await read('TLS_KEY_FILE', keyFile) };
+}
+
+function judge({ certificateFile, keyFile }: TlsFiles, { cert, key }: PairBytes): Certificate {
+  const refuse = (problem: string) => (cause: unknown) => new CertificateError(problem, { cause });
+  const leaf = attempt(
+    () => {
+      createSecureContext({ cert, minVersion: OLDEST_VERSION });
+      return new X509Certificate(cert);
+    },
+    refuse(`TLS_CERT_FILE: ${certificateFile} is no certificate chain in PEM form`),
+  );
+  const privateKey = attempt(
+    () => createPrivateKey(key),
+    refuse(`TLS_KEY_FILE: ${keyFile} is no private key in PEM form without a passphrase`),
+  );
+  if (!leaf.checkPrivateKey(privateKey)) {
+    throw new CertificateError(`TLS_KEY_FILE: ${keyFile} is not the key of the certificate in ${certificateFile}`);
+  }
+  const context: SecureContextOptions = { cert, key, minVersion: OLDEST_VERSION };
+  attempt(() => createSecureContext(context), refuse(`TLS_CERT_FILE: ${certificateFile} cannot be served`));
+  return { context, fingerprint: fingerprintOf({ cert, key }), validTo: leaf.validTo };
+}
+
+function attempt<Value>(make: () => Value, failed: (cause: unknown) => CertificateError): Value {
+  try {
+    return make();
+  } catch (error) {
+    throw failed(error);
+  }
+}
+
+function fingerprintOf({ cert, key }: PairBytes): string {
+  return createHash('sha256').update(cert).update('\0').update(key).digest('hex');
+}

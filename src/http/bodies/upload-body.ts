@@ -1,0 +1,265 @@
+/**
+ * Reading the body of an upload: one file, sent as it is or as the only field of a form, streamed and never whole in
+ * memory (contract §7 "Uploads"). The time-out of requests does not fit a hundred megabytes on a slow line, so an upload
+ * has bounds of its own: one for a line that has gone quiet, one for a line that only drips, one for the whole.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
+import { ObjectTooLargeError } from '../../objects/stores/object-store.ts';
+import { MAX_UPLOAD_BYTES } from '../../objects/uploads.ts';
+import { RequestError, invalidRequest } from '../app/errors.ts';
+import { endPolitely } from './json-body.ts';
+import { leaveToReader } from '../app/server.ts';
+
+export interface UploadBounds {
+  readonly maxBytes: number;
+  /** How long a line may bring nothing while we wait for it. */
+  readonly idleMs: number;
+  /** Within each stretch of so long in which we wait for the line, it has to bring `minBytesPerSecond` on the average. */
+  readonly paceMs: number;
+  readonly minBytesPerSecond: number;
+  readonly wholeMs: number;
+}
+
+export const UPLOAD_BOUNDS: UploadBounds = {
+  maxBytes: MAX_UPLOAD_BYTES,
+  // What an ordinary request may take in all.
+  idleMs: 30_000,
+  // What a client that takes a file has to take (slow-readers.ts): a line that only drips ends within two minutes,
+  // whatever it had brought before.
+  paceMs: 60_000,
+  minBytesPerSecond: 4_000,
+  // The largest file at 28 kB/s.
+  wholeMs: 3_600_000,
+};
+
+/** Boundaries and headers of a form, beside the file. */
+const FORM_OVERHEAD_BYTES = 64 * 1024;
+/** A form that has one file needs no more than this. */
+const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
+const MAX_QUOTED_NAME = 64;
+
+/**
+ * Reads the one file of an upload.
+ *
+ * @param keep puts the file somewhere. It may have succeeded although this throws, because the form went on wrongly:
+ *   whoever calls takes it back then. Its signal fires when the body can no longer come to a good end.
+ * @throws {RequestError} 400, 408, 413 or 415, and what `keep` throws.
+ */
+export async function receiveUpload<Kept>(
+  request: IncomingMessage,
+  keep: (file: Readable, signal: AbortSignal) => Promise<Kept>,
+  bounds: UploadBounds = UPLOAD_BOUNDS,
+): Promise<Kept> {
+  requireAcceptable(request, bounds);
+  const stop = new AbortController();
+  const form = isForm(request) ? formParser(request) : undefined;
+  const release = leaveToReader(request);
+  const { body, stopWatching } = watched(request, bounds, stop);
+  try {
+    return await (form === undefined ? keep(body, stop.signal) : keepFromForm(form, body, keep, stop));
+  } catch (error) {
+    endPolitely(request);
+    if (error instanceof ObjectTooLargeError) throw tooLarge(bounds.maxBytes);
+    throw error;
+  } finally {
+    stopWatching();
+    release();
+  }
+}
+
+/** What can be said from the headers alone, before a byte is taken. */
+function requireAcceptable({ headers }: IncomingMessage, bounds: UploadBounds): void {
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity') {
+    const message = 'send the file as it is, without Content-Encoding';
+    throw new RequestError({ status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message });
+  }
+  if (Number(headers['content-length'] ?? 0) > bounds.maxBytes + FORM_OVERHEAD_BYTES) throw tooLarge(bounds.maxBytes);
+}
+
+function isForm({ headers }: IncomingMessage): boolean {
+  return /^\s*multipart\/form-data\s*(;|$)/i.test(headers['content-type'] ?? '');
+}
+
+function formParser({ headers }: IncomingMessage): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: headers as BusboyHeaders,
+      limits: FORM_LIMITS,
+      // A part that says what it is, or what it was called, is a file; a plain text is a field.
+      isPartAFile: (_field, type, name) => name !== undefined || (type !== undefined && type !== 'text/plain'),
+    });
+  } catch {
+    throw invalidRequest('invalid request: the Content-Type names no boundary of the form');
+  }
+}
+
+/** The body as it arrives, with a watch on the line: whatever ends it early fires `stop`. */
+function watched(
+  request: IncomingMessage,
+  bounds: UploadBounds,
+  stop: AbortController,
+): { readonly body: Readable; readonly stopWatching: () => void } {
+  let bytes = 0;
+  let isWhole = false;
+  const body = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (!isWhole) idle.refresh();
+      bytes += chunk.length;
+      // Before the first part of a form, and between its lines, there may be anything of any length.
+      if (bytes > bounds.maxBytes + FORM_OVERHEAD_BYTES) stop.abort(tooLarge(bounds.maxBytes));
+      done(null, chunk);
+    },
+  });
+  const idle = setTimeout(() => {
+    // Where it is the store that is slow, the line is held up by us.
+    if (body.writableNeedDrain) idle.refresh();
+    else stop.abort(tooSlow());
+  }, bounds.idleMs);
+  const pace = watchPace(
+    bounds,
+    () => bytes,
+    () => stop.abort(tooSlow()),
+  );
+  // What the pipe does where the store is behind, and when it has caught up.
+  request.on('pause', pace.hold);
+  body.on('drain', pace.resume);
+  const whole = setTimeout(() => stop.abort(tooSlow()), bounds.wholeMs);
+  const onClose = (): void => {
+    // What had come by then and was not read is gone with it.
+    if (!request.readableEnded) stop.abort(notWhole());
+  };
+  // The line has done its part; what follows takes as long as the store does.
+  const onEnd = (): void => {
+    isWhole = true;
+    clearTimeout(idle);
+    pace.stop();
+  };
+  request.once('end', onEnd);
+  request.once('close', onClose);
+  // The close that follows says it; without a listener it would end the process.
+  request.on('error', onClose);
+  body.on('error', () => undefined);
+  stop.signal.addEventListener('abort', () => body.destroy(stop.signal.reason as Error), { once: true });
+  // A client that went before anybody listened will not be heard to go.
+  if (request.destroyed) onClose();
+  // Unlike a pipeline, this does not destroy the request with the body: the refusal has to go out on its connection.
+  request.pipe(body);
+  return {
+    body,
+    stopWatching: () => {
+      onEnd();
+      clearTimeout(whole);
+      request.off('end', onEnd);
+      request.off('pause', pace.hold);
+      request.off('close', onClose);
+    },
+  };
+}
+
+/**
+ * Judges a line stretch by stretch, so that nothing is saved up for later by sending fast at first. While it is we who are
+ * behind it stands still.
+ *
+ * @param bytesSoFar that have come.
+ */
+function watchPace(
+  { paceMs, minBytesPerSecond }: UploadBounds,
+  bytesSoFar: () => number,
+  onSlow: () => void,
+): { readonly hold: () => void; readonly resume: () => void; readonly stop: () => void } {
+  let before = 0;
+  let heldSince: number | undefined;
+  let heldMs = 0;
+  const resume = (): void => {
+    if (heldSince !== undefined) heldMs += performance.now() - heldSince;
+    heldSince = undefined;
+  };
+  const judge = (): void => {
+    const isHeld = heldSince !== undefined;
+    resume();
+    if (isHeld) heldSince = performance.now();
+    if (heldMs >= 1) {
+      // The line has that time yet.
+      timer = setTimeout(judge, heldMs);
+      heldMs = 0;
+      return;
+    }
+    const bytes = bytesSoFar();
+    if (bytes - before < (minBytesPerSecond * paceMs) / 1000) {
+      onSlow();
+      return;
+    }
+    before = bytes;
+    timer = setTimeout(judge, paceMs);
+  };
+  let timer = setTimeout(judge, paceMs);
+  return {
+    hold() {
+      heldSince ??= performance.now();
+    },
+    resume,
+    stop: () => clearTimeout(timer),
+  };
+}
+
+async function keepFromForm<Kept>(
+  form: BusboyInstance,
+  body: Readable,
+  keep: (file: Readable, signal: AbortSignal) => Promise<Kept>,
+  stop: AbortController,
+): Promise<Kept> {
+  let kept: Promise<Kept> | undefined;
+  const ended = new Promise<void>((resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
+    form.on('file', (_field, file) => {
+      file.on('error', () => undefined);
+      if (kept !== undefined) {
+        file.resume();
+        stop.abort(invalidRequest('invalid request: the form has more than one file'));
+        return;
+      }
+      kept = keep(file, stop.signal);
+      // A file that cannot be kept ends the reading.
+      kept.catch((error: unknown) => stop.abort(error));
+    });
+    form.on('field', (name) => stop.abort(invalidRequest(`additional properties not allowed: ${quoted(name)}`)));
+    form.on('partsLimit', () => stop.abort(invalidRequest('invalid request: the form has more than one part')));
+    form.on('error', () => stop.abort(invalidRequest('invalid request: the form is not well-formed or breaks off')));
+    form.on('finish', resolve);
+  });
+  body.pipe(form);
+  try {
+    await ended;
+  } catch (error) {
+    // Whoever calls takes back what was kept: it must have come to its end by then.
+    await kept?.catch(() => undefined);
+    throw error;
+  }
+  if (kept === undefined) throw invalidRequest('invalid request: missing property: file');
+  return kept;
+}
+
+function quoted(name: string | undefined): string {
+  return (name ?? '').replace(/\p{Cc}/gu, '').slice(0, MAX_QUOTED_NAME);
+}
+
+function tooLarge(maxBytes: number): RequestError {
+  const message = `the file is larger than ${maxBytes} bytes`;
+  return new RequestError({ status: 413, errorCode: 'PAYLOAD_TOO_LARGE', message });
+}
+
+function tooSlow(): RequestError {
+  const message = 'the upload did not arrive in time';
+  // What of it is still to come must not be taken for the next request.
+  const headers = { Connection: 'close' };
+  return new RequestError({ status: 408, errorCode: 'INVALID_REQUEST', message, headers });
+}
+
+function notWhole(): RequestError {
+  return invalidRequest('invalid request: the body did not arrive whole');
+}

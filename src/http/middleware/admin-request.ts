@@ -1,0 +1,33 @@
+/**
+ * What the routes for operators have in common: whose account is meant, and the line in the log that tells what an
+ * operator changed.
+ */
+import type { ParameterizedContext } from 'koa';
+import type { HttpContext } from '../app/context.ts';
+import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import type { RequestState } from './middleware.ts';
+
+/** Ids of accounts and keys; what has another form is nobody's, and is not asked of the database. */
+const ID = /^[\w-]{1,64}$/;
+
+export const ACCOUNT_PARAMS = { accountId: "The account's id, as the list of accounts gives it." };
+export const KEY_PARAMS = { keyId: "The key's id, as the list of keys gives it." };
+
+/** @throws {RequestError} 404: nothing has an id of that form. */
+export function idOf(params: Readonly<Record<string, string>>, name: 'accountId' | 'keyId'): string {
+  const id = params[name] ?? '';
+  if (!ID.test(id)) throw new RequestError(NOT_FOUND);
+  return id;
+}
+
+/** Logs what an operator changed: never a key, a name or a secret. */
+export function logChange(
+  http: HttpContext,
+  ctx: ParameterizedContext<RequestState>,
+  operation: string,
+  fields: Readonly<Record<string, string | undefined>>,
+): void {
+  const { requestId } = ctx.state;
+  const client = http.clientAddress(ctx.req);
+  http.logger.info({ operation, ...fields, client, requestId }, 'an operator changed something');
+}

@@ -1,0 +1,28 @@
+/** What is answered where a path has no route for the request's method: which methods it takes (RFC 9110 §10.2.1). */
+import type { ParameterizedContext } from 'koa';
+import { RequestError } from '../app/errors.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * Answers OPTIONS, which every path takes, and rejects any other method.
+ *
+ * @param taken the methods that the path has routes for.
+ * @throws {RequestError} 405.
+ */
+export function answerOtherMethod(ctx: ParameterizedContext, taken: Iterable<string>): void {
+  const methods = new Set(taken).add('OPTIONS');
+  if (methods.has('GET')) methods.add('HEAD');
+  const allow = METHODS.filter((method) => methods.has(method)).join(', ');
+  if (ctx.method === 'OPTIONS') {
+    ctx.status = 204;
+    ctx.set('Allow', allow);
+    return;
+  }
+  throw new RequestError({
+    status: 405,
+    errorCode: 'METHOD_NOT_ALLOWED',
+    message: 'this path does not take this method; see the Allow header',
+    headers: { Allow: allow },
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * What operators learn of a 402. Its answer goes to an API client, who can neither book money nor run a command here;
+ * who can reads the log, and under `npm start` its terminal. One line an account in ten minutes, because a client that
+ * repeats its request would otherwise fill the log.
+ */
+import type { InsufficientBalanceError } from '../../billing/ledger.ts';
+import { formatUsd } from '../../domain/money.ts';
+import type { Logger } from '../../telemetry/log.ts';
+
+const QUIET_MS = 600_000;
+/** Accounts whose last line is remembered; of one that is forgotten there may be a line too many. */
+const MAX_REMEMBERED = 1_000;
+
+export interface BalanceLog {
+  /** A request was rejected by this error. */
+  rejected(error: InsufficientBalanceError): void;
+}
+
+/** @param admin how `admin` is run on this installation. @param now in milliseconds. */
+export function createBalanceLog(logger: Logger, admin: string, now: () => number): BalanceLog {
+  const loggedAt = new Map<string, number>();
+  return {
+    rejected({ accountId, availableMicroUsd, neededMicroUsd }) {
+      const last = loggedAt.get(accountId);
+      if (last !== undefined && now() - last < QUIET_MS) return;
+      loggedAt.delete(accountId);
+      loggedAt.set(accountId, now());
+      const [oldest] = loggedAt.keys();
+      if (loggedAt.size > MAX_REMEMBERED && oldest !== undefined) loggedAt.delete(oldest);
+      logger.warn(
+        { accountId, availableUsd: formatUsd(availableMicroUsd), neededUsd: formatUsd(neededMicroUsd) },
+        `an account's balance does not cover its requests; top it up with ${admin} accounts top-up ${accountId} --usd 10`,
+      );
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * Telling clients in every answer about a model that its days are counted (contract §8), in the headers that exist for
+ * it: `Deprecation` (RFC 9745, a structured date) and `Sunset` (RFC 8594, an HTTP date).
+ */
+import type { ParameterizedContext } from 'koa';
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import type { RequestState } from './middleware.ts';
+
+/** What the reference says of them. */
+export const DEPRECATION_HEADERS = {
+  Deprecation: 'Only for a deprecated model: since when it is, as `@` and Unix seconds (RFC 9745).',
+  Sunset: 'Only for a model that will be retired: when, as an HTTP date (RFC 8594).',
+};
+
+/** @param definition undefined: nothing is known of the model any more. */
+export function tellDeprecation(
+  ctx: ParameterizedContext<RequestState>,
+  definition: Pick<ModelDefinition, 'deprecatedAt' | 'retiresAt'> | undefined,
+): void {
+  const { deprecatedAt, retiresAt } = definition ?? {};
+  if (deprecatedAt !== undefined) ctx.set('Deprecation', `@${deprecatedAt}`);
+  if (retiresAt !== undefined) ctx.set('Sunset', new Date(retiresAt * 1000).toUTCString());
+}

@@ -1,0 +1,25 @@
+/**
+ * How many reads that may take long are under way in one process: lists and sums, whose statements hold a connection to
+ * the database for as long as their filters make them. They may use half of the pool together, and an account holds at
+ * most as many as it leaves free, so that no account's lists keep others, or creates and settlements, from a connection.
+ */
+import { createTenantShares } from '../../limits/tenant-shares.ts';
+import type { TenantShares } from '../../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+
+/** Beyond these a burst of requests would only wait to be too late. */
+const WAITING = { perTenant: 100, perProcess: 1_000 };
+/** As long as a caller would wait for a connection (src/database/database.ts). */
+export const EXPENSIVE_WAIT_MS = 5_000;
+
+/** @param poolSize connections of this process to the database. */
+export function createExpensiveReads(poolSize: number, metrics?: ShareMetrics): TenantShares {
+  return createTenantShares({
+    resource: 'expensive_reads',
+    capacity: Math.max(1, Math.floor(poolSize / 2)),
+    leavesFree: true,
+    waiting: WAITING,
+    retryAfterSeconds: 2,
+    metrics,
+  });
+}

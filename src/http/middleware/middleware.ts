@@ -1,0 +1,151 @@
+/**
+ * What every request passes through: its id, the one mapping of errors, security headers, and the refusal of plain HTTP
+ * where only HTTPS may come (spec §1.8).
+ */
+import type { Context, Middleware, Next } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { InsufficientBalanceError } from '../../billing/ledger.ts';
+import type { HttpConfig } from '../../config/config.ts';
+import { newId } from '../../domain/ids.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { errorBody } from '../../text/error-body.ts';
+import { failure } from '../../wire/envelope.ts';
+import { rpcFailure } from '../../wire/json-rpc.ts';
+import type { MessageId } from '../../wire/json-rpc.ts';
+import { createBalanceLog } from './balance-log.ts';
+import type { HttpContext } from '../app/context.ts';
+import { isTrusted, plain } from '../app/client-address.ts';
+import { errorFormOf } from '../app/error-form.ts';
+import type { ErrorForm } from '../app/error-form.ts';
+import { RequestError, problemOf } from '../app/errors.ts';
+import type { HttpProblem } from '../app/errors.ts';
+import { matchedRoute } from '../app/matched-route.ts';
+import { requireSoundHead } from './request-head.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
+import { textProblemOf } from '../text/problem.ts';
+
+/** What our middleware leaves for the handlers. */
+export interface RequestState {
+  requestId: string;
+  /** Only on routes that need a key. */
+  caller: Caller;
+  /** The task that this request made. */
+  createdTaskId?: TaskId;
+  /** Of the JSON-RPC message that this request brought, once it was read. */
+  messageId?: MessageId;
+}
+
+/** A client's own request id is echoed only in this form (contract §1). */
+const REQUEST_ID = /^[\w-]{1,64}$/;
+
+/**
+ * Gives the request its id and its answer the security headers, and maps whatever is thrown below to an answer.
+ *
+ * @param listener how the listener is protected.
+ */
+export function answerErrors(http: HttpContext, listener: HttpConfig): Middleware<RequestState> {
+  const balanceLog = createBalanceLog(http.logger, http.config.adminCommand, () => http.now());
+  return async (ctx: Context, next: Next) => {
+    const presented = ctx.get('X-Request-Id');
+    const requestId = REQUEST_ID.test(presented) ? presented : newId('req');
+    ctx['state']['requestId'] = requestId;
+    ctx.set('X-Request-Id', requestId);
+    for (const [name, value] of SECURITY_HEADERS) ctx.res.setHeader(name, value);
+    if (cameByHttps(ctx, listener)) ctx.res.setHeader(...STRICT_TRANSPORT_SECURITY);
+    let form = formOfHead(ctx);
+    try {
+      requireSoundHead(ctx);
+      form = errorFormOf(ctx.path);
+      await next();
+    } catch (error) {
+      const problem = problemOf(error);
+      if (error instanceof InsufficientBalanceError) balanceLog.rejected(error);
+      if (problem === undefined) {
+        http.logger.error(
+          { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
+          'a request failed',
+        );
+      } else if (problem.status >= 500) {
+        http.logger.warn(
+          { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
+          'a request was not served',
+        );
+      }
+      const told = problem ?? INTERNAL;
+      answerProblem(ctx, told, bodyOf(told, form, (ctx['state'] as RequestState).messageId));
+    }
+  };
+}
+
+/**
+ * The form of errors in the head of a request, as the reference documents them for every path: all read `text`, but for
+ * clients of the Model Context Protocol.
+ */
+function formOfHead(ctx: Context): ErrorForm {
+  try {
+    return errorFormOf(ctx.path) === 'json-rpc' ? 'json-rpc' : 'text';
+  } catch {
+    // The target is no path.
+    return 'text';
+  }
+}
+
+/** What is told of a fault of ours. */
+export const INTERNAL: HttpProblem = {
+  status: 500,
+  errorCode: 'INTERNAL_ERROR',
+  message: 'an internal error occurred; retry later and name the X-Request-Id if it persists',
+};
+
+function answerProblem(ctx: Context, problem: HttpProblem, body: unknown): void {
+  ctx.status = problem.status;
+  if (problem.headers !== undefined) ctx.set(problem.headers);
+  ctx.set('Cache-Control', 'no-store');
+  ctx.body = body;
+}
+
+function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = null): unknown {
+  const { status, errorCode, message, isUnreadable } = problem;
+  if (form === 'envelope') return failure(status, errorCode, message);
+  if (form === 'json-rpc') return rpcFailure({ status, errorCode, message, isUnreadable }, messageId);
+  return errorBody(textProblemOf(problem, form));
+}
+
+/** Probes come from the machine or the cluster, not by way of the proxy, and hold nothing secret. */
+export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+/** Refuses what did not come by HTTPS. There is no redirect: what was sent is out already, its key with it. */
+export function requireHttps(config: HttpConfig): Middleware {
+  return async (ctx, next) => {
+    const isRefused = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
+    if (isRefused && !PROBES.has(ctx.path)) {
+      throw new RequestError({
+        status: 400,
+        errorCode: 'INVALID_REQUEST',
+        message: 'only HTTPS is served here; send the request to the https address',
+      });
+    }
+    await next();
+  };
+}
+
+/** A trusted proxy says so. On the loopback nobody has to, but what one says is believed. */
+function cameByHttp(ctx: Context, config: HttpConfig): boolean {
+  return (
+    config.tls === undefined &&
+    ctx.get('X-Forwarded-Proto') !== '' &&
+    isByProxy(ctx, config) &&
+    !cameByHttps(ctx, config)
+  );
+}
+
+/** Judged by our own TLS or by the trusted proxies alone. */
+function cameByHttps(ctx: Context, config: HttpConfig): boolean {
+  if (config.tls !== undefined) return true;
+  if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() !== 'https') return false;
+  return isByProxy(ctx, config);
+}
+
+function isByProxy(ctx: Context, config: HttpConfig): boolean {
+  return isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''));
+}

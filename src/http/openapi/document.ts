@@ -1,0 +1,81 @@
+/**
+ * The OpenAPI 3.1 document, made from the list of routes and the catalogue: nothing in it is written by hand that a
+ * route or a schema says already.
+ */
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import { AccountSchema } from '../../wire/account.ts';
+import { EstimateSchema } from '../../wire/estimate.ts';
+import { FileSchema } from '../../wire/file.ts';
+import { KeySchema, MadeKeySchema } from '../../wire/key.ts';
+import { LedgerEntrySchema } from '../../wire/ledger.ts';
+import { ModelDetailSchema, ModelSchema } from '../../wire/model.ts';
+import { StorageDecisionSchema } from '../../wire/storage.ts';
+import { OutputSchema, TaskSchema } from '../../wire/task.ts';
+import { WebhookKeySchema } from '../../wire/webhook-key.ts';
+import { createTaskBody } from './create.ts';
+import { ERROR_SCHEMAS } from './errors.ts';
+import { SCHEMA_EXAMPLES } from './examples.ts';
+import { openApiPath, operationOf } from './operation.ts';
+import { OpenApiParts } from './parts.ts';
+import type { OpenApiNode } from './parts.ts';
+import { SECURITY_SCHEMES, TAG_DESCRIPTIONS } from './text.ts';
+import { ROUTE_TAGS } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+
+export interface OpenApiSource {
+  readonly title: string;
+  /** CommonMark: what holds for every operation. */
+  readonly description: string;
+  /** Where the API is: no trailing slash, no `/v1`. */
+  readonly serverUrl: string;
+  readonly routes: readonly Route[];
+  /** The models that are told in the body of `POST /tasks`. */
+  readonly models: readonly ModelDefinition[];
+}
+
+/** Schemas that stand in the document once, under these names. */
+const NAMED_SCHEMAS = {
+  ...ERROR_SCHEMAS,
+  Account: AccountSchema,
+  Estimate: EstimateSchema,
+  File: FileSchema,
+  Key: KeySchema,
+  LedgerEntry: LedgerEntrySchema,
+  MadeKey: MadeKeySchema,
+  Model: ModelSchema,
+  ModelDetail: ModelDetailSchema,
+  Output: OutputSchema,
+  StorageDecision: StorageDecisionSchema,
+  Task: TaskSchema,
+  WebhookKey: WebhookKeySchema,
+};
+
+/** Makes the document. Some milliseconds: whoever serves it keeps it. */
+export function openApiDocument({ title, description, serverUrl, routes, models }: OpenApiSource): OpenApiNode {
+  const parts = new OpenApiParts(NAMED_SCHEMAS, SCHEMA_EXAMPLES);
+  const createBody = createTaskBody(models);
+  const paths: Record<string, Record<string, OpenApiNode>> = {};
+  for (const route of routes) {
+    const operations = (paths[openApiPath(route.path)] ??= {});
+    operations[route.method.toLowerCase()] = operationOf(route, { parts, createBody, routes });
+  }
+  const tags = new Set(routes.map((route) => route.tag));
+  const isAdmin = routes.some((route) => route.access === 'operator');
+  return {
+    openapi: '3.1.0',
+    info: {
+      title,
+      // The version of the contract, which the base path carries: changes within it only add (spec §9).
+      version: '1',
+      description,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: ROUTE_TAGS.filter((tag) => tags.has(tag)).map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
+    paths,
+    components: {
+      ...parts.components(),
+      securitySchemes: isAdmin ? { adminToken: SECURITY_SCHEMES.adminToken } : { apiKey: SECURITY_SCHEMES.apiKey },
+    },
+  };
+}

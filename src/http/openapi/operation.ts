@@ -1,0 +1,232 @@
+/**
+ * One route as an operation of the OpenAPI document: what it takes and what it answers.
+ */
+import { CreateTaskSchema } from '../../wire/create-task.ts';
+import { errorResponses, requestIdHeader } from './errors.ts';
+import { linksOf } from './links.ts';
+import type { OpenApiNode, OpenApiParts } from './parts.ts';
+import type { CreateTaskBody } from './create.ts';
+import type { OtherAnswer, Route } from '../app/route.ts';
+
+/** Request headers whose form is known; the others are any text. */
+const HEADER_SCHEMAS: Readonly<Record<string, OpenApiNode>> = {
+  'Idempotency-Key': { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+};
+
+/** What an operation is told together with. */
+export interface OperationContext {
+  readonly parts: OpenApiParts;
+  /** The body of `POST /tasks` with the input of every model. */
+  readonly createBody: CreateTaskBody;
+  /** All routes of the document. */
+  readonly routes: readonly Route[];
+}
+
+export function operationOf(route: Route, { parts, createBody, routes }: OperationContext): OpenApiNode {
+  const parameters = [...pathParameters(route), ...queryParameters(route, parts), ...headerParameters(route)];
+  const description = [route.description, accessText(route)].filter(Boolean).join('\n\n');
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(description === '' ? {} : { description }),
+    security: securityOf(route),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, parts, createBody) }),
+    responses: { ...goodResponses(route, parts, routes), ...errorResponses(route, parts) },
+  };
+}
+
+/** `{modelName...}` of a route is `{modelName}` in OpenAPI, which has no word for "slashes too". */
+export function openApiPath(path: string): string {
+  return path.replaceAll('...}', '}');
+}
+
+function accessText({ access, budget }: Route): string {
+  if (access === 'none' || access === 'operator') return '';
+  const needs = access === 'any' ? 'Any key may do this.' : `Needs the scope \`${access}\`.`;
+  if (budget === 'text') return `${needs} Counts as a text call.`;
+  return budget === undefined || budget === 'read' ? needs : `${needs} Counts as a creating request.`;
+}
+
+function securityOf({ access }: Route): readonly OpenApiNode[] {
+  if (access === 'none') return [];
+  if (access === 'operator') return [{ adminToken: [] }];
+  return [{ apiKey: access === 'any' ? [] : [access] }];
+}
+
+function pathParameters(route: Route): readonly OpenApiNode[] {
+  return [...route.path.matchAll(/\{(\w+)(\.\.\.)?\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: route.params?.[name] ?? '',
+    schema: { type: 'string', minLength: 1 },
+  }));
+}
+
+function queryParameters(route: Route, parts: OpenApiParts): readonly OpenApiNode[] {
+  const required = new Set<string>(route.query?.required ?? []);
+  const named = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => {
+    const { description, ...rest } = parts.schema(schema);
+    return {
+      name,
+      in: 'query',
+      required: required.has(name),
+      ...(description === undefined ? {} : { description }),
+      ...(rest['type'] === 'array' ? { style: 'form', explode: true } : {}),
+      schema: rest,
+    };
+  });
+  return [...named, ...prefixedParameters(route)];
+}
+
+/** Parameters of any name that begins alike: the members of one object, each a parameter of its own. */
+function prefixedParameters({ queryPrefix }: Route): readonly OpenApiNode[] {
+  if (queryPrefix === undefined) return [];
+  const name = queryPrefix.replace(/\W+$/, '');
+  return [
+    {
+      name,
+      in: 'query',
+      required: false,
+      description: `Any number of parameters \`${queryPrefix}<name>=<value>\`, each name once; all must match.`,
+      style: 'form',
+      explode: true,
+      schema: {
+        type: 'object',
+        propertyNames: { pattern: `^${queryPrefix.replaceAll('.', '\\.')}.` },
+        additionalProperties: { type: 'string' },
+      },
+    },
+  ];
+}
+
+/** OpenAPI ignores a parameter of this name: the content of the answers says what can be accepted. */
+const TOLD_OTHERWISE = 'Accept';
+
+function headerParameters({ headers = {} }: Route): readonly OpenApiNode[] {
+  return Object.entries(headers)
+    .filter(([name]) => name !== TOLD_OTHERWISE)
+    .map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: HEADER_SCHEMAS[name] ?? { type: 'string' },
+    }));
+}
+
+function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, createBody: CreateTaskBody): OpenApiNode {
+  if (body.kind === 'raw') {
+    return {
+      required: true,
+      description: body.description,
+      content: Object.fromEntries(body.mimeTypes.map((mimeType) => [mimeType, rawContent(mimeType)])),
+    };
+  }
+  const isCreate = body.schema === CreateTaskSchema;
+  const examples = isCreate ? createBody.examples : body.examples;
+  return {
+    required: body.isOptional !== true,
+    content: {
+      'application/json': {
+        schema: isCreate ? createBody.schema(parts) : parts.schema(body.schema),
+        ...(examples === undefined || Object.keys(examples).length === 0 ? {} : { examples }),
+      },
+    },
+  };
+}
+
+function rawContent(mimeType: string): OpenApiNode {
+  if (mimeType !== 'multipart/form-data') return {};
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  return { schema: { type: 'object', required: ['file'], properties: { file }, additionalProperties: false } };
+}
+
+function goodResponses(route: Route, parts: OpenApiParts, routes: readonly Route[]): OpenApiNode {
+  const { 200: alsoOk, ...others } = route.otherAnswers ?? {};
+  const headers = headersOf(route, parts);
+  const links = linksOf(route, routes);
+  const ok = {
+    description: [route.answer.kind === 'other' ? route.answer.description : 'Success.', alsoOk?.description]
+      .filter(Boolean)
+      .join(' '),
+    headers,
+    content: { ...contentOf(route.answer, parts), ...contentOfOther(alsoOk, parts) },
+    ...(Object.keys(links).length === 0 ? {} : { links }),
+  };
+  const isConditional = route.method === 'GET' && route.answer.kind !== 'other';
+  return {
+    200: ok,
+    ...(isConditional ? { 304: { description: 'What you have (`If-None-Match`) is current.', headers } } : {}),
+    ...Object.fromEntries(
+      Object.entries(others).map(([status, answer]) => {
+        const content = contentOfOther(answer, parts);
+        const hasContent = Object.keys(content).length > 0;
+        return [status, { description: answer.description, headers, ...(hasContent ? { content } : {}) }];
+      }),
+    ),
+  };
+}
+
+function contentOf(answer: Route['answer'], parts: OpenApiParts): OpenApiNode {
+  if (answer.kind === 'other') return Object.fromEntries(answer.mimeTypes.map((mimeType) => [mimeType, {}]));
+  const isEnveloped = answer.kind === 'data';
+  const schema = parts.schema(answer.schema);
+  return {
+    'application/json': {
+      schema: isEnveloped ? enveloped(schema) : schema,
+      ...(answer.example === undefined ? {} : { example: isEnveloped ? successOf(answer.example) : answer.example }),
+    },
+  };
+}
+
+function contentOfOther(answer: OtherAnswer | undefined, parts: OpenApiParts): OpenApiNode {
+  if (answer?.schema !== undefined) return { 'application/json': { schema: parts.schema(answer.schema) } };
+  return Object.fromEntries((answer?.mimeTypes ?? []).map((mimeType) => [mimeType, {}]));
+}
+
+/** The envelope around what is answered (contract §1). */
+function enveloped(data: OpenApiNode): OpenApiNode {
+  return {
+    type: 'object',
+    required: ['code', 'message', 'data', 'error_code'],
+    properties: { code: { const: 200 }, message: { const: 'success' }, data, error_code: { const: '' } },
+    additionalProperties: false,
+  };
+}
+
+function successOf(data: unknown): OpenApiNode {
+  return { code: 200, message: 'success', data, error_code: '' };
+}
+
+function headersOf(route: Route, parts: OpenApiParts): OpenApiNode {
+  const hasKey = route.access !== 'none' && route.access !== 'operator';
+  const text = { type: 'string' };
+  return {
+    'X-Request-Id': requestIdHeader(parts),
+    ...(hasKey ? rateLimitHeaders(parts) : {}),
+    ...(route.method === 'GET' && route.answer.kind !== 'other' ? { ETag: entityTagHeader(parts) } : {}),
+    ...Object.fromEntries(
+      Object.entries(route.answerHeaders ?? {}).map(([name, description]) => [name, { description, schema: text }]),
+    ),
+  };
+}
+
+function rateLimitHeaders(parts: OpenApiParts): OpenApiNode {
+  const header = (name: string, description: string): OpenApiNode =>
+    parts.addHeader(name, () => ({ description, required: true, schema: { type: 'integer', minimum: 0 } }));
+  return {
+    'X-RateLimit-Limit': header('X-RateLimit-Limit', 'Requests of this kind per minute.'),
+    'X-RateLimit-Remaining': header('X-RateLimit-Remaining', 'How many may come now.'),
+    'X-RateLimit-Reset': header('X-RateLimit-Reset', 'Unix seconds: when all of them may come again.'),
+  };
+}
+
+function entityTagHeader(parts: OpenApiParts): OpenApiNode {
+  return parts.addHeader('ETag', () => ({
+    description: 'Send it as `If-None-Match` to be told whether anything changed.',
+    schema: { type: 'string' },
+  }));
+}

@@ -1,0 +1,37 @@
+/**
+ * What every answer with a task's detail has in common: when to ask again, and the repair of a task that nobody works on.
+ */
+import type { ParameterizedContext } from 'koa';
+import { secondsUntilWorthAsking } from '../../domain/poll-advice.ts';
+import { isTerminal } from '../../domain/task-status.ts';
+import { isTaskId } from '../../domain/workflow-ids.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { TaskNotFoundError } from '../../tasks/record/read.ts';
+import type { TaskDetail } from '../../tasks/record/read.ts';
+import { presentTask } from '../../wire/task.ts';
+import type { WireTask } from '../../wire/task.ts';
+import type { HttpContext } from '../app/context.ts';
+import { tellDeprecation } from '../middleware/deprecation.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+
+/** @throws {TaskNotFoundError} a text that cannot be a task's id names no task. */
+export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): TaskId {
+  if (!isTaskId(taskId)) throw new TaskNotFoundError();
+  return taskId;
+}
+
+/** Presents a task, with `Retry-After` where it is not over, and what is to be said of its model (contract §3, §8). */
+export async function answerDetail(
+  ctx: ParameterizedContext<RequestState>,
+  http: HttpContext,
+  task: TaskDetail,
+): Promise<WireTask> {
+  ctx.set('Cache-Control', 'private, no-cache');
+  tellDeprecation(ctx, http.catalogue.find(task.model));
+  if (!isTerminal(task.status)) {
+    const { typicalSeconds } = await http.definitions.read(task.definitionHash);
+    ctx.set('Retry-After', String(secondsUntilWorthAsking(typicalSeconds, task.ageSeconds)));
+    http.considerRepair(task);
+  }
+  return presentTask(task, http.urlSigner, http.now());
+}

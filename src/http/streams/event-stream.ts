@@ -1,0 +1,122 @@
+/**
+ * Server-sent events over a connection that stays open (contract §4): the headers that keep proxies from holding events
+ * back, a comment where there was silence, and an end for whoever does not read. An open stream is its response, and
+ * nothing that a request needed: there may be many thousands.
+ */
+import type { ServerResponse } from 'node:http';
+import type { ParameterizedContext } from 'koa';
+import type { RequestState } from '../middleware/middleware.ts';
+
+/** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
+const SILENCE_MS = 15_000;
+/** How often the silence of all streams is looked at. */
+const LOOK_EVERY_MS = 1_000;
+/** What a client may leave unread here, beside what the system holds for its connection: some hundred events. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+const KEEP_ALIVE = ': keep-alive\n\n';
+
+/** One event as it goes over the wire. */
+export interface ServerSentEvent {
+  readonly id?: string | number;
+  readonly event?: string;
+  /** Sent as JSON. */
+  readonly data: unknown;
+}
+
+export interface EventStream {
+  /** Sends events in one write; a client that has left too much unread is cut instead. */
+  send(events: readonly ServerSentEvent[]): void;
+  /** Whether the client is still there, and the stream has not been ended. */
+  isOpen(): boolean;
+  /** Ends the stream; @param isLast whether its connection ends too, because the process does. */
+  end(isLast?: boolean): void;
+}
+
+/** All open streams of a process. */
+export interface EventStreams {
+  /**
+   * Answers a request with a stream. From here on nothing else may answer it.
+   *
+   * @param onClose called once, when the stream has ended or the client goes; not where it had gone before.
+   */
+  open(ctx: ParameterizedContext<RequestState>, onClose: () => void): EventStream;
+  /** Comments in every stream that was silent for 15 s, and cuts those whose client takes nothing. Runs by itself. */
+  keepAlive(): void;
+  /** How many are open. */
+  count(): number;
+}
+
+/** Whether a client asks for the stream and not for JSON; the order of its `Accept` decides between equals. */
+export function wantsEventStream(ctx: ParameterizedContext<RequestState>): boolean {
+  return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream';
+}
+
+/** @param now milliseconds since 1970. */
+export function createEventStreams(now: () => number): EventStreams {
+  /** With the time of each one's last write, the longest silent first. */
+  const open = new Map<ServerResponse, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const write = (response: ServerResponse, text: string): void => {
+    if (response.writableEnded || response.destroyed) return;
+    if (response.writableLength > MAX_UNREAD_BYTES) {
+      response.destroy();
+      return;
+    }
+    response.write(text);
+    open.delete(response);
+    open.set(response, now());
+  };
+
+  const keepAlive = (): void => {
+    const silentSince = now() - SILENCE_MS;
+    // What is written to goes to the end of the map, where it is not silent any more.
+    for (const [response, writtenAt] of open) {
+      if (writtenAt > silentSince) break;
+      if (response.writableLength > 0) response.destroy();
+      else write(response, KEEP_ALIVE);
+    }
+  };
+
+  return {
+    open(ctx, onClose) {
+      const { res: response } = ctx;
+      ctx.respond = false;
+      response.writeHead(200, {
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        'Cache-Control': 'no-cache, no-transform',
+        'X-Accel-Buffering': 'no',
+      });
+      response.flushHeaders();
+      if (!response.destroyed) {
+        open.set(response, now());
+        timer ??= setInterval(keepAlive, LOOK_EVERY_MS).unref();
+        response.once('close', () => {
+          open.delete(response);
+          if (open.size === 0) {
+            clearInterval(timer);
+            timer = undefined;
+          }
+          onClose();
+        });
+      }
+      return {
+        send: (events) => write(response, events.map(textOf).join('')),
+        isOpen: () => !response.writableEnded && !response.destroyed,
+        end(isLast = false) {
+          if (response.writableEnded) return;
+          const { socket } = response;
+          response.end(isLast ? () => socket?.end() : undefined);
+        },
+      };
+    },
+    keepAlive,
+    count: () => open.size,
+  };
+}
+
+/** JSON has no line ends of its own, so that one `data` line is enough. */
+function textOf({ id, event, data }: ServerSentEvent): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
+  return `${head}data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,109 @@
+/**
+ * Waiting for a task to change before answering (contract §3): `Prefer: wait=N` of RFC 7240.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { TASK_STATUSES } from '../../domain/task-status.ts';
+import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { HttpContext } from '../app/context.ts';
+
+/** Contract §3: "N ≤ 30". */
+const LONGEST_WAIT_SECONDS = 30;
+
+/** A token of HTTP (RFC 9110 §5.6.2). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** The text between two quotes, with what is escaped in it. */
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
+
+/**
+ * Reads how long a client would like to wait. Of a preference that is given twice the first counts (RFC 7240 §2).
+ *
+ * @param header `Prefer`, several of them joined by commas.
+ * @returns whole seconds, 1 to 30; undefined where it prefers nothing of the kind, or what cannot be read.
+ */
+export function preferredWait(header: string): number | undefined {
+  for (const preference of splitOutsideQuotes(header, ',')) {
+    // What stands behind a semicolon are parameters of the preference, which `wait` has none of.
+    const [text = ''] = splitOutsideQuotes(preference, ';');
+    const end = text.indexOf('=');
+    const name = (end === -1 ? text : text.slice(0, end)).trim().toLowerCase();
+    if (name !== 'wait') continue;
+    const seconds = end === -1 ? undefined : readSeconds(text.slice(end + 1).trim());
+    return seconds === undefined || seconds === 0 ? undefined : Math.min(seconds, LONGEST_WAIT_SECONDS);
+  }
+  return undefined;
+}
+
+/** @param value a token or a quoted text. */
+function readSeconds(value: string): number | undefined {
+  const text = TOKEN.test(value) ? value : (QUOTED.exec(value)?.[1] ?? '');
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function splitOutsideQuotes(text: string, separator: string): string[] {
+  const parts: string[] = [];
+  let begin = 0;
+  let isQuoted = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (isQuoted && character === '\\') index += 1;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (character === separator && !isQuoted) {
+      parts.push(text.slice(begin, index));
+      begin = index + 1;
+    }
+  }
+  parts.push(text.slice(begin));
+  return parts;
+}
+
+/** What a task's status is after an event; the other events leave it as it is. */
+const STATUS_AFTER: Readonly<Record<string, TaskStatus>> = {
+  started: 'handling',
+  archiving: 'archiving',
+  settled: 'success',
+};
+
+/**
+ * Waits until a task has left a status, the time is over, the client is gone, may not ask any more or the feed ends.
+ *
+ * @param status as it was read; what happened since then ends the wait at once.
+ * @throws {UnauthenticatedError} @throws {AccountSuspendedError} since the wait began.
+ */
+export function untilStatusChanges(
+  { feed, openAnswers }: Pick<HttpContext, 'feed' | 'openAnswers'>,
+  caller: Caller,
+  taskId: TaskId,
+  status: TaskStatus,
+  seconds: number,
+  response: ServerResponse,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (response.destroyed) {
+      resolve();
+      return;
+    }
+    const rank = TASK_STATUSES.indexOf(status);
+    const finish = (): void => {
+      clearTimeout(timer);
+      unsubscribe();
+      unregister();
+      response.off('close', finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, seconds * 1000);
+    const unsubscribe = feed.subscribe(taskId, 0, {
+      onEvent({ type }) {
+        const next = STATUS_AFTER[type];
+        if (next !== undefined && TASK_STATUSES.indexOf(next) > rank) finish();
+      },
+      onEnd: finish,
+    });
+    const unregister = openAnswers.register(caller, (reason) => {
+      reject(reason);
+      finish();
+    });
+    response.once('close', finish);
+  });
+}

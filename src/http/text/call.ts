@@ -1,0 +1,68 @@
+/** What the two text endpoints share: from a decoded call to its answer, streamed or not, with the account's limits told. */
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { accessEnded } from '../../text/answer.ts';
+import type { TextAsk } from '../../text/answer.ts';
+import type { HttpContext } from '../app/context.ts';
+import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
+import { problemOf } from '../app/errors.ts';
+import { INTERNAL } from '../middleware/middleware.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { textProblemOf } from './problem.ts';
+import { tellTextLimits } from './limits.ts';
+import { sendTextStream } from './stream.ts';
+
+/** What every text answer tells of the account's limits, as OpenAI's does. */
+export const TEXT_ANSWER_HEADERS = {
+  'x-ratelimit-limit-requests': 'Text calls per minute.',
+  'x-ratelimit-remaining-requests': 'How many may come now.',
+  'x-ratelimit-reset-requests': 'Until all of them may come again, e.g. `12s`.',
+  'x-ratelimit-limit-tokens': 'Tokens per minute.',
+  'x-ratelimit-remaining-tokens': 'How many may come now.',
+  'x-ratelimit-reset-tokens': 'Until all of them may come again.',
+  ...DEPRECATION_HEADERS,
+};
+
+/** How long a client that may not ask any more has to take what tells it so. */
+const LAST_WORDS_MS = 3_000;
+
+/** @returns the whole answer; undefined where it was sent as a stream. */
+export async function answerTextCall(
+  http: HttpContext,
+  { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
+  ask: Omit<TextAsk, 'problemOf'>,
+): Promise<unknown> {
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  const onStop = (): void => gone.abort(http.stopSignal.reason);
+  let cut: NodeJS.Timeout | undefined;
+  const unregister = http.openAnswers.register(caller, (reason) => {
+    gone.abort(reason);
+    cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
+  });
+  ctx.res.once('close', onClose);
+  // Who went while the request was read is not heard to go any more, and is not to pay for an answer.
+  if (ctx.res.destroyed) onClose();
+  http.stopSignal.addEventListener('abort', onStop);
+  if (http.stopSignal.aborted) onStop();
+  const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error) ?? INTERNAL) };
+  try {
+    const answer = await http.textAnswers.answer(caller, call, gone);
+    try {
+      tellTextLimits(http, ctx, caller);
+      if (answer.kind === 'body') return answer.body;
+      await sendTextStream(ctx, answer.frames);
+      return undefined;
+    } finally {
+      await answer.close();
+    }
+  } catch (error) {
+    if (!ctx.headerSent) tellTextLimits(http, ctx, caller);
+    throw accessEnded(gone.signal) ?? error;
+  } finally {
+    clearTimeout(cut);
+    unregister();
+    ctx.res.off('close', onClose);
+    http.stopSignal.removeEventListener('abort', onStop);
+  }
+}

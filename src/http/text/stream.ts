@@ -1,0 +1,89 @@
+/**
+ * Sends a text answer: each event in a write of its own, at the pace of whoever reads, with a comment where there is
+ * silence (contract §4, §9). A client that stops reading stops the answer, and one that goes away ends it.
+ */
+import type { ServerResponse } from 'node:http';
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { DONE } from '../../text/encoder.ts';
+import type { HttpContext } from '../app/context.ts';
+import type { RequestState } from '../middleware/middleware.ts';
+import { holdUntilClosed } from '../middleware/waiting-answers.ts';
+
+/** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
+const SILENCE_MS = 15_000;
+const KEEP_ALIVE = ': keep-alive\n\n';
+/** A client that takes nothing for this long has gone without saying so. */
+const UNREAD_MS = 60_000;
+
+/** Answers with a stream, to its end or the client's. */
+export async function sendTextStream(
+  ctx: ParameterizedContext<RequestState>,
+  frames: AsyncIterable<string>,
+): Promise<void> {
+  const { res: response } = ctx;
+  ctx.respond = false;
+  response.writeHead(200, {
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-cache, no-transform',
+    'X-Accel-Buffering': 'no',
+  });
+  const silence = setInterval(() => {
+    if (response.writableLength === 0 && !response.destroyed) response.write(KEEP_ALIVE);
+  }, SILENCE_MS);
+  try {
+    for await (const frame of frames) {
+      if (response.destroyed) return;
+      silence.refresh();
+      if (!response.write(frame)) await drained(response);
+    }
+    response.end();
+  } finally {
+    clearInterval(silence);
+    // Reached with an open response only where something threw: the client must not wait for more.
+    if (!response.writableEnded) response.destroy();
+  }
+}
+
+/**
+ * Sends the stream of an answer that is there already. Like the streams of tasks it counts among the answers that an
+ * account may have open, and is cut once its caller may not ask any more.
+ *
+ * @throws {ShareExhaustedError} nothing was sent.
+ */
+export async function sendStoredStream(
+  http: Pick<HttpContext, 'openAnswers' | 'waitingAnswers'>,
+  { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
+  frames: Iterable<string>,
+): Promise<void> {
+  await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
+  const unregister = http.openAnswers.register(caller, () => ctx.res.destroy());
+  try {
+    await sendTextStream(ctx, ctx.method === 'HEAD' ? nothing() : framesToTheEnd(frames));
+  } finally {
+    unregister();
+  }
+}
+
+async function* framesToTheEnd(frames: Iterable<string>): AsyncGenerator<string> {
+  yield* frames;
+  yield DONE;
+}
+
+async function* nothing(): AsyncGenerator<string> {}
+
+/** Resolves when the client has read on, or has gone; one that does neither is cut. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => response.destroy(), UNREAD_MS);
+    const done = (): void => {
+      clearTimeout(cut);
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+    if (response.destroyed) done();
+  });
+}
