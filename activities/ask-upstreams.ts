@@ -1,7 +1,7 @@
 /**
  * Asks the upstreams of a route in their order until one takes a task. The next one is asked only after a definite
- * refusal, or where one is known to be refusing everybody (architecture: "Falling back to another upstream happens only
- * after a definite refusal"). Where all refuse for now the task waits outside the worker and is tried again.
+ * rejection, or where one is known to reject everybody for now (architecture, "Submitting is split from waiting, and never
+ * repeated blindly"). Where all reject for now the task waits outside the worker and is tried again.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';

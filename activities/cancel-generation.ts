@@ -43,7 +43,7 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
 /**
  * Asks the provider of a task's job, if there is one, to stop. Twice does no harm.
  *
- * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/0037).
+ * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/decisions/0037).
  * @throws {ApplicationFailure} passing: too many requests of its account, or at its upstream, are under way.
  */
 export async function stopJob(

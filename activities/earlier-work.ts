@@ -1,6 +1,6 @@
 /**
  * What a run of a task's workflow had brought about, where the database does not know of it: a failover has lost commits,
- * or a backup was put back (docs/0037). It is read from the run's history and written down again, so that everything
+ * or a backup was put back (docs/decisions/0037). It is read from the run's history and written down again, so that everything
  * after that goes its usual way, and nothing is bought that was bought already.
  */
 import { Context } from '@temporalio/activity';

@@ -69,7 +69,7 @@ function taskNotFound(): ApplicationFailure {
 
 /**
  * The former names say nothing of the installation: what has no row here may have one in another's database, whose worker
- * gets the activity in a later attempt (docs/0038). Of another type than `TASK_NOT_FOUND`, by which a workflow ends.
+ * gets the activity in a later attempt (docs/decisions/0038). Of another type than `TASK_NOT_FOUND`, by which a workflow ends.
  */
 function taskElsewhere(): ApplicationFailure {
   return ApplicationFailure.retryable('the task is not in this database', 'TaskElsewhere');

@@ -1,7 +1,7 @@
 /**
  * A submit that is still under way although Temporal has ended its attempt, because the worker could not reach Temporal for
  * longer than the heartbeat time-out. The upstream works, and is paid: such an attempt goes on, shows in the database that
- * it lives, and writes down what it brings. The next attempt waits for that instead of giving the task up (docs/0004).
+ * it lives, and writes down what it brings. The next attempt waits for that instead of giving the task up (docs/decisions/0004).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CancelledFailure, Context } from '@temporalio/activity';

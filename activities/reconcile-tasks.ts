@@ -17,7 +17,7 @@ import type { PassTools } from './passes.ts';
 const PAGE = 100;
 /** Temporal is asked for this many at once: a pass over many tasks has a minute. */
 const AT_ONCE = 10;
-/** A row that changed a moment ago is being worked on (architecture: "unchanged for 5 s"). */
+/** A row that changed a moment ago is being worked on (architecture, "Repair is part of the design"). */
 const IDLE_SECONDS = 5;
 /** After this the rest is left to the next activity: well within its time-out (workflows/activity-options.ts). */
 const PASS_MS = 30_000;

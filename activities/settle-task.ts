@@ -39,7 +39,7 @@ async function verdictOf(context: ActivityContext, input: SettleInput): Promise<
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
 }
 
-/** Whether the database has lost the task that the workflow is for, and has another under its key (docs/0037). */
+/** Whether the database has lost the task that the workflow is for, and has another under its key (docs/decisions/0037). */
 async function isOfAnotherRequest(context: ActivityContext, { taskId, requestHash }: SettleInput): Promise<boolean> {
   if (requestHash === undefined) return false;
   return isForAnotherRequest(context, await readWorkingTask(context.database, taskId), requestHash);

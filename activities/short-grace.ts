@@ -1,6 +1,6 @@
 /**
  * Warns of submits that a stopping worker may cut off: an upstream that answers only with the result, twice asked is paid
- * for twice, and may take longer than `UPSTREAM_GRACE_SECONDS` (docs/operations.md, "Stopping a worker").
+ * for twice, and may take longer than `UPSTREAM_GRACE_SECONDS` (docs/operations/scale.md, "Stopping a worker").
  */
 import { limitsOf } from '../src/catalogue/definition.ts';
 import type { ActivityContext } from './context.ts';

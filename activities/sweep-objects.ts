@@ -18,7 +18,7 @@ import type { PassTools } from './passes.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;
-/** Architecture: "a sweep removes the rest after 24 h". No attempt lives as long. */
+/** Architecture, "Archiving really copies". No attempt lives as long. */
 const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
 /** A budget that nobody used for an hour is full again, as one that is not there is. */
 const IDLE_BUCKET_MS = 60 * 60_000;

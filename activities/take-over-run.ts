@@ -1,6 +1,6 @@
 /**
  * Looks, for a run that is about to end as cancelled, whether an earlier run had ended the task otherwise: its receiver
- * may have heard of that, and a cancel that was accepted after a database had lost the end came too late (docs/0037).
+ * may have heard of that, and a cancel that was accepted after a database had lost the end came too late (docs/decisions/0037).
  */
 import { isTerminal } from '../src/domain/task-status.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';

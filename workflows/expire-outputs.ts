@@ -1,5 +1,5 @@
 /**
- * One pass over what is kept for a time only, started by its Schedule every minute (architecture, "Repair is part of the
+ * One pass over what is kept for a time only, which `maintain` starts every minute (architecture, "Repair is part of the
  * design"). Safe to run twice and at any time.
  */
 import { proxyActivities } from '@temporalio/workflow';

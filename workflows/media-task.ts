@@ -55,7 +55,7 @@ const earlier = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIO
 
 /** Since the second release: histories before it settle a cancelled task first. */
 const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
-/** Since part 8: a database that has lost commits (docs/0037). A worker of before may have gone on as it always had. */
+/** Since part 8: a database that has lost commits (docs/decisions/0037). A worker of before may have gone on as it always had. */
 const KNOWS_OF_LOST_COMMITS = 'knows-of-lost-commits';
 /**
  * Since part 8: a failure that comes after the cancellation does not hide it, and a submit that was cut off may have left a

@@ -1,5 +1,5 @@
 /**
- * One pass of the repair, started by its Schedule every minute (architecture, "Repair is part of the design"). Safe to
+ * One pass of the repair, which `maintain` starts every minute (architecture, "Repair is part of the design"). Safe to
  * run twice and at any time.
  */
 import { proxyActivities } from '@temporalio/workflow';

@@ -43,8 +43,7 @@ export interface AccountLimits {
 }
 
 /**
- * Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. The three
- * of text are ours: the contract names no figures.
+ * Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. §7.3 names the three of text.
  */
 export const DEFAULT_LIMITS: AccountLimits = {
   runningCap: 10,

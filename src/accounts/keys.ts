@@ -213,7 +213,7 @@ export async function revokeKey(database: Queryable, keyId: string, accountId?: 
   return rows.length > 0;
 }
 
-/** Contract §7 names rotation and no times; a day is the overlap of webhook keys too (§6). */
+/** Contract §7.1; a day is the overlap of webhook keys too (§6). */
 export const ROTATION_OVERLAP_SECONDS = { default: 86_400, maximum: 604_800 } as const;
 
 const replaceKey: Statement = {

@@ -9,7 +9,7 @@ export async function checkStoredSecrets({ webhookKeys, database, logger }: Foun
       logger.error(
         { undecryptable, of: total, accounts: undecryptableAccounts },
         'stored signing secrets can be decrypted neither by ENCRYPTION_KEY nor by ENCRYPTION_KEY_FALLBACKS: ' +
-          'see docs/operations.md, "Rotating the keys"',
+          'see docs/operations/secure.md, "Rotating the keys"',
       );
     }
     if (fallback > 0) {

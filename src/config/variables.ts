@@ -180,7 +180,7 @@ export const VARIABLES = {
   MODELS_DIR: {
     kind: 'text',
     fallback: '',
-    help: 'A folder with your own model files (docs/adding-a-model.md), which the api reads beside the embedded ones; empty: the embedded models only.',
+    help: 'A folder with your own model files (docs/guides/adding-a-model.md), which the api reads beside the embedded ones; empty: the embedded models only.',
   },
   CALLBACK_OFFSETS_SECONDS: {
     kind: 'list',

@@ -1,5 +1,6 @@
 /**
- * Identifiers and how they come about. The task id is the workflow id is the idempotency key (architecture): it is
+ * Identifiers and how they come about. The task id is the workflow id is the idempotency key (architecture, "The workflow ID is
+ * the idempotency key"): it is
  * derived from the caller's key where there is one, so that whatever happens twice collapses to one.
  * Uses node:crypto, so workflows import only the types and `callbackWorkflowId` from `workflow-ids.ts`.
  */

@@ -1,7 +1,7 @@
 /**
  * What Temporal remembers of one run of a task's workflow. It matters where the database has lost commits (failover,
  * restore of a backup): the run was ahead of the record, and what it had bought must not be bought again
- * (docs/0037). Pure: types that both sides of that look-up share.
+ * (docs/decisions/0037). Pure: types that both sides of that look-up share.
  */
 import type { FailureReason } from './failure-reason.ts';
 

@@ -83,7 +83,7 @@ const OWN_PART = /media(?:-[a-z]+)?$/;
 
 /**
  * The queue of the same installation that another part serves. What 0.1.0 did on `media` stays there by the former names:
- * a neighbour of that release serves neither `archiving` nor `maintenance`, and its work would wait for ours (docs/0038).
+ * a neighbour of that release serves neither `archiving` nor `maintenance`, and its work would wait for ours (docs/decisions/0038).
  *
  * @param queue of whoever asks, former names included.
  */

@@ -2,7 +2,7 @@
  * Resolves names that clients and providers chose. `dns.lookup` would do it on two threads of the process, which the
  * database, the store and the upstreams need as well: a few names whose server never answers would hold both for ten
  * seconds each. This asks the system's name servers through c-ares, on the event loop, with an end and with a share per
- * account. docs/0025.
+ * account. docs/decisions/0025.
  *
  * Such names are absolute: no search domain is appended. Nothing is remembered between two lookups, so that the egress
  * policy classifies what a name leads to at each connection.

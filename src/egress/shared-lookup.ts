@@ -2,7 +2,7 @@
  * Resolves the names that operators configured, for connections to upstreams: by the system, with its hosts file and its
  * search domains. That takes one of the few threads that `dns.lookup` has in a process, for ten seconds and more where a
  * name server keeps silent. So one name has one lookup under way, whatever number of requests waits for it: an upstream
- * whose name is dead holds one thread and not all of them. docs/0025.
+ * whose name is dead holds one thread and not all of them. docs/decisions/0025.
  */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';

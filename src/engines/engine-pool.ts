@@ -1,6 +1,6 @@
 /**
  * The pool of threads in which the embedded engines render, so that no picture ever blocks the event loop that sends a
- * worker's heartbeats (architecture, `engines/`). Threads start with the first job and stay; one job a thread.
+ * worker's heartbeats (architecture, "Parts that run"). Threads start with the first job and stay; one job a thread.
  *
  * Threads are shared out by account (src/limits/tenant-shares.ts): whoever waits and has least goes first. A long job of an
  * account that has more than somebody who waits is paused in the middle (pausing.ts): it keeps its thread, which stands

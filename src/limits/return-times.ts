@@ -1,7 +1,7 @@
 /**
  * When those who were refused a share of a worker's slots come back. Soon at first, then ever more seldom; and however many
  * they are, so many a second at most, each tenant as often as any other, because all of them pass through the one poll of
- * their queue (docs/0020). Counted in memory: it forgets them with the process, and learns of them as they come back.
+ * their queue (docs/decisions/0020). Counted in memory: it forgets them with the process, and learns of them as they come back.
  */
 export interface ReturnTimesOptions {
   /** Spread up to twice that. */

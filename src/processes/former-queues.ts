@@ -1,7 +1,7 @@
 /**
  * Serving the task queues by the names that they had in every installation, until what was started on them has ended:
  * tasks, callbacks and promotions that an earlier release began, or begins beside this one while it is rolled out
- * (docs/0038). The names say nothing of the installation, so they are served only while Temporal has work on them that
+ * (docs/decisions/0038). The names say nothing of the installation, so they are served only while Temporal has work on them that
  * the database knows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

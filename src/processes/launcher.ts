@@ -1,6 +1,6 @@
 /**
  * Delivers the outbox to Temporal: in every api process, woken at once after a commit of that process and polling
- * otherwise (architecture, "One outbox for everything that Temporal must be told"). Any number of launchers may run.
+ * otherwise (architecture, "One outbox"). Any number of launchers may run.
  *
  * Rows are claimed a little ahead of the deliveries under way, so that none of the places stays empty while the next claim
  * is made. While Temporal is away a few rows are tried once a second, so that the leases of all others do not run out
@@ -21,7 +21,7 @@ import { refusalOf } from '../temporal/refusals.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';
 
-/** What another process or a settlement put there is seen after this long at most (architecture). */
+/** What another process or a settlement put there is seen after this long at most (architecture, "One outbox"). */
 const POLL_INTERVAL_MS = 200;
 /** Starts under way at once: enough to fill a Temporal server, few enough to leave a small one air. */
 export const MAX_IN_FLIGHT = 64;

@@ -34,7 +34,7 @@ export async function prepareMediaSandbox(
   if (config.requiresMediaSandbox) {
     throw new ConfigurationError([
       `MEDIA_SANDBOX is required, and this machine does not isolate media processes by ${missing.join(', ')} ` +
-        `(${reasons.join('; ')}). Allow user namespaces, or start with MEDIA_SANDBOX=auto: docs/operations.md, "Media sandbox".`,
+        `(${reasons.join('; ')}). Allow user namespaces, or start with MEDIA_SANDBOX=auto: docs/operations/secure.md, "Media sandbox".`,
     ]);
   }
   logger.warn({ confinement, isolated, missing, reasons }, 'media of others is read without a full sandbox');

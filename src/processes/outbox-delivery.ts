@@ -47,7 +47,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         };
         const found = await gateway.startTask(start);
         // A run that has closed while its task is open was ahead of this database, which has lost commits: another run
-        // takes over what that one had (docs/0037). One whose task is over was this start's own.
+        // takes over what that one had (docs/decisions/0037). One whose task is over was this start's own.
         if (found.kind === 'closed' && (await renewDeadlines(database, item.subjectId, limits))) {
           await gateway.startTask(start, found.runId);
         }

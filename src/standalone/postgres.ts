@@ -90,7 +90,7 @@ async function requireMajor(folder: string, has: string): Promise<void> {
   if (ours === undefined || ours === has) return;
   throw new EmbeddedError(
     `the database in ${folder} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
-      'docs/operations.md, "Another major release of PostgreSQL", says how to take it along',
+      'docs/operations/upgrade.md, "Another major release of PostgreSQL", says how to take it along',
   );
 }
 

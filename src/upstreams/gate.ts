@@ -1,6 +1,6 @@
 /**
  * Whether a task may go to an upstream at this moment: its cap, its pause and its breaker, shared by all workers
- * (architecture, "limits shared by processes are leased … so that no request pays a round trip for them"). What is known
+ * (architecture, "Rate limits and fair shares"), so that no request pays a round trip for them. What is known
  * of an upstream is read once a second by a process that uses it; only a cap costs a statement for each task. Where the
  * cap is reached a task joins the queue of the upstream and is told when it has a slot: nobody asks again.
  *

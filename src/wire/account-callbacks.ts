@@ -1,6 +1,5 @@
 /**
- * The attempts of all of an account's callbacks as it reads them: `GET /account/callbacks`, which goes beyond the
- * contract.
+ * The attempts of all of an account's callbacks as it reads them: `GET /account/callbacks` (contract §4.4).
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';

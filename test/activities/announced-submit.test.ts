@@ -1,6 +1,6 @@
 /**
  * A submit that may not be sent twice is announced to Temporal before it is sent, so that the next attempt knows of it
- * whatever becomes of this worker, and of the database's last commits (docs/0037).
+ * whatever becomes of this worker, and of the database's last commits (docs/decisions/0037).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * A submit that goes on although Temporal has ended its attempt: the next attempt waits for it as long as it shows that it
- * lives, and gives the task up when it does not (docs/0004).
+ * lives, and gives the task up when it does not (docs/decisions/0004).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -47,7 +47,7 @@ describe('an upstream that a model file describes', () => {
   });
 
   it('is taken as the page about it shows it', async () => {
-    const page = await readFile(packageFile('docs/describing-an-upstream.md'), 'utf8');
+    const page = await readFile(packageFile('docs/guides/adding-an-upstream.md'), 'utf8');
     const [, shown] = /```json\n("http": [\s\S]*?)\n```/.exec(page) ?? [];
     const { http } = JSON.parse(`{${shown}}`) as { http: HttpBinding };
 

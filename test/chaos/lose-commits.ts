@@ -1,6 +1,6 @@
 /**
  * A database that comes back without its last commits, which it had confirmed: what the failover to a standby that lagged
- * behind does (docs/0037). For a time commits are confirmed before they are on disk, then every process of PostgreSQL is
+ * behind does (docs/decisions/0037). For a time commits are confirmed before they are on disk, then every process of PostgreSQL is
  * killed at once, and with them goes the log that was only in memory. What is left is a state that there was.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';

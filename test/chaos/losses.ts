@@ -1,6 +1,6 @@
 /**
  * What clients and receivers were told while the database could still lose it. A failover to a standby that lagged behind
- * takes back the last commits (docs/0037): what was answered in that time may be undone, what was answered before may not.
+ * takes back the last commits (docs/decisions/0037): what was answered in that time may be undone, what was answered before may not.
  */
 import type { FaultRecord } from './storm.ts';
 
@@ -41,7 +41,7 @@ const SETTLED_AGAIN_WITHIN_MS = 5_000;
 
 /**
  * The times in which an api may have answered a text call and never settled it, because it was stopped itself before it
- * could reach the database again. Another process then settles the call at its counted input (docs/0016).
+ * could reach the database again. Another process then settles the call at its counted input (docs/decisions/0016).
  */
 export function unsettledTimesOf(faults: readonly FaultRecord[]): readonly Span[] {
   const stops = faults.filter(

@@ -104,7 +104,7 @@ const BEGIN_MS = 4_000;
 /** Longer than all may take to become quiet: whoever waits for a clock to come round is found. */
 const SMALLEST_STEP_MS = 6 * 60_000;
 const LARGEST_STEP_MS = 20 * 60_000;
-/** Longer than outputs are kept, and than a month's storage is paid for (docs/0033). */
+/** Longer than outputs are kept, and than a month's storage is paid for (docs/decisions/0033). */
 const SKEW_MS = 30 * 86_400_000;
 
 /** @param only restricts the kinds, for a campaign that hunts one thing. */

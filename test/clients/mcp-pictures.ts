@@ -6,7 +6,7 @@ import type { Called } from './mcp-connection.ts';
 
 /** Clients end a call at an event of this size: the default of the official Python client from 2.0 on. */
 export const MAX_EVENT_BYTES = 1024 * 1024;
-/** What all pictures of an answer may have, in Base64 (docs/mcp.md). */
+/** What all pictures of an answer may have, in Base64 (docs/guides/mcp.md). */
 export const MAX_INLINE_BYTES = 700_000;
 
 /** Noise, of which no format makes less than there is. */

@@ -1,6 +1,6 @@
 /**
  * What a new migration must not do, because it runs beside processes of the release before it and on tables of any size
- * (docs/operations.md, "Writing a migration"). Reads SQL as plain as that of `migrations/`; what it does not understand
+ * (docs/operations/upgrade.md, "Writing a migration"). Reads SQL as plain as that of `migrations/`; what it does not understand
  * it does not forbid: the upgrade tests run each migration on the database of a release as well.
  */
 import { parseMigration } from '../../src/database/migration-file.ts';

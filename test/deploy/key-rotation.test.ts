@@ -1,5 +1,5 @@
 /**
- * Rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` as docs/operations.md says, step by step, under load: two apis behind a
+ * Rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` as docs/operations/secure.md says, step by step, under load: two apis behind a
  * load balancer and a worker, restarted one after the other in each step, while clients read tasks, open the download URLs
  * that they were given in this step and before, read and replace signing secrets, and are called back. No request fails
  * and every callback is signed.

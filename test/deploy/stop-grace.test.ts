@@ -24,7 +24,7 @@ it('docker-compose.yml gives the worker its grace', () => {
 });
 
 it('the guide for operators names periods that are long enough', () => {
-  const guide = readFileSync(packageFile('docs/operations.md'), 'utf8');
+  const guide = readFileSync(packageFile('docs/operations/scale.md'), 'utf8');
   const seconds = [...guide.matchAll(/terminationGracePeriodSeconds: (\d+)|TimeoutStopSec=(\d+)/g)].map(
     ([, kubernetes, systemd]) => Number(kubernetes ?? systemd),
   );

@@ -9,7 +9,7 @@ import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
 import { createModelReader } from '../../src/catalogue/load-models.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 
-const GUIDES = ['README.md', 'docs/text-models.md', 'docs/adding-a-model.md'];
+const GUIDES = ['README.md', 'docs/guides/text-models.md', 'docs/guides/adding-a-model.md'];
 const JSON_BLOCK = /^```json\n([\s\S]*?)^```$/gm;
 
 function textOf(page: string): string {
@@ -32,7 +32,7 @@ describe('the guides for models', () => {
   }
 
   it('name features that there are, for llama.cpp, vLLM and Ollama', () => {
-    const [, section = ''] = textOf('docs/text-models.md').split('### Which features to declare');
+    const [, section = ''] = textOf('docs/guides/text-models.md').split('### Which features to declare');
     const rows = section.split('\n').filter((line) => /^\| (llama\.cpp|vLLM|Ollama)/.test(line));
     assert.equal(rows.length, 3);
 

@@ -91,7 +91,7 @@ describe('a film from one HTTP call', () => {
   it('tells how far it is, and stops when it is cancelled, its processes too', async () => {
     const [worker] = darkroom.workers;
     assert.ok(worker);
-    // A child that inspects media stays for the next file (docs/0023).
+    // A child that inspects media stays for the next file (docs/decisions/0023).
     const before = await childrenOf(worker.pid);
     const taskId = await create('darkroom/motion-max', {
       prompt: 'a city in the rain',

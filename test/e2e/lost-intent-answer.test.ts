@@ -1,6 +1,6 @@
 /**
  * The answer to an intent is lost on its way from the database: the attempt does not know whether it was written down, and
- * knows that nothing was sent (docs/0004).
+ * knows that nothing was sent (docs/decisions/0004).
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';

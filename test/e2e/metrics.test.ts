@@ -132,7 +132,7 @@ describe('the metrics of a running service', () => {
     assert.equal((await scrape(worker)).value('darkroom_worker_running'), 6);
   });
 
-  // More of them lose a task when a worker stops (docs/0020), and the SDK ignores an option for it without a word.
+  // More of them lose a task when a worker stops (docs/decisions/0020), and the SDK ignores an option for it without a word.
   it('has one poll for activities on each queue', async () => {
     const labels = { poller_type: 'activity_task' };
     for (const name of Object.keys(TASK_QUEUES) as QueueName[]) {

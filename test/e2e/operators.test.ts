@@ -1,6 +1,6 @@
 /**
- * What an operator does with Temporal's own tools, and what the owner of the task sees of it (architecture: "Terminating
- * is an accident we heal, cancelling is a feature").
+ * What an operator does with Temporal's own tools, and what the owner of the task sees of it (architecture, "Operators'
+ * view"): terminating is an accident that the repair settles, cancelling is a feature.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

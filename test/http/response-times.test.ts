@@ -1,4 +1,4 @@
-/** The times in responses go by one clock, that of the database, whatever the machine's or an upstream's says (docs/0033). */
+/** The times in responses go by one clock, that of the database, whatever the machine's or an upstream's says (docs/decisions/0033). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { textDefinition } from '../catalogue/definitions.ts';

@@ -128,7 +128,7 @@ describe('kill -9 with many tasks in flight', () => {
     // Whoever has no namespace to poll gives up after a minute, and its supervisor starts it again.
     await services.temporal.start();
     await until('the worker was started again', () => worker.hasEndedByItself);
-    // As docs/operations.md tells an operator.
+    // As docs/operations/outages.md shows an operator.
     await darkroom.migrate();
 
     t.diagnostic(JSON.stringify(await judge(darkroom, account, [...open, ...queued], provider, receiver)));

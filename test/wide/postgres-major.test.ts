@@ -1,5 +1,5 @@
 /**
- * A data folder whose database an older major release of PostgreSQL made, taken along as docs/operations.md says: refused
+ * A data folder whose database an older major release of PostgreSQL made, taken along as docs/operations/upgrade.md says: refused
  * at first, then copied, with a real server of each release.
  */
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
 /**
- * What a worker runs as workflow code: ours alone, and of ours nothing but what is deterministic (architecture:
- * "workflows import `domain` and the types of activities, nothing else").
+ * What a worker runs as workflow code: ours alone, and of ours nothing but what is deterministic (architecture,
+ * "Workflow versions and upgrades").
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

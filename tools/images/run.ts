@@ -1,6 +1,6 @@
 /**
  * Run: `npm run ts -- tools/images/run.ts check [--release]` or `… fill --registry <address>`. A release fills, and
- * checks with `--release`: docs/0031.
+ * checks with `--release`: docs/decisions/0031.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

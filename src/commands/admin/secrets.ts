@@ -1,5 +1,5 @@
 /**
- * `admin secrets`: rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` (docs/operations.md, "Rotating the keys"). `status` and
+ * `admin secrets`: rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` (docs/operations/secure.md, "Rotating the keys"). `status` and
  * `reencrypt` work on any installation; `rotate` and `forget` on the `secrets.json` of `npm start`.
  */
 import { createSecretCipher } from '../../accounts/secret-cipher.ts';
@@ -86,7 +86,7 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
 }
 
 const NOT_FROM_FILE =
-  'the installation does not run with the keys of its secrets.json: restart it, or rotate those that you gave it in the environment (docs/operations.md, "Rotating the keys")';
+  'the installation does not run with the keys of its secrets.json: restart it, or rotate those that you gave it in the environment (docs/operations/secure.md, "Rotating the keys")';
 
 function count({ database, environment }: OpenInstallation): Promise<SecretCounts> {
   return countSecrets(database, createSecretCipher(...loadEncryptionKeys(environment)), BATCH_SIZE);

@@ -1,6 +1,6 @@
 /**
- * An application: middleware and routes put together. The facade of architecture.md: it maps rows to the wire and decides
- * nothing. The public one is here, the one for operators in admin-app.ts.
+ * An application: middleware and routes put together. The facade (architecture, "Parts that run") maps rows to the wire and
+ * decides nothing. The public one is here, the one for operators in admin-app.ts.
  */
 import Router from '@koa/router';
 import Koa from 'koa';

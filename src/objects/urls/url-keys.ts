@@ -1,5 +1,5 @@
 /**
- * The keys of the URLs that we sign, made of `URL_SIGNING_KEY` and its fallbacks (docs/0035): one for new URLs, and all of
+ * The keys of the URLs that we sign, made of `URL_SIGNING_KEY` and its fallbacks (docs/decisions/0035): one for new URLs, and all of
  * them accepted.
  *
  * What a provider is sent has URLs in it, and a provider that knows a task by its id compares the attempts. They are

@@ -14,7 +14,7 @@ export function callbackProblem(callback: CreateRequest['callback'], policy: Egr
   return checked.ok ? undefined : `invalid request: callback.url: ${checked.problem}`;
 }
 
-/** Contract §2: "below the model's own limit". @param limitSeconds that of `handling`. */
+/** Contract §2: at most the model's own limit. @param limitSeconds that of `handling`. */
 export function timeoutProblem(timeoutSeconds: number | undefined, limitSeconds: number): string | undefined {
   if (timeoutSeconds === undefined || timeoutSeconds <= limitSeconds) return undefined;
   return `invalid request: timeoutSeconds: maximum: got ${timeoutSeconds}, want ${limitSeconds}`;

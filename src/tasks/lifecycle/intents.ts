@@ -1,6 +1,6 @@
 /**
  * Intents: what is recorded before a submit that cannot be repeated, or not elsewhere, so that a later attempt never sends
- * the work a second time (docs/0004).
+ * the work a second time (docs/decisions/0004).
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';

@@ -1,6 +1,7 @@
 /**
  * What the activities do to a task's row while it is worked on: each brings about one state by a conditional update on a
- * non-terminal row, so that whoever comes second finds nothing to do (architecture, "PostgreSQL is the record").
+ * non-terminal row, so that whoever comes second finds nothing to do (architecture, "PostgreSQL is the record that
+ * callers see").
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';

@@ -1,6 +1,6 @@
 /**
  * Queued tasks whose account has a free slot, and which no launcher takes: it claims and so makes ready what it can
- * deliver (docs/0006), and where Temporal was never reached there is none. Those of accounts at their cap only wait.
+ * deliver (docs/decisions/0006), and where Temporal was never reached there is none. Those of accounts at their cap only wait.
  *
  * Since when the slot has been free is not stored, and a busy account has one for a moment after each of its tasks. So
  * the age is for how long the same start has been found to be next, from one read to the next.

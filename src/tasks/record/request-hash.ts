@@ -1,6 +1,6 @@
 /**
  * What distinguishes requests under one Idempotency-Key in a workflow's history, where the database has lost the first of
- * them (docs/0037). It is salted with the key, which no history has: the fingerprint alone would let whoever reads
+ * them (docs/decisions/0037). It is salted with the key, which no history has: the fingerprint alone would let whoever reads
  * histories try out prompts. A task without a key has none, because no other request can come in its place.
  */
 import { createHash } from 'node:crypto';

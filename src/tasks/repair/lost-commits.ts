@@ -1,6 +1,6 @@
 /**
  * A task whose workflow has ended while its row says that it is open: the database has lost commits, by a failover or
- * because a backup was put back (docs/0037). It gets another run, which takes over what the ended one had brought about,
+ * because a backup was put back (docs/decisions/0037). It gets another run, which takes over what the ended one had brought about,
  * and the time that this needs: by the database's clock its deadlines may be long over.
  */
 import type { StageLimits } from '../../catalogue/definition.ts';

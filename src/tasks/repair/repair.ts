@@ -1,6 +1,6 @@
 /**
  * Mending a task whose workflow ended without settling it, or that no workflow works on (architecture, "Repair is part of
- * the design"). Called for every open task by the `reconcile` schedule, and for a single one when it is read. Each repair
+ * the design"). Called for every open task by the `maintain` schedule, and for a single one when it is read. Each repair
  * is one transaction, and what it did is recorded in it (repair-record.ts).
  */
 import type { Database, Statement } from '../../database/database.ts';

@@ -2,7 +2,7 @@
  * The most tokens that an upstream can report for a request's input, for the hold. Which tokenizer an upstream has is
  * mostly unknown, and OpenAI's counts Thai or hexadecimal text far lower than others do. A token of byte-level BPE, and
  * of SentencePiece with byte fallback, is at least one byte of the text, so that bytes are an upper bound for all of
- * them; what a chat template adds is bounded by margins. A model file narrows both (`inputTokens`, docs/text-models.md).
+ * them; what a chat template adds is bounded by margins. A model file narrows both (`inputTokens`, docs/guides/text-models.md).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';

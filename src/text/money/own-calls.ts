@@ -1,6 +1,6 @@
 /**
  * What an api process knows of its own text calls, beside what the database says. A database that loses its last commits
- * (docs/0037) loses settlements too: such a call is open again, and its process, which lives, believes that it is over.
+ * (docs/decisions/0037) loses settlements too: such a call is open again, and its process, which lives, believes that it is over.
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../../database/database.ts';

@@ -1,5 +1,5 @@
 /**
- * Narrows the bound of a request's input by what upstreams reported before (docs/0040). The tokens that an upstream
+ * Narrows the bound of a request's input by what upstreams reported before (docs/decisions/0040). The tokens that an upstream
  * reported for a request are an upper bound for each beginning of it, so that only the messages behind the longest known
  * beginning are bounded by their bytes. A ratio of earlier reports would not do: the next text may be in another script.
  *

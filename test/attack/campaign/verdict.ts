@@ -8,7 +8,7 @@ export const MOST_TIMES_IDLE = 3;
 const LEAST_SAMPLES = 30;
 /** Resident, of one api or worker: what it holds of request bodies (256 MB) and caches beside what it is itself. */
 export const PROCESS_MB = 1_000;
-/** Resident, of one child of theirs: 512 MB for inspecting, 1 GB for decoding, and Node itself (docs/0023, docs/0024). */
+/** Resident, of one child of theirs: 512 MB for inspecting, 1 GB for decoding, and Node itself (docs/decisions/0023, docs/decisions/0024). */
 export const CHILD_MB = 1_200;
 
 export interface Phase {

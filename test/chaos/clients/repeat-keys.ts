@@ -1,6 +1,6 @@
 /**
  * What a client does that finds, when all is over, that a task is gone which it was given an id for: it asks again with
- * the same key (docs/0037). Only what may have been lost is looked for; what else is gone is for the judges.
+ * the same key (docs/decisions/0037). Only what may have been lost is looked for; what else is gone is for the judges.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mayBeUndone } from '../losses.ts';

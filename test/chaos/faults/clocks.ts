@@ -17,7 +17,7 @@ export async function stepClock(world: World, { target, byMs, forMs }: ClockFaul
   return counted(seen, `processes and threads saw a step of ${Math.round(byMs / 1000)} s`);
 }
 
-/** So long and so far that whoever has that clock notices, and says so (docs/0033). */
+/** So long and so far that whoever has that clock notices, and says so (docs/decisions/0033). */
 export async function skewClock(world: World, { target, byMs, forMs }: ClockFault): Promise<FaultEvidence> {
   const since = await clockComplaints(world, target);
   const complaints = async (): Promise<number> => (await clockComplaints(world, target)) - since;

@@ -1,4 +1,4 @@
-/** What must hold whatever clock a process has: that of the database decides (docs/0033). */
+/** What must hold whatever clock a process has: that of the database decides (docs/decisions/0033). */
 import type { Evidence, Judge } from '../evidence.ts';
 import { finalTasks } from './tasks.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A process that is stopped in the middle of a transaction, with an account's row locked (docs/0036): an api inside the
+ * A process that is stopped in the middle of a transaction, with an account's row locked (docs/decisions/0036): an api inside the
  * accept of a task under a spend cap, or a worker inside a settlement. It is brought there by a lock of our own on the same
  * row: the process waits for it in its transaction, is stopped, and then gets it.
  */

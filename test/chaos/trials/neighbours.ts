@@ -1,4 +1,4 @@
-/** Two installations in one Temporal namespace (docs/0038), both at work: each does its own tasks, and no other's. */
+/** Two installations in one Temporal namespace (docs/decisions/0038), both at work: each does its own tasks, and no other's. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, statusOf } from '../clients/ask.ts';
 import { createTask } from '../clients/create-task.ts';
