@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
 import { SPEC_FIELDS, embeddedModels, judge, tell } from '../catalogue/spec-fields.ts';
 import type { Cell, JudgedModel } from '../catalogue/spec-fields.ts';
+import { table } from './markdown-table.ts';
 
 /** Where the rendered text is kept. */
 export const FIELD_COVERAGE = packageFile('docs/field-coverage.md');
@@ -63,23 +64,6 @@ function linesOf(cell: Cell, models: readonly JudgedModel[], isContinued: boolea
 
 function short(name: string): string {
   return name.replace(/^darkroom\//, '');
-}
-
-/** As the formatter of this repository leaves it. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const escaped = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = head.map((_, column) => Math.max(3, ...escaped.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[], fill = ' '): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
-  const [first = [], ...others] = escaped;
-  return `${[
-    line(first),
-    line(
-      first.map(() => ''),
-      '-',
-    ),
-    ...others.map((row) => line(row)),
-  ].join('\n')}\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(FIELD_COVERAGE, await renderFieldCoverage());
