@@ -57,8 +57,7 @@ async function signIn(page: Page): Promise<void> {
 
 /** In the page: somebody returns to it, for whom it reads everything anew. */
 const LOOK_AGAIN = `(async () => {
-  document.dispatchEvent(new Event('visibilitychange'));
-  window.dispatchEvent(new Event('focus'));
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 })()`;
 
