@@ -23,6 +23,7 @@ const newAccount = (name: string): Promise<string> =>
   testDatabase.database.transaction((transaction) => createAccount(transaction, name));
 
 describe('an account', () => {
+  // Proves C5-16, C7-12.
   it('begins with nothing, active, under the caps of the contract', async () => {
     const { createdAt, ...account } = await readAccount(testDatabase.database, await newAccount('first'));
 
@@ -80,6 +81,7 @@ describe('an account', () => {
     await assert.rejects(setSuspended(testDatabase.database, 'acc_none', true), AccountNotFoundError);
   });
 
+  // Proves C7-15.
   it('gets other limits and another name, and what was not named stays', async () => {
     const { database } = testDatabase;
     const id = await newAccount('fourth');

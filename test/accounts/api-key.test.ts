@@ -7,6 +7,7 @@ import { newApiKey, parseApiKey, secretsMatch } from '../../src/accounts/api-key
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('an API key', () => {
+  // Proves C7-1.
   it('has the form of the contract, and is read back as what is stored of it', () => {
     for (let time = 0; time < 200; time++) {
       const key = newApiKey();
@@ -30,6 +31,7 @@ describe('an API key', () => {
     assert.equal(new Set(texts.map((key) => key.text)).size, 1_000);
   });
 
+  // Proves C7-2.
   it('is refused with any one character changed', () => {
     const { text } = newApiKey();
     const change = fc.tuple(fc.integer({ min: 8, max: text.length - 1 }), fc.constantFrom(...ALPHABET));

@@ -67,6 +67,7 @@ describe('authenticating', () => {
     });
   });
 
+  // Proves S5.1-1.
   it('takes the scheme in any case, as RFC 9110 has it', async () => {
     const { text } = await newKey();
 
@@ -75,6 +76,7 @@ describe('authenticating', () => {
     }
   });
 
+  // Proves C7-2.
   it('refuses what cannot be a key without asking the database', async () => {
     const { text } = await newKey();
     const flipped = `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
@@ -141,6 +143,7 @@ describe('a key that was looked up', () => {
     assert.equal(lookUps(), 1);
   });
 
+  // Proves C7-8.
   it('is refused a second after another process revoked it, at the latest', async () => {
     const key = await newKey();
     await authenticator.authenticate(key.header);

@@ -69,6 +69,7 @@ describe('the keys of an account', () => {
     );
   });
 
+  // Proves C7-1.
   it('are nowhere in the database as text', async () => {
     const { database } = testDatabase;
     const key = await createKey(database, await newAccount('sixth'), { name: 'key', scopes: ['tasks:read'] });

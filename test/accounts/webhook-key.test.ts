@@ -31,6 +31,7 @@ describe('a webhook key', () => {
     assert.equal(await keys.read(testDatabase.database, accountId, NOW), undefined);
   });
 
+  // Proves C6-7.
   it('signs beside its successor for 24 hours, the current one first', async () => {
     const accountId = await newAccount();
     await replace(accountId, 'the first secret', NOW - HOUR_MS);
@@ -107,6 +108,7 @@ describe('a webhook key', () => {
     await assert.rejects(replace('acc_none', 'a secret of nobody'), AccountNotFoundError);
   });
 
+  // Proves C6-9.
   it('is stored encrypted, never twice the same, and opens for its own account and installation only', async () => {
     const [one, other] = [await newAccount(), await newAccount()];
     await replace(one, 'the very same secret');

@@ -100,6 +100,7 @@ describe('the books under random interleavings', () => {
   });
   after(() => room.close());
 
+  // Proves C7-42.
   it('hold at every quiet point, and nobody ever has less than nothing', async () => {
     await fc.assert(
       fc.asyncProperty(waves, async (plan) => {

@@ -27,6 +27,7 @@ describe('a top-up', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
+  // Proves C7-41.
   it('is refused a second time under the same reference, and nothing is added', async () => {
     const caller = await room.newCaller({ microUsd: 0n });
     const once = (): Promise<bigint> =>
@@ -54,6 +55,7 @@ describe('the ledger', () => {
     await assert.rejects(room.rows('DELETE FROM ledger_entries'), /ledger_entries is append-only/);
   });
 
+  // Proves C7-39.
   it('takes one settlement of a reference, and the second one undoes its transaction', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);

@@ -37,6 +37,7 @@ describe('the operator’s own cost', () => {
       .map(({ model, reason, tasks, atMostMicroUsd }) => ({ model, reason, tasks, atMostMicroUsd }));
   };
 
+  // Proves C7-38.
   it('is what was held for work that a provider had when its time ran out, or may have taken: once a task', async () => {
     await end('timed_out', 'taken', 'one:example.com');
     await end('timed_out', 'taken', 'one:example.com');

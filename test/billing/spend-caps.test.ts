@@ -49,6 +49,7 @@ function tomorrow({ keyId }: Caller): Promise<unknown> {
 }
 
 describe('a spend cap', () => {
+  // Proves C7-7.
   it('counts what is held, and refuses the task that would pass it, which leaves nothing', async () => {
     const caller = await cappedCaller({ totalMicroUsd: 2n * PRICE + 1n });
     await create(caller);
@@ -60,6 +61,7 @@ describe('a spend cap', () => {
     assert.deepEqual(await room.account(caller), before);
   });
 
+  // Proves C7-7.
   it('counts no more what a settlement released, and goes on counting what it captured', async () => {
     const caller = await cappedCaller({ dayMicroUsd: PRICE, totalMicroUsd: PRICE });
     const failed = await create(caller);
@@ -80,6 +82,7 @@ describe('a spend cap', () => {
     assert.deepEqual(await refusal(caller), { period: 'total', leftMicroUsd: 0n });
   });
 
+  // Proves C7-7.
   it('is never passed by many at the same moment', async () => {
     const caller = await cappedCaller({ dayMicroUsd: 3n * PRICE });
 
@@ -94,6 +97,7 @@ describe('a spend cap', () => {
   });
 
   // Last: it moves counts to another day, which the proof above would rightly find.
+  // Proves C7-7.
   it('of a day is whole again on the next one, and that of all days is not', async () => {
     const daily = await cappedCaller({ dayMicroUsd: PRICE });
     const both = await cappedCaller({ dayMicroUsd: PRICE, totalMicroUsd: PRICE });

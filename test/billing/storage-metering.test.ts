@@ -64,6 +64,7 @@ async function leave(caller: Caller, microUsd: bigint): Promise<void> {
 }
 
 describe('the cost of storage', () => {
+  // Proves C5-15.
   it('is the price of a month for 1e9 bytes kept a whole month, however long the month is', () => {
     for (const [month, days] of [
       ['2026-01', 31n],
@@ -96,6 +97,7 @@ describe('the cost of storage', () => {
 });
 
 describe('metering', () => {
+  // Proves C5-15.
   it('books each ended UTC day by its own month, the first and the last for the part that was kept', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
@@ -116,6 +118,7 @@ describe('metering', () => {
     assert.equal((await room.account(caller)).availableMicroUsd, availableMicroUsd - 139_547n);
   });
 
+  // Proves C7-40.
   it('adds up several outputs of a day before it rounds', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [1, 1, 1]);
@@ -129,6 +132,7 @@ describe('metering', () => {
     );
   });
 
+  // Proves C7-41.
   it('writes a hold and its capture for each day, with what was available and held after each', async () => {
     const caller = await room.newCaller({ microUsd: 1_000_000n });
     const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
@@ -193,6 +197,7 @@ describe('metering', () => {
     );
   });
 
+  // Proves C5-18.
   it('takes at most what is available, never below zero, and nothing is owed later', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);

@@ -54,6 +54,7 @@ describe('the proof of text calls', () => {
     assert.deepEqual(rows, [{ calls: 3 }]);
   });
 
+  // Proves C7-43.
   it('finds a call that holds another amount than its account does', async () => {
     const change = `UPDATE text_calls SET held_micro_usd = 999 WHERE id = '${open.id}'`;
 
@@ -82,6 +83,7 @@ describe('the proof of text calls', () => {
     assert.ok((await brokenBy(strayEntry('release', open.id, 1_000n, accountId))).includes(ONE_SETTLEMENT));
   });
 
+  // Proves C7-43.
   it('finds a settlement of another amount than was held, or captured otherwise than the call says', async () => {
     for (const change of [
       `UPDATE ledger_entries SET amount_micro_usd = amount_micro_usd + 1

@@ -91,6 +91,7 @@ describe('the proof of the ledger', () => {
     assert.equal(counts.periods, 2);
   });
 
+  // Proves C7-42.
   it('finds a micro that came from nowhere or went there', async () => {
     for (const sign of ['+', '-']) {
       const change = `UPDATE account_counters SET available_micro_usd = available_micro_usd ${sign} 1`;
@@ -134,6 +135,7 @@ describe('the proof of the ledger', () => {
     }
   });
 
+  // Proves C7-39.
   it('finds a task that ended without a settlement, or was settled without having ended', async () => {
     const [violation] = (
       await violationsAfter(`DELETE FROM ledger_entries WHERE kind = 'release' AND reference = '${failed}'`)
@@ -311,6 +313,7 @@ describe('the run of the proof', () => {
     assert.equal((await violationsAfter(change)).length, 100);
   });
 
+  // Proves C7-42.
   it('holds while money moves', async () => {
     const caller = await room.newCaller();
     let isOver = false;

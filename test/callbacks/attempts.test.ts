@@ -108,6 +108,7 @@ describe('an attempt', () => {
 });
 
 describe('the list of attempts', () => {
+  // Proves C6-17.
   it('tells time, duration and outcome of each; of one that is under way or was cut off only its time', async () => {
     const taskId = await pendingCallback();
     for (let attempt = 1; attempt <= 3; attempt++) await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);

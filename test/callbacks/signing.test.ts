@@ -18,6 +18,7 @@ const PREVIOUS_HEX = 'aa1e43e0a774ae7804f831a7fd6c205bbd77ba8fd5786265d13217e469
 const PREVIOUS_BASE64 = 'FdtRD6wR/T7/xpzXwCdbZZ4P/95ngOXKpSZ/kejFjeE=';
 
 describe('signing a callback', () => {
+  // Proves C6-2.
   it('signs timestamp and body in hex, and id, timestamp and body as Standard Webhooks do', () => {
     assert.deepEqual(signCallback({ ...CALLBACK, secrets: [CURRENT] }), {
       'X-Darkroom-Timestamp': '1760000000',
@@ -40,6 +41,7 @@ describe('signing a callback', () => {
     assert.deepEqual(signCallback({ ...CALLBACK, secrets: [] }), {});
   });
 
+  // Proves C6-3.
   it('names its headers by the configured prefix', () => {
     const headers = signCallback({ ...CALLBACK, headerPrefix: 'X-Acme', secrets: [CURRENT, PREVIOUS] });
 
@@ -47,6 +49,7 @@ describe('signing a callback', () => {
     assert.deepEqual(own, ['X-Acme-Timestamp', 'X-Acme-Signature', 'X-Acme-Signature-Previous']);
   });
 
+  // Proves S6.5-1, C6-5.
   it('makes the signature that the Standard Webhooks libraries publish for their example', () => {
     const key = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 
@@ -56,6 +59,7 @@ describe('signing a callback', () => {
     );
   });
 
+  // Proves S6.5-1, C6-6.
   it('is verified by whoever decodes the whsec_ spelling, as those libraries do', () => {
     const spelling = whsecSpelling(CURRENT);
     const headers = signCallback({ ...CALLBACK, secrets: [PREVIOUS, CURRENT] });
@@ -67,6 +71,7 @@ describe('signing a callback', () => {
     assert.ok(headers['webhook-signature']?.split(' ').includes(expected));
   });
 
+  // Proves C6-8.
   it('makes secrets of 43 base64url characters that never repeat', () => {
     const secrets = Array.from({ length: 100 }, newWebhookSecret);
 

@@ -13,6 +13,7 @@ const NAME = 'acme/pictures';
 const catalogue = createCatalogue([definitionWithRoutes('fast', 'eu.west')]);
 
 describe('a model and its route', () => {
+  // Proves C2-8.
   it('are the default route where none is named, in every spelling of that', () => {
     for (const [name, route] of [
       [NAME, undefined],
@@ -27,6 +28,7 @@ describe('a model and its route', () => {
     }
   });
 
+  // Proves S2.1-4, S9.2-1.
   it('are the named route, whether beside the model or behind it', () => {
     for (const [name, route] of [
       [NAME, 'fast'],
@@ -40,6 +42,7 @@ describe('a model and its route', () => {
     }
   });
 
+  // Proves C2-9.
   it('are refused where the two spellings say different things', () => {
     assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'eu.west'), ContradictoryRouteError);
     assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'default'), new ContradictoryRouteError('fast', 'default'));
@@ -57,6 +60,7 @@ describe('a model and its route', () => {
     }
   });
 
+  // Proves S2.1-1, C2-1.
   it('are told apart by case, and no other name is near enough', () => {
     for (const name of ['acme/Pictures', 'acme/pictures ', 'pictures', '', '@', '@fast', `${NAME}@fast@fast`]) {
       assert.throws(() => catalogue.resolve(name, undefined), ModelUnavailableError, name);
@@ -66,6 +70,7 @@ describe('a model and its route', () => {
     }
   });
 
+  // Proves S2.4-4.
   it('are said to have routes only where there are several', () => {
     assert.equal(catalogue.resolve(NAME, undefined).hasRoutes, true);
     assert.equal(createCatalogue([definition()]).resolve(NAME, undefined).hasRoutes, false);
@@ -89,6 +94,7 @@ describe('a catalogue', () => {
     );
   });
 
+  // Proves S2.1-2, S2.5-4.
   it('checks the input of each model by its own schema', () => {
     const two = createCatalogue([
       definition(),
@@ -141,6 +147,7 @@ describe('a model whose days are counted', () => {
 });
 
 describe('the time limits of a model', () => {
+  // Proves C4-5.
   it('are its own, and those of its modality where it has none', () => {
     const { limits, ...plain } = definition();
 

@@ -12,6 +12,7 @@ import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { definition } from './definitions.ts';
 
 describe('the models that come with the program', () => {
+  // Proves C8-3.
   it('all load, and every example keeps to its own schema and has a price', async () => {
     const folder = packageFile('models');
     const models = await loadModels([folder]);
@@ -57,6 +58,7 @@ describe("an operator's model file", () => {
     return message;
   };
 
+  // Proves S9.3-1.
   it('is read beside the others, in the order of the names', async () => {
     await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ name: 'b' })));
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ name: 'a' })));

@@ -41,6 +41,7 @@ describe('the price of a picture', () => {
     assert.equal(worstCaseCost({ unit: 'image', usd: '0.01', by: { field: 'constructor', usd: {} } }, {}), 10_000n);
   });
 
+  // Proves C3-15.
   it('is held for as many as were asked for, and captured for as many as were delivered', () => {
     const several: Pricing = { ...pricing, count: { field: 'n', default: 2 } };
     const input = { n: 3, resolution: '2k' };
@@ -220,6 +221,7 @@ function exactMicroUsd(pricing: Pricing, input: PricedInput): bigint {
 }
 
 describe('every price', () => {
+  // Proves C7-40.
   it('is the exact product, rounded up once', () => {
     fc.assert(
       fc.property(rules, inputs, (pricing, input) => {

@@ -25,6 +25,7 @@ const check = compileCheck(INPUT, 'invalid input');
 const told = (json: string): string | undefined => check(JSON.parse(json));
 
 describe('a violation of an input schema', () => {
+  // Proves S2.5-2, S2.5-3, C1-24, C1-25.
   it('is told in the forms of the contract', () => {
     const cases: [string, string][] = [
       ['{"prompt":"a","size":1}', 'additional properties not allowed: size'],
@@ -75,6 +76,7 @@ describe('a violation of an input schema', () => {
     assert.equal(check(Object.create({ prompt: 'a' })), 'invalid input: missing property: prompt');
   });
 
+  // Proves C1-26.
   it('is told behind "invalid request" outside the input, but for additional properties', () => {
     const outside = compileCheck(INPUT, 'invalid request');
 

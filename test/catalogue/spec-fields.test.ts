@@ -28,6 +28,7 @@ describe('the table of fields', () => {
   });
 
   for (const cell of CELLS) {
+    // Proves S8-4, S8-5.
     it(`is kept to by an embedded model, and refused by another: ${cell.field} ${tell(cell)}`, () => {
       const { takenBy, refusedBy } = judge(cell, models);
 

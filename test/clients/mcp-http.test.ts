@@ -54,6 +54,7 @@ describe('/mcp', () => {
   };
   const codeOf = (answer: RawAnswer): string => `${answer.status} ${errorOf(answer).data.error_code}`;
 
+  // Proves C0-7.
   it('is for keys alone: not for nobody, and not for a cookie of the dashboard', async () => {
     const headers = { 'Content-Type': 'application/json' };
     const dashboard = { ...headers, Cookie: `${served.http.sessionCookie.name}=x`, 'X-Darkroom-Dashboard': '1' };
@@ -231,6 +232,7 @@ describe('a streamed tool call', () => {
 });
 
 describe('/mcp where only HTTPS is served', () => {
+  // Proves C0-7.
   it('is reached as any route is, and reaches the others from there', async () => {
     const served = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
     try {

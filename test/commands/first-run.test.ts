@@ -50,6 +50,7 @@ function firstRun(): Promise<FirstRun> {
 }
 
 describe('the first run', () => {
+  // Proves C7-15.
   it('makes an account with ten times the usual limits and a key of every scope, once', async () => {
     const made = await firstRun();
     const again = await firstRun();

@@ -75,6 +75,7 @@ describe('the configuration', () => {
     assert.ok(!problems.join('\n').includes('hush'));
   });
 
+  // Proves C6-3, C6-14.
   it('brings every variable to where it is used', () => {
     const config = load({
       HOST: '::1',
@@ -215,6 +216,7 @@ describe('listening beyond loopback', () => {
     }
   });
 
+  // Proves C0-9.
   it('is refused without a public URL, even with a certificate', () => {
     const problems = problemsOf({ HOST: '0.0.0.0', TLS_CERT_FILE: '/c', TLS_KEY_FILE: '/k' });
 

@@ -13,6 +13,7 @@ const LEAST = {
 };
 
 describe('what is kept', () => {
+  // Proves C5-16.
   it('costs $0.05 per GB and month, is temporary for 7 days, has URLs of half an hour and inputs for 30 days', () => {
     const config = loadConfig(LEAST);
 

@@ -35,6 +35,7 @@ describe('the admin listener', () => {
     assert.equal(load().admin?.token, TOKEN);
   });
 
+  // Proves C0-8.
   it('is on loopback, beside the public one, by default', () => {
     const { admin } = load();
 

@@ -21,6 +21,7 @@ before(async () => {
 after(() => served.close());
 
 describe('the note on deviations', () => {
+  // Proves C1-23.
   it('names every status outside the specification that any route can answer with', async () => {
     const { paths } = JSON.parse((await raw(served.url, 'GET', '/openapi.json')).text) as {
       paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
@@ -35,6 +36,7 @@ describe('the note on deviations', () => {
     for (const status of additive) assert.match(note, new RegExp(`\\b${status}\\b`), `${status} is not in the note`);
   });
 
+  // Proves C1-23.
   it('tells that loopback is served without TLS', () => {
     assert.match(note, /plain http on loopback/i);
   });

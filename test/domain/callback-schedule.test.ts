@@ -13,10 +13,12 @@ function delays(offsets: readonly number[], retryAfterMs?: number): (number | un
 }
 
 describe('the schedule of a callback', () => {
+  // Proves C6-14.
   it('tries at 0, 1, 5 and 20 minutes after the first attempt, then gives up', () => {
     assert.deepEqual(delays(DEFAULT_CALLBACK_OFFSETS_SECONDS), [60_000, 240_000, 900_000, undefined]);
   });
 
+  // Proves C6-15.
   it('waits as long as the receiver asks, at most an hour, and never shorter than scheduled', () => {
     assert.deepEqual(delays([0, 60], 90_000), [90_000, undefined]);
     assert.deepEqual(delays([0, 60], 5_000), [60_000, undefined]);

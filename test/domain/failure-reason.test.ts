@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { FAILURE_REASONS, failureFace, isFailureReason } from '../../src/domain/failure-reason.ts';
 
 describe('a failure reason', () => {
+  // Proves S7-8, C3-21.
   it('is told under one of the error codes of the contract, with a message of its own', () => {
     const codes = Object.fromEntries(FAILURE_REASONS.map((reason) => [reason, failureFace(reason).code]));
 
@@ -23,6 +24,7 @@ describe('a failure reason', () => {
     assert.equal(new Set(FAILURE_REASONS.map((reason) => failureFace(reason).message)).size, FAILURE_REASONS.length);
   });
 
+  // Proves S7-12.
   it('invites nobody to repeat what would fail again', () => {
     const final = FAILURE_REASONS.filter((reason) => !failureFace(reason).retryable);
 

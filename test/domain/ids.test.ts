@@ -8,6 +8,7 @@ const TASK_ID = /^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/;
 const visibleKey = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) });
 
 describe('the task id of an Idempotency-Key', () => {
+  // Proves S2.2-2, C2-15.
   it('is 26 characters of Crockford base32 behind the prefix, for every key', () => {
     fc.assert(
       fc.property(visibleKey, (key) => {
@@ -41,6 +42,7 @@ describe('the task id of an Idempotency-Key', () => {
 });
 
 describe('the id of a task without a key', () => {
+  // Proves S2.2-2.
   it('has the same form and is new each time', () => {
     const ids = Array.from({ length: 1_000 }, () => newTaskId());
 

@@ -16,6 +16,7 @@ import {
 const LARGEST = 10n ** 18n - 1n;
 
 describe('an amount of money', () => {
+  // Proves C0-12.
   it('is read back exactly as it was written, for every amount that the wire can hold', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: LARGEST }), (microUsd) => {

@@ -7,11 +7,13 @@ const CONDITIONS: readonly WorkflowCondition[] = ['unknown', 'missing', 'running
 const OPEN: readonly TaskStatus[] = ['queued', 'handling', 'archiving'];
 
 describe('the states of a task', () => {
+  // Proves S2.4-1, S3-1.
   it('are those of the specification, in the order in which a task passes through them', () => {
     assert.deepEqual(TASK_STATUSES, ['queued', 'handling', 'archiving', 'success', 'fail']);
     assert.deepEqual(TASK_STATUSES.filter(isTerminal), ['success', 'fail']);
   });
 
+  // Proves C3-30.
   it('follow each other forward only, one step at a time, or go to fail from any that is not terminal', () => {
     const moves = TASK_STATUSES.flatMap((from) =>
       TASK_STATUSES.filter((to) => canMove(from, to)).map((to) => `${from} → ${to}`),

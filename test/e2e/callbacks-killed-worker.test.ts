@@ -14,6 +14,7 @@ describe('a callback whose worker is killed', () => {
   });
   after(() => outside.stop());
 
+  // Proves S6.3-1, C6-16.
   it('is sent again by the next worker, and the killed attempt counts', async () => {
     const { darkroom, receiver } = outside;
     const [worker] = darkroom.workers;

@@ -84,6 +84,7 @@ describe('callbacks', { concurrency: true }, () => {
     return { taskId, task, attempts, received: await outside.callbacksOf(taskId) };
   }
 
+  // Proves S3-2, S5.5-1, S6.1-1, C4-13, C6-1, C6-2.
   it('delivers a success once: signed in both forms, and telling what a read tells', async () => {
     const { taskId, task, attempts, received } = await deliver('/ok/once');
 
@@ -106,6 +107,7 @@ describe('callbacks', { concurrency: true }, () => {
     assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
   });
 
+  // Proves S3-2, S6.1-1.
   it('delivers a failure just as well', async () => {
     const { taskId, task, received } = await deliver('/ok/failed', account, 'a boat [content]');
 
@@ -119,6 +121,7 @@ describe('callbacks', { concurrency: true }, () => {
     assert.equal(body.error?.reason, 'content_rejected');
   });
 
+  // Proves S4.2-2.
   it('lets a receiver read the success already while it is being told', async () => {
     inspected.owner = account;
     const { taskId } = await deliver(`http://127.0.0.1:${inspected.port}/`);
@@ -126,6 +129,7 @@ describe('callbacks', { concurrency: true }, () => {
     assert.equal(inspected.statusWhenTold.get(taskId), 'success');
   });
 
+  // Proves S6.3-1, C6-5.
   it('attempts again by the schedule until a receiver answers 2xx, each time under the same id', async () => {
     const { taskId, task, attempts, received } = await deliver('/fail/2/recovering');
 
@@ -139,6 +143,7 @@ describe('callbacks', { concurrency: true }, () => {
     assertApart(received, [1_000, 1_000]);
   });
 
+  // Proves C6-15.
   it('waits as long as a receiver asks when that is longer than the schedule', async () => {
     const { attempts, received } = await deliver('/retry-after/2/busy');
 
@@ -149,6 +154,7 @@ describe('callbacks', { concurrency: true }, () => {
     assertApart(received, [2_000]);
   });
 
+  // Proves C6-13.
   it('stops for good when the receiver says 410', async () => {
     const { task, attempts, received } = await deliver('/gone/1');
 
@@ -160,6 +166,7 @@ describe('callbacks', { concurrency: true }, () => {
     assert.equal(received.length, 1);
   });
 
+  // Proves S6.2-1, S6.4-1, C6-14, C6-19.
   it('gives up when the schedule is used up, and leaves the task as it was', async () => {
     const { task, attempts, received } = await deliver('/status/500/always');
 
@@ -172,6 +179,7 @@ describe('callbacks', { concurrency: true }, () => {
     assert.equal(task.status, 'success');
   });
 
+  // Proves C6-12.
   it('follows no redirect: that is a failed attempt', async () => {
     const { task, attempts, received } = await deliver('/redirect/away');
 
@@ -186,6 +194,7 @@ describe('callbacks', { concurrency: true }, () => {
     );
   });
 
+  // Proves S6.4-1, C6-18.
   it('records a receiver that cannot be reached as no more than that', async () => {
     const { task, attempts } = await deliver(`http://127.0.0.1:${unusedPort}/`);
 
@@ -196,6 +205,7 @@ describe('callbacks', { concurrency: true }, () => {
     );
   });
 
+  // Proves C6-7.
   it('signs with both keys after one was replaced, so that a receiver may know either', async () => {
     const rotating = await createSigningAccount();
     const replacement = 'the secret that came after it';
@@ -213,6 +223,7 @@ describe('callbacks', { concurrency: true }, () => {
     );
   });
 
+  // Proves C6-4.
   it('sends no signature where the account has no signing key', async () => {
     const { received } = await deliver('/ok/unsigned', await outside.darkroom.createAccount());
 
@@ -224,6 +235,7 @@ describe('callbacks', { concurrency: true }, () => {
     );
   });
 
+  // Proves S2.1-3, S6.6-1.
   it('shows no callback, and starts no delivery, where none was asked for', async () => {
     const taskId = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat' } });
 

@@ -169,6 +169,7 @@ describe('chaining', () => {
     return { url: output.url, bytes: Buffer.from(await (await fetch(output.url)).arrayBuffer()) };
   }
 
+  // Proves C7-32.
   it('prints an upload, and then the poster of it once more', async () => {
     const { url } = await upload(picture);
     const first = await outputOf(await run('darkroom/poster', { prompt: '"ONE"', image_url: url }));
@@ -188,6 +189,7 @@ describe('chaining', () => {
     assert.ok((await outputOf(elsewhere)).bytes.equals((await outputOf(own)).bytes));
   });
 
+  // Proves C3-22.
   it('fails with the reason where a picture cannot be had or is none, and takes no money', async () => {
     const broken = await upload(picture.subarray(0, 60));
     for (const [image_url, reason, says] of [

@@ -21,6 +21,7 @@ describe('a film from one HTTP call', () => {
     return created.body.data.taskId;
   }
 
+  // Proves C3-7, C3-8.
   it('comes first, then its first frame, its last and a thumbnail, and is paid for by its seconds', async () => {
     const input = { prompt: 'waves at dusk', duration: 2, resolution: '480p', draft: true };
     const task = await account.client.untilTerminal(await create('darkroom/motion', input));
@@ -88,6 +89,7 @@ describe('a film from one HTTP call', () => {
     assert.equal(task.billing.captured, '0');
   });
 
+  // Proves C3-5.
   it('tells how far it is, and stops when it is cancelled, its processes too', async () => {
     const [worker] = darkroom.workers;
     assert.ok(worker);

@@ -89,6 +89,7 @@ describe('the input of a task', () => {
     return (answer.data as unknown as { input: unknown }).input;
   }
 
+  // Proves C4-16.
   it('is kept 30 days after the end, then erased; the task itself, its key and open tasks stay', async () => {
     const [old, open] = [await newTask('old', true), await newTask('open', false)];
 
@@ -103,6 +104,7 @@ describe('the input of a task', () => {
     assert.equal((await account.client.get(old)).body.data.status, 'success');
   });
 
+  // Proves C4-16.
   it('is kept for good where the days are 0', async () => {
     const taskId = await newTask('for-good', true);
 

@@ -36,6 +36,7 @@ describe('a task that is watched', { concurrency: true }, () => {
     }
   }
 
+  // Proves C4-9.
   it('streams each step as it happens, over any api, and ends with the task', async () => {
     const taskId = await create('a boat [slow 300]');
     const streams = await Promise.all(
@@ -56,6 +57,7 @@ describe('a task that is watched', { concurrency: true }, () => {
     assert.equal((await account.client.get(taskId)).body.data.status, 'success');
   });
 
+  // Proves C3-31.
   it('is waited for from status to status with hardly a request', async () => {
     const taskId = await create('a boat [slow 300]');
     const seen: string[] = [];
@@ -69,6 +71,7 @@ describe('a task that is watched', { concurrency: true }, () => {
     assert.equal(new Set(seen).size, seen.length);
   });
 
+  // Proves C4-8, C4-11.
   it('tells the receiver again whenever its owner asks, also at the moment in which a delivery ends', async () => {
     const taskId = await create('a boat', '/ok/again');
     for (let deliveries = 1; deliveries <= REDELIVERIES; deliveries++) {

@@ -234,6 +234,7 @@ describe('the metrics of a running service', () => {
     await runTask();
   });
 
+  // Proves C0-6.
   it('has the api tell operators the same, and nobody without their token', async () => {
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
     const log = await readFile(darkroom.logFile, 'utf8');

@@ -107,6 +107,7 @@ describe('a provider that delivers another number than was asked', { concurrency
     return task;
   }
 
+  // Proves C3-15.
   it('brings a success with those that came, and only those are captured', async () => {
     const task = await run(3);
 
@@ -121,6 +122,7 @@ describe('a provider that delivers another number than was asked', { concurrency
     for (const { url } of task.output) assert.equal((await fetch(url)).status, 200);
   });
 
+  // Proves C3-15.
   it('brings a success with the others where a file that it lists is missing, and fails where all are', async () => {
     const some = await run('2-1');
     const none = await run('0-2');

@@ -73,6 +73,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   });
 
   for (const protocol of UPSTREAM_PROTOCOLS) {
+    // Proves C3-10.
     it(`${protocol}: ends with a picture of its own to download, paid for, after one submit`, async () => {
       const { task, log } = await run(protocol, '[slow 300]');
 
@@ -89,6 +90,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       assert.equal(countOf(log, 'submit'), 1);
     });
 
+    // Proves S7-11.
     it(`${protocol}: fails as content_rejected, for nothing, when the provider refuses the content`, async () => {
       const { task } = await run(protocol, '[content]');
 
@@ -98,6 +100,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       assert.deepEqual(task.billing, RELEASED);
     });
 
+    // Proves C1-4.
     it(`${protocol}: tells nothing of the provider's own words when its work fails`, async () => {
       const { task, log } = await run(protocol, '[fail]');
 
@@ -118,6 +121,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       assert.equal(countOf(log, 'submit'), 1);
     });
 
+    // Proves C2-6, C4-5, C7-37.
     it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the caller gave it`, async () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 2 });
 
@@ -130,6 +134,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       if (protocol !== 'openai') await outside.untilProvider(marker, 'cancel');
     });
 
+    // Proves C4-2.
     it(`${protocol}: fails as TASK_CANCELLED, for nothing, when it is cancelled while the provider works`, async () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]');
       await outside.untilProvider(marker, 'submit');
@@ -147,6 +152,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   }
 
   for (const protocol of ['openai', 'replicate'] as const) {
+    // Proves C7-37.
     it(`${protocol}: never submits twice when the connection is lost, and says that the outcome is unknown`, async () => {
       const { task, log } = await run(protocol, '[drop]');
 
@@ -186,6 +192,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     ['0.004', '0.004'],
     ['5', MODEL_PRICE],
   ] as const) {
+    // Proves C4-2, C7-36.
     it(`captures what the provider bills for a cancelled task, never more than was held: ${billed}`, async () => {
       const marker = `marker-${randomUUID()}`;
       const account = await outside.darkroom.createAccount();

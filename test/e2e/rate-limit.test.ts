@@ -20,6 +20,7 @@ before(async () => {
 after(() => darkroom.stop());
 
 describe('a limit over three api processes', () => {
+  // Proves C7-18.
   it('is kept within 10 % by clients that ask all of them as fast as they can', async () => {
     const { database } = darkroom.testDatabase;
     const key = await database.transaction(async (transaction) => {

@@ -49,6 +49,7 @@ describe('a receiver that', { concurrency: true }, () => {
     ['never answers', '/hang'],
     ['never ends its answer', '/drip'],
   ] as const) {
+    // Proves S2.3-1, S6.2-1, S8-1, C6-10, C6-18.
     it(`${what} is given up after 10 s, and the task stays what it is`, async () => {
       const { task, attempt } = await deliver(path);
 
@@ -59,6 +60,7 @@ describe('a receiver that', { concurrency: true }, () => {
     });
   }
 
+  // Proves S6.2-1, C6-10.
   it('answers within 10 s is served, however slow it is', async () => {
     const { task, attempt } = await deliver('/slow/6000');
 
@@ -67,6 +69,7 @@ describe('a receiver that', { concurrency: true }, () => {
     assert.ok(attempt.durationMs >= 5_900, `${attempt.durationMs} ms`);
   });
 
+  // Proves C6-20.
   it('answers with 64 MB is taken by its status, and its body is not waited for', async () => {
     const { task, attempt } = await deliver('/huge');
 

@@ -16,6 +16,7 @@ describe('a promotion in a whole Darkroom', () => {
   });
   after(() => darkroom.stop());
 
+  // Proves C5-5.
   it('is accepted at once and persistent soon, by a workflow that anyone can find by the output', async () => {
     const { client } = await darkroom.createAccount();
     const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset' } });

@@ -34,6 +34,7 @@ describe('a store that is away until the deadline', () => {
     await rm(modelsDir, { recursive: true, force: true });
   });
 
+  // Proves C3-21.
   it('fails the task as STORAGE_UNAVAILABLE, for nothing, and the next one succeeds when it is back', async () => {
     const { client } = await darkroom.createAccount();
     const { storeFolder } = darkroom;

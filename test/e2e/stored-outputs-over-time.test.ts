@@ -92,6 +92,7 @@ describe('what is stored', () => {
     return row;
   }
 
+  // Proves S8-2, C3-16, C5-14.
   it('is downloadable by every URL to its very end, and expires after the last of them, bytes and all', async () => {
     const account = await served.newAccount();
     const { id, key, end } = await stored(account);
@@ -147,6 +148,7 @@ describe('what is stored', () => {
     assert.equal(await isStored(key), true);
   });
 
+  // Proves C5-13.
   it('loses its bytes a minute after it was deleted, on the disk too', async () => {
     const account = await served.newAccount();
     const { id, key } = await stored(account);
@@ -160,6 +162,7 @@ describe('what is stored', () => {
     assert.deepEqual(await app.later(61_000, sweep), { deleted: 0 });
   });
 
+  // Proves C7-31.
   it('keeps its bytes as long as an open task refers to them', async () => {
     const account = await served.newAccount();
     const { id, key } = await stored(account);
@@ -181,6 +184,7 @@ describe('what is stored', () => {
     assert.equal(await isStored(key), false);
   });
 
+  // Proves C7-28.
   it('goes for uploads as for outputs', async () => {
     const account = await served.newAccount();
     const id = newId('file');
@@ -282,6 +286,7 @@ describe('what is stored', () => {
     });
   });
 
+  // Proves C5-19.
   it('is metered by the day, and returns to temp when nobody pays for a week', async () => {
     const account = await served.newAccount({ microUsd: 10_000n });
     const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;

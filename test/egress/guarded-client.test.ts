@@ -31,6 +31,7 @@ describe('post', BOUNDED, () => {
     assert.equal(request?.headers.connection, 'close');
   });
 
+  // Proves C6-18.
   it('sends nothing to an address that is not permitted, and looks outside like any failure', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress, logged } = egressOf(t, []);
@@ -70,6 +71,7 @@ describe('post', BOUNDED, () => {
     assert.equal(logged().at(-1)?.['address'], '127.0.0.2');
   });
 
+  // Proves C2-13.
   it('refuses a public-looking name that resolves to the loopback', async (t) => {
     const { egress, logged } = egressOf(t, [], { resolve: async () => ['127.0.0.1'] });
 
@@ -147,6 +149,7 @@ describe('post', BOUNDED, () => {
     await failsWith('timeout', egress.post('https://never.test/', message({ timeoutMs: 300 })));
   });
 
+  // Proves C6-20.
   it('reads an endless reply up to the bound and takes its status', async (t) => {
     let sent = 0;
     const receiver = await listen(t, (_request, response) => {

@@ -74,6 +74,7 @@ describe('checkUrl', () => {
     }
   });
 
+  // Proves C2-12.
   it('refuses a literal address that is not public, in any spelling, with the words of the contract', () => {
     const problem = '127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW';
     const hosts = [
@@ -95,6 +96,7 @@ describe('checkUrl', () => {
     assert.match(problemOf('https://a.localhost./') ?? '', /^a\.localhost is not a public address/);
   });
 
+  // Proves C2-13.
   it('leaves names to be judged when connecting', () => {
     assert.equal(problemOf('https://metadata.internal/'), undefined);
   });
@@ -129,10 +131,12 @@ describe('checkUrl', () => {
     it(`refuses ${JSON.stringify(url.slice(0, 40))}`, () => assert.match(problemOf(url) ?? 'accepted', problem));
   }
 
+  // Proves C2-10.
   it('accepts 2048 characters', () => {
     assert.equal(problemOf(`https://example.com/${'a'.repeat(2028)}`), undefined);
   });
 
+  // Proves C2-11.
   it('accepts plain http and other ports only where an entry says so for that host and port', () => {
     const policy = policyOf('http://127.0.0.1:9000', '10.0.0.0/8:8443', 'receiver.internal:8443');
 

@@ -16,6 +16,7 @@ describe('TLS', BOUNDED, () => {
     assert.equal((await egress.post(`https://Receiver.TEST.:${receiver.port}/`, message())).status, 204);
   });
 
+  // Proves S2.3-1, C6-11.
   it('sends nothing when the chain is not trusted', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end(), true);
     const { egress } = egressOf(t, [`receiver.test:${receiver.port}`], { resolve: async () => ['127.0.0.1'] });
@@ -38,6 +39,7 @@ describe('TLS', BOUNDED, () => {
     assert.equal(receiver.requests.length, 0);
   });
 
+  // Proves C6-11.
   it('sends nothing when the certificate is for another name, or for a name instead of the address', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end(), true);
     const { egress } = egressOf(t, [`127.0.0.1:${receiver.port}`], {

@@ -17,6 +17,7 @@ before(async () => {
 after(() => served.close());
 
 describe('the account', () => {
+  // Proves C7-20.
   it('tells its money, its limits and how much of them is in use', async () => {
     const account = await served.newAccount({ microUsd: 1_000_000n, runningCap: 3, queueCap: 4 });
     const { database } = served.room;
@@ -82,6 +83,7 @@ describe('the account', () => {
 });
 
 describe('a suspended account', () => {
+  // Proves C1-11.
   it('is refused everything that needs a key, whatever its key may', async () => {
     const account = await served.newAccount();
     await served.room.database.transaction((transaction) => setSuspended(transaction, account.id, true));
@@ -98,6 +100,7 @@ describe('a suspended account', () => {
     }
   });
 
+  // Proves C7-17.
   it('has its running tasks finished, its queued ones waiting, and goes on where it was when resumed', async () => {
     const account = await served.newAccount({ runningCap: 1 });
     const { database } = served.room;

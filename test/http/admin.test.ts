@@ -69,6 +69,7 @@ function clientOf(key: string): ApiClient {
 }
 
 describe('the admin listener', () => {
+  // Proves C0-8.
   it('serves whoever sends the token, and nobody else', async () => {
     const paths = ['/admin/accounts', '/admin/queues', '/admin/ledger/verify'];
     const { key } = await newKey((await newAccount()).accountId);
@@ -126,6 +127,7 @@ describe('the admin listener', () => {
     }
   });
 
+  // Proves C0-8.
   it('has nothing of the public listener, and the public one nothing of it', async () => {
     const isApi = ({ path }: Route): boolean => !PAGES.includes(path);
     for (const { path, method } of adminRoutes(admin.served.http).filter(isApi)) {

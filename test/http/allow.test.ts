@@ -47,6 +47,7 @@ describe('Allow', () => {
     }
   });
 
+  // Proves C1-13.
   it('names exactly the methods that are not answered with 405, of every path', async () => {
     for (const path of new Set(publicRoutes(served.http).map((route) => route.path))) {
       const concrete = path.replaceAll(/\{\w+(\.\.\.)?\}/g, 'x');

@@ -59,6 +59,7 @@ async function sendAndJudge(sent: string, headers: Record<string, string> = {}):
 
 describe('any value in any field of POST /tasks', () => {
   for (const field of FIELDS) {
+    // Proves C2-2.
     it(`is taken or refused, never a 500: ${field}`, async () => {
       await fc.assert(
         fc.asyncProperty(edgeValue, fc.boolean(), async (value, isDuplicate) => {
@@ -80,6 +81,7 @@ describe('any value in any field of POST /tasks', () => {
     );
   });
 
+  // Proves C2-4.
   it('is taken or refused, never a 500: any text where text is wanted', async () => {
     await fc.assert(
       fc.asyncProperty(edgeText, edgeText, edgeText, async (prompt, name, value) => {
@@ -91,6 +93,7 @@ describe('any value in any field of POST /tasks', () => {
     );
   });
 
+  // Proves S2.5-1, C2-7.
   it('is taken or refused, never a 500: a field that is not ours', async () => {
     const name = fc.oneof(fc.constantFrom(...PROTOTYPE_NAMES), edgeText);
     await fc.assert(

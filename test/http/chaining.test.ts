@@ -85,6 +85,7 @@ async function storedOf({ body }: ApiAnswer): Promise<{ input: unknown; pins: st
 }
 
 describe('a URL of this service in an input', () => {
+  // Proves C7-30.
   it('becomes a reference to its object, which the task pins, once each', async () => {
     const [first, second, made] = [await upload(), await upload(), await output()];
     const input = { prompt: first.url, image_urls: [first.url, made.url, first.url], image: 'https://example.com/x' };
@@ -119,6 +120,7 @@ describe('a URL of this service in an input', () => {
     assert.deepEqual(Object.keys(shown), ['prompt', 'image_urls']);
   });
 
+  // Proves C7-30.
   it('is refused where it is altered, or signed by another', async () => {
     const file = await upload();
     const altered = file.url.replace(/\.[A-Za-z0-9_-]{22}\//, `.${'A'.repeat(22)}/`);
@@ -133,6 +135,7 @@ describe('a URL of this service in an input', () => {
     }
   });
 
+  // Proves C7-33.
   it('is refused where it has expired, with the way to a fresh one', async () => {
     const [file, made] = [await upload(), await output()];
     try {
@@ -150,6 +153,7 @@ describe('a URL of this service in an input', () => {
     }
   });
 
+  // Proves C7-30.
   it('is refused where it is another account’s, deleted, or never was: the same answer for all', async () => {
     const strangers = await upload(await served.newAccount());
     const deleted = await upload();
@@ -238,6 +242,7 @@ describe('an address elsewhere in an input', () => {
 describe('what a provider fetches an input by', () => {
   const urlFor = (id: string): string => served.http.urlSigner.sign({ outputId: `input-${id}`, fileName: 'x.png' }).url;
 
+  // Proves C7-31.
   it('opens an upload that its owner has deleted, as long as a task needs it', async () => {
     const file = await upload();
     const { body } = await create({ image_urls: [file.url] });

@@ -18,6 +18,7 @@ function addressOf(peer: string | undefined, forwarded: string | string[] | unde
 }
 
 describe("the client's address", () => {
+  // Proves C7-10.
   it("is the socket's peer where no proxy is trusted, whatever the header says", () => {
     assert.equal(addressOf('203.0.113.9', '1.2.3.4', []), '203.0.113.9');
     assert.equal(addressOf('203.0.113.9', '1.2.3.4', ['10.0.0.0/8']), '203.0.113.9');
@@ -25,6 +26,7 @@ describe("the client's address", () => {
     assert.equal(addressOf(undefined, '1.2.3.4', ['0.0.0.0/0']), 'unknown');
   });
 
+  // Proves C7-10.
   it('is the right-most entry that is no trusted proxy', () => {
     const proxies = ['10.0.0.0/8', 'fd00::/8'];
     assert.equal(addressOf('10.0.0.1', '203.0.113.9', proxies), '203.0.113.9');

@@ -83,6 +83,7 @@ function queryNames(): readonly string[] {
 }
 
 describe('the paths of the public listener', () => {
+  // Proves S4-1, S9.1-1, C0-1.
   it('lie below /v1, but for those that the contract places outside it', () => {
     const outside = publicRoutes(served.http)
       .map(({ path }) => path)
@@ -107,6 +108,7 @@ describe('the paths of the public listener', () => {
 });
 
 describe('names and values', () => {
+  // Proves C0-10.
   it('are spelled in camelCase, unless the contract gives the name', () => {
     const names = [...properties().map(([name]) => name), ...queryNames()].map((name) =>
       name.replace(/^metadata\..*/, 'x'),
@@ -118,6 +120,7 @@ describe('names and values', () => {
     assert.deepEqual([...new Set(others)], []);
   });
 
+  // Proves C0-12.
   it('are no number where they could be money: a measured number is named here, everything else is counted', () => {
     const numbers = properties().filter(([, { type }]) => [type].flat().includes('number'));
     assert.ok(numbers.length > 0);
@@ -130,6 +133,7 @@ describe('names and values', () => {
 });
 
 describe('an address that is handed out', () => {
+  // Proves C0-9.
   it('is below PUBLIC_URL, whatever the request says of its own host', async () => {
     const { body: created } = await account.client.create(body());
     const { taskId } = created.data;
@@ -164,6 +168,7 @@ describe('an address that is handed out', () => {
 });
 
 describe('a browser page of another origin', () => {
+  // Proves S5.4-1.
   it('cannot read any answer that needs a key: keys belong on servers', async () => {
     const origin = { Origin: 'https://elsewhere.example' };
 
@@ -197,6 +202,7 @@ describe('what never becomes a request', () => {
     ['two lengths', 'POST /v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
     ['headers over 8 kB', `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`, 431],
   ] as const) {
+    // Proves S7-7, C1-2, C1-3.
     it(`is answered in the envelope too, with a request id: ${what}`, async () => {
       const [head = '', text = ''] = (await answerTo(bytes)).split('\r\n\r\n');
 

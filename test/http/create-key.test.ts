@@ -7,6 +7,7 @@ const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
 
 describe('making a key', () => {
+  // Proves C7-1, C7-6.
   it('shows it once; it works at once, and is listed without its text', async () => {
     const owner = await served.newAccount();
     const expiresAt = START / 1000 + 3_600;
@@ -91,6 +92,7 @@ describe('making a key', () => {
     [{ ...good, id: 'mine' }, /^additional properties not allowed: id$/],
     ['{"name":"x","scopes":["tasks:read"],"__proto__":{}}', /^additional properties not allowed: __proto__$/],
   ];
+  // Proves C7-6.
   it('is refused with the field that is wrong, and makes nothing', async () => {
     const owner = await served.newAccount();
     for (const [sent, message] of bad) {

@@ -28,6 +28,7 @@ async function refusal(changes: Record<string, unknown>, errorCode = 'INVALID_RE
 }
 
 describe('a task that is created', () => {
+  // Proves S2.2-1, S4.1-1, C1-1, C2-15.
   it('is answered by its id alone, in the envelope, and the launcher is woken once', async () => {
     const { wakes } = served.told;
 
@@ -46,12 +47,14 @@ describe('a task that is created', () => {
     assert.equal(served.told.wakes, wakes + 1);
   });
 
+  // Proves S2.2-2, S4.1-3.
   it('is another one each time where there is no key', async () => {
     const [one, two] = [await account.client.create(body()), await account.client.create(body())];
 
     assert.notEqual(one.body.data.taskId, two.body.data.taskId);
   });
 
+  // Proves S2.3-2, S2.4-4, S9.2-1, C3-2.
   it('may use every field of the contract', async () => {
     const answer = await account.client.create({
       model: 'acme/routed',
@@ -72,6 +75,7 @@ describe('a task that is created', () => {
 });
 
 describe('a wrong field', () => {
+  // Proves S2.1-2, S2.3-2, S2.5-1, S2.5-2, S7-1, S7-9, S8-6, C1-5, C1-24, C2-1, C2-2, C2-3, C2-6, C2-14.
   it('is named in the form of the contract', async () => {
     const cases: [Record<string, unknown>, string][] = [
       [{ size: 1 }, 'additional properties not allowed: size'],
@@ -103,6 +107,7 @@ describe('a wrong field', () => {
     for (const [changes, message] of cases) assert.equal(await refusal(changes), message);
   });
 
+  // Proves C2-4.
   it('of the metadata is found whatever its name: an empty or long one, one with a line end, one too many', async () => {
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
     assert.match(await refusal({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
@@ -120,6 +125,7 @@ describe('a wrong field', () => {
     assert.equal(await refusal({ metadata: { 'a\0': 'x' } }), `invalid request: metadata: ${problem}`);
   });
 
+  // Proves C2-5.
   it('is a cost limit below the worst case', async () => {
     assert.equal(
       await refusal({ maxCost: '0.009999' }),
@@ -133,6 +139,7 @@ describe('a wrong field', () => {
 });
 
 describe('a model or a route that is not there', () => {
+  // Proves S2.1-1, S2.1-4, S7-1, S7-8, C1-6, C2-9.
   it('is refused as MODEL_UNAVAILABLE, or with the list of routes', async () => {
     for (const model of ['acme/none', 'Acme/pictures', '', '__proto__', 'constructor', 'acme/none@fast']) {
       if (model === '') assert.match(await refusal({ model }), /^invalid request: model: minLength/);
@@ -152,6 +159,7 @@ describe('a model or a route that is not there', () => {
     );
   });
 
+  // Proves S2.4-4, C2-8, C3-2.
   it('is not meant where the default route is spelled out', async () => {
     for (const route of ['', 'default']) {
       const { body: created } = await account.client.create(body({ model: 'acme/routed', route }));
@@ -163,6 +171,7 @@ describe('a model or a route that is not there', () => {
 });
 
 describe('a callback URL', () => {
+  // Proves S2.3-1, C2-10, C2-12.
   it('is refused where nobody could or should be called', async () => {
     const cases: [string, RegExp][] = [
       ['http://example.com/hook', /must be https/],
@@ -189,6 +198,7 @@ describe('a callback URL', () => {
     }
   });
 
+  // Proves C2-10, C2-14.
   it('is taken where it is public and https', async () => {
     for (const url of [
       'https://example.com/hook?a=1',
@@ -202,6 +212,7 @@ describe('a callback URL', () => {
 });
 
 describe('a request that the account cannot afford or queue', () => {
+  // Proves S4.1-4, S7-3, C1-9.
   it('is refused by 402 with both amounts', async () => {
     const poor = await served.newAccount({ microUsd: 9_999n });
 
@@ -249,6 +260,7 @@ describe('a request that the account cannot afford or queue', () => {
     }
   });
 
+  // Proves C1-20, C7-14.
   it('is refused by 429 with Retry-After where the queue is full', async () => {
     const narrow = await served.newAccount({ runningCap: 1, queueCap: 1 });
     await narrow.client.create(body());

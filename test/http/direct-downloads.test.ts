@@ -41,6 +41,7 @@ describe('a download of a store that clients can reach', () => {
   });
   after(() => served.close());
 
+  // Proves C3-11.
   it('is sent on to the public address of the object, for as long as our URL opens, with its type and name', async () => {
     const response = await fetch(url, { redirect: 'manual' });
 

@@ -34,6 +34,7 @@ const detailOf = async (taskId: string, query = ''): Promise<Detail> =>
   (await account.client.send('GET', `/v1/tasks/${taskId}${query}`)).body.data;
 
 describe('erasing over HTTP', () => {
+  // Proves C4-14.
   it('takes input, metadata and outputs at once, and keeps id, model, times and money', async () => {
     const taskId = await finishedTask();
     const before = await detailOf(taskId);
@@ -58,6 +59,7 @@ describe('erasing over HTTP', () => {
     assert.equal((found.data as unknown as { total: number }).total, 0);
   });
 
+  // Proves C2-20, C4-15.
   it('leaves what a replay is judged by: the same request finds its task, another one is refused', async () => {
     const taskId = await finishedTask('kept');
     await erase(taskId);
@@ -87,6 +89,7 @@ describe('erasing over HTTP', () => {
     assert.deepEqual(answers[0]?.body.data, answers[1]?.body.data);
   });
 
+  // Proves C4-14.
   it('is refused for a task that is not over, which loses nothing', async () => {
     const { body: created } = await account.client.create(REQUEST);
 

@@ -24,6 +24,7 @@ function bearer(): Record<string, string> {
 }
 
 describe('a request without a usable key', () => {
+  // Proves S5.1-1, S5.3-1, S7-2, C1-7.
   it('is answered by one and the same 401, whatever is wrong with it', async () => {
     const revoked = await account.newKey();
     await revokeKey(served.room.database, revoked.id);
@@ -57,6 +58,7 @@ describe('a request without a usable key', () => {
     assert.equal(new Set(answers.map((answer) => answer.text)).size, 1);
   });
 
+  // Proves S7-10.
   it('is told so before anything else is looked at', async () => {
     const answer = await raw(served.url, 'POST', '/v1/tasks', { 'Content-Type': 'text/plain' }, 'not JSON');
 
@@ -65,6 +67,7 @@ describe('a request without a usable key', () => {
 });
 
 describe('a key without the right', () => {
+  // Proves S5.3-1, S7-10, C1-10.
   it('is answered by 403 that names the scope or the model', async () => {
     const reader = await account.newKey({ scopes: ['tasks:read'] });
     const writer = await account.newKey({ scopes: ['tasks:write'] });
@@ -82,6 +85,7 @@ describe('a key without the right', () => {
     assert.equal((await other.client.create(body({ model: 'acme/routed@fast' }))).status, 200);
   });
 
+  // Proves S5.3-1.
   it('of a suspended account is answered by 403 ACCOUNT_SUSPENDED', async () => {
     const suspended = await served.newAccount();
     await setSuspended(served.room.database, suspended.id, true);
@@ -94,6 +98,7 @@ describe('a key without the right', () => {
 });
 
 describe('what is not there', () => {
+  // Proves S9.1-1, C1-12.
   it('is answered by one and the same 404: a path, a task, a task of somebody else', async () => {
     const other = await served.newAccount();
     const { body: theirs } = await other.client.create(body());
@@ -171,6 +176,7 @@ describe('a body that cannot be read', () => {
   const send = (sent: string | Buffer, headers: Record<string, string> = {}): Promise<RawAnswer> =>
     raw(served.url, 'POST', '/v1/tasks', { ...bearer(), 'Content-Type': 'application/json', ...headers }, sent);
 
+  // Proves S4-1, C1-18.
   it('is refused by 415 where it is not plain JSON', async () => {
     const text = JSON.stringify(body());
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', '', 'json']) {
@@ -189,6 +195,7 @@ describe('a body that cannot be read', () => {
     assert.equal((await send(`\uFEFF${text}`)).status, 200);
   });
 
+  // Proves C1-5.
   it('is refused by 400 where it is no JSON object, with a message of our own', async () => {
     const bodies = ['', '{', '[]', 'null', '"text"', '7', '{"a":1}x', "{'model':1}", 'undefined', '{"a":NaN}', '[{}]'];
     for (const text of bodies) {
@@ -199,6 +206,7 @@ describe('a body that cannot be read', () => {
     assert.equal((await send(Buffer.from('{"model":"\xff"}', 'latin1'))).status, 400);
   });
 
+  // Proves C1-27.
   it('is refused where it is nested deeper than 32 levels, and read up to there', async () => {
     const nested = (levels: number): string =>
       `{"model":"m","input":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
@@ -210,6 +218,7 @@ describe('a body that cannot be read', () => {
     assert.equal((await send(brackets)).status, 200);
   });
 
+  // Proves C1-16.
   it('is refused by 413 above 10 MB, whether it says its length or not', async () => {
     const large = Buffer.alloc(10_000_001, ' ');
     for (const headers of [{ 'Content-Length': String(large.length) }, { 'Transfer-Encoding': 'chunked' }]) {

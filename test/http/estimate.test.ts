@@ -60,6 +60,7 @@ const video = (input: Record<string, unknown>, changes: object = {}): object => 
 });
 
 describe('the estimate of a good request', () => {
+  // Proves C4-6.
   it('tells the worst case and how it comes about', async () => {
     assert.deepEqual(await estimate(video({ duration: 7, draft: true })), {
       estimatedCost: '0.0875',
@@ -81,6 +82,7 @@ describe('the estimate of a good request', () => {
     });
   });
 
+  // Proves C4-6, C7-34.
   it('is what a create then holds, for every model of the catalogue', async () => {
     for (const request of [
       body(),
@@ -100,6 +102,7 @@ describe('the estimate of a good request', () => {
     }
   });
 
+  // Proves C4-6.
   it('changes nothing: no task, no money, no entry in the books', async () => {
     const { id, client } = await served.newAccount();
     const state = (): Promise<readonly unknown[]> =>
@@ -116,6 +119,7 @@ describe('the estimate of a good request', () => {
     assert.deepEqual(await state(), before);
   });
 
+  // Proves C4-6.
   it('says whether the balance covers it, to the micro', async () => {
     const { client } = await served.newAccount({ microUsd: 250_000n });
 
@@ -140,6 +144,7 @@ describe('the estimate of a good request', () => {
 });
 
 describe('the estimate of a bad request', () => {
+  // Proves S2.5-3, C4-7.
   it('lists everything that is wrong, in the forms of the contract', async () => {
     const request = {
       model: 'acme/video',
@@ -212,6 +217,7 @@ describe('the estimate of a bad request', () => {
     ]);
   });
 
+  // Proves C4-7.
   it('begins with what a create says of it', async () => {
     const requests: unknown[] = [
       {},
@@ -257,6 +263,7 @@ describe('the estimate of a bad request', () => {
     assert.equal((await ask(body({ model: 'acme/free' }), client)).status, 200);
   });
 
+  // Proves C1-16.
   it('is refused as any body is that is no JSON object, too large or too deep', async () => {
     for (const text of ['', '[]', 'null', '"a"', '7', '{', `${'['.repeat(40)}${']'.repeat(40)}`]) {
       const answer = await ask(text);

@@ -20,6 +20,7 @@ function bearer(): Record<string, string> {
 }
 
 describe('the request id', () => {
+  // Proves C1-3.
   it('is ours, another one each time, where the client sent none or an unusable one', async () => {
     const seen = new Set<unknown>();
     for (const sent of [undefined, '', 'has blanks', 'x'.repeat(65), 'semi;colon', 'ümlaut']) {
@@ -31,6 +32,7 @@ describe('the request id', () => {
     assert.equal(seen.size, 6);
   });
 
+  // Proves C1-3.
   it("is the client's own where that has the right form, on errors as well", async () => {
     for (const sent of ['a', 'trace-7_B', 'x'.repeat(64)]) {
       const ok = await raw(served.url, 'GET', '/healthz', { 'X-Request-Id': sent });
@@ -48,6 +50,7 @@ describe('the request id', () => {
 });
 
 describe('while the database is away', () => {
+  // Proves C0-4, C1-4, C1-22.
   it('every route that needs it answers 503 with Retry-After, and says nothing of why', async () => {
     const away = await serveApp({ appDatabase: unreachableDatabase() });
     try {
@@ -99,6 +102,7 @@ describe('where only HTTPS is served', () => {
     }
   };
 
+  // Proves C7-11.
   it('a request is taken by the word of a trusted proxy alone, and of the nearest one', async () => {
     const cases: [string, Record<string, string>, number][] = [
       ['127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }, 401],

@@ -106,6 +106,7 @@ async function leavingNothing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('an upload', () => {
+  // Proves C7-27.
   it('is taken as the bytes themselves, whatever their content type says, and served again as what they are', async () => {
     for (const type of [undefined, 'image/png', 'application/octet-stream', 'application/x-www-form-urlencoded']) {
       const file = fileOf(await sendRaw(picture, type));
@@ -121,6 +122,7 @@ describe('an upload', () => {
     }
   });
 
+  // Proves C7-27.
   it('is taken as the one file of a form, whatever its field is called', async () => {
     for (const name of ['file', '__proto__', 'ü'.repeat(20)]) {
       const file = fileOf(await sendForm(formOf([filePart(picture, name)])));
@@ -142,6 +144,7 @@ describe('an upload', () => {
     }
   });
 
+  // Proves C7-27.
   it('is refused with 415 unless its bytes are media, and then leaves nothing', async () => {
     await leavingNothing(async () => {
       for (const bytes of ['<html><script>alert(1)</script>', 'GIF', '%PDF-1.7\n', '{"a":1}', randomBytes(100)]) {
@@ -183,6 +186,7 @@ describe('an upload', () => {
     });
   });
 
+  // Proves C7-27.
   it('is refused with 413 beyond 100 MB: by its length at once, without one as soon as it is there', async () => {
     await leavingNothing(async () => {
       const announced = { ...authorized(), 'Content-Length': String(MAX_UPLOAD_BYTES + 100_000) };
@@ -365,6 +369,7 @@ describe('an uploaded file', () => {
   const read = (id: string, of: ServedAccount = account) => of.client.send('GET', `/v1/files/${id}`);
   const remove = (id: string, of: ServedAccount = account) => of.client.send('DELETE', `/v1/files/${id}`);
 
+  // Proves C7-29.
   it('is read by its owner, and by nobody else', async () => {
     const file = fileOf(await sendRaw(picture));
     const stranger = await served.newAccount();
@@ -388,6 +393,7 @@ describe('an uploaded file', () => {
     assert.equal((await read(file.id)).status, 200);
   });
 
+  // Proves C7-29.
   it('is gone at once when it is deleted, URLs and all, and cannot be deleted twice', async () => {
     const file = fileOf(await sendRaw(picture));
 
@@ -399,6 +405,7 @@ describe('an uploaded file', () => {
     assert.equal((await remove(file.id)).status, 404);
   });
 
+  // Proves C7-28.
   it('gets no new URL after 24 h, while those that it has live to their end', async () => {
     const { database } = served.room;
     const start = Date.now();

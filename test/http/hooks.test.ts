@@ -28,6 +28,7 @@ const receivedOf = async (taskId: TaskId): Promise<number> =>
   (await readProviderHooks(database, [taskId]))[0]?.received ?? 0;
 
 describe('a hook of a provider', () => {
+  // Proves C0-5.
   it('is counted whatever its body and type are, and changes nothing of the task', async () => {
     const taskId = (await newTask(account)) as TaskId;
     const { body: before } = await account.client.get(taskId);

@@ -49,6 +49,7 @@ function createWith(...keys: string[]): Promise<{ status: number; taskId: string
 }
 
 describe('64 creates at once with one key over HTTP', () => {
+  // Proves S4.1-2, C1-14, C2-24.
   it('are one task and 63 answers marked as replays', async () => {
     const own = await served.newAccount({ microUsd: 10_000n });
 
@@ -61,6 +62,7 @@ describe('64 creates at once with one key over HTTP', () => {
 });
 
 describe('a key', () => {
+  // Proves C2-17.
   it('is the same quoted and bare, with blanks around it or without', async () => {
     const key = newId('req');
     const { taskId } = await createWith(key);
@@ -80,6 +82,7 @@ describe('a key', () => {
     assert.equal(ids.size, 7);
   });
 
+  // Proves C2-17.
   it('is refused where it is empty, too long, not visible ASCII, or there twice', async () => {
     const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
     for (const key of [
@@ -107,6 +110,7 @@ describe('a key', () => {
 });
 
 describe('a replay', () => {
+  // Proves C2-21.
   it('ends before validation, model and money: it answers with its task whatever they would say by now', async () => {
     const own = await served.newAccount({ microUsd: 10_000n, runningCap: 1, queueCap: 0 });
     const { body: created } = await own.client.create(body(), 'order-8');
@@ -121,6 +125,7 @@ describe('a replay', () => {
     assert.equal((await own.client.create(body(), 'order-9')).status, 402);
   });
 
+  // Proves C2-18.
   it('outlives the API key that created the task', async () => {
     const own = await served.newAccount();
     const first = await own.newKey();
@@ -133,6 +138,7 @@ describe('a replay', () => {
     assert.equal(answer.headers.get('idempotent-replay'), 'true');
   });
 
+  // Proves S7-12, C3-14.
   it('returns the failed task of a key, and wakes nobody', async () => {
     const { body: created } = await account.client.create(body(), 'order-11');
     await account.client.send('POST', `/v1/tasks/${created.data.taskId}/cancel`);
@@ -144,6 +150,7 @@ describe('a replay', () => {
     assert.equal(served.told.wakes, wakes);
   });
 
+  // Proves C1-19.
   it('of another body is refused by 422, one that would be refused anyway included', async () => {
     await account.client.create(body(), 'order-12');
 
@@ -154,6 +161,7 @@ describe('a replay', () => {
     }
   });
 
+  // Proves C2-21.
   it('still has to authenticate and to be JSON', async () => {
     await account.client.create(body(), 'order-13');
     const key = { 'Idempotency-Key': 'order-13' };
@@ -167,6 +175,7 @@ describe('a replay', () => {
 });
 
 describe('a refused request', () => {
+  // Proves C2-23.
   it('does not use its key up', async () => {
     const own = await served.newAccount({ microUsd: 0n });
 

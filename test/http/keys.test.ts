@@ -10,6 +10,7 @@ const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
 
 describe('a key', () => {
+  // Proves C7-9.
   it('makes none with more scopes, models, caps or lifetime than its own', async () => {
     const owner = await served.newAccount();
     const own = await make(owner.client, {
@@ -59,6 +60,7 @@ describe('a key', () => {
     }
   });
 
+  // Proves C7-9.
   it('changes none with more rights than its own, but always itself', async () => {
     const owner = await served.newAccount();
     const limits = { models: ['acme/pictures'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
@@ -92,6 +94,7 @@ describe('a key', () => {
     assert.ok(!(await works(own.client)));
   });
 
+  // Proves C7-23.
   it('of another account is as unknown as one that nobody has', async () => {
     const [owner, stranger] = [await served.newAccount(), await served.newAccount()];
     const made = await make(owner.client);
@@ -112,6 +115,7 @@ describe('a key', () => {
     assert.ok((await list(stranger.client)).every(({ id }) => id !== made.id));
   });
 
+  // Proves C7-6.
   it('that expires is refused from that second on', async () => {
     const made = await make(account.client, { expiresAt: clock.nowMs / 1000 + 60 });
 
@@ -134,6 +138,7 @@ describe('a key', () => {
     assert.equal(shown?.lastUsed, Math.floor(clock.nowMs / 1000));
   });
 
+  // Proves C7-6.
   it('uses its own models alone, each with all of its routes', async () => {
     const made = await make(account.client, { models: ['acme/routed'] });
 
@@ -145,6 +150,7 @@ describe('a key', () => {
 });
 
 describe('revoking a key', () => {
+  // Proves S5.2-1, C7-8, C7-23.
   it('holds from the next request on, for good, and tells since when', async () => {
     const made = await make(account.client);
     assert.ok(await works(made.client));

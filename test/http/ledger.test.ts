@@ -22,6 +22,7 @@ const ledger = async (client: ApiClient, query = ''): Promise<WireLedger> =>
   (await get<WireLedger>(client, `/v1/account/ledger?${query}`)).data;
 
 describe('the books', () => {
+  // Proves C7-21, C7-41.
   it('tell every entry with its effect and what was there after it, newest first', async () => {
     const account = await served.newAccount({ microUsd: 0n });
     const { database } = served.room;
@@ -91,6 +92,7 @@ describe('the books', () => {
     for (const [place, { balance }] of older.entries()) assert.equal(balance, formatUsd(BigInt(33 - place)));
   });
 
+  // Proves C7-21.
   it('are filtered by kind, key, reference and time', async () => {
     const account = await served.newAccount();
     const [one, other] = [await account.newKey(), await account.newKey()];

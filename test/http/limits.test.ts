@@ -40,6 +40,7 @@ async function exhausted(limits: Limits = { createsPerMinute: 3 }): Promise<Serv
 }
 
 describe('the rate of creating requests', () => {
+  // Proves S7-5, C1-20, C7-14.
   it('is refused above the limit with 429 and the seconds to wait; nothing is created, and then it works', async () => {
     const account = await exhausted();
 
@@ -60,6 +61,7 @@ describe('the rate of creating requests', () => {
     assert.equal(created.headers.get('Idempotent-Replay'), null);
   });
 
+  // Proves C7-16.
   it('is told on every answer: the limit, what is left, and when all of it is back', async () => {
     const account = await served.newAccount({ createsPerMinute: 6 });
     const seconds = Math.ceil(clock / 1000);
@@ -72,6 +74,7 @@ describe('the rate of creating requests', () => {
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 15 + 55]);
   });
 
+  // Proves C2-21, C2-25.
   it('lets the replay of a key pass when the budget is empty, and takes nothing for it', async () => {
     const account = await exhausted();
     const [first] = await served.room.rows<{ id: string }>(
@@ -128,6 +131,7 @@ describe('the rate of creating requests', () => {
 });
 
 describe('the headers of the rate', () => {
+  // Proves C7-16.
   it('are on every authenticated answer, errors included', async () => {
     const account = await served.newAccount({ microUsd: 1n });
     const { client: narrow } = await account.newKey({ scopes: SCOPES.filter((scope) => scope !== 'tasks:read') });
@@ -193,6 +197,7 @@ describe('attempts without a usable key', () => {
     return refused;
   }
 
+  // Proves C7-19.
   it('are limited per address, whatever is wrong with the key, while good keys from there are served', async () => {
     const app = await serveApp({ now: () => clock });
     try {

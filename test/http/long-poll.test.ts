@@ -51,6 +51,7 @@ function untilWaiting(count: number, { http }: ServedApp = served): Promise<void
 }
 
 describe('Prefer', () => {
+  // Proves C4-12.
   it('is read as RFC 7240 writes it, and cut at 30 s', () => {
     const cases: readonly (readonly [string, number | undefined])[] = [
       ['wait=10', 10],
@@ -110,6 +111,7 @@ describe('Prefer', () => {
 });
 
 describe('a read that waits', () => {
+  // Proves C4-12.
   it('is answered when the status changes, with the task as it is then', async () => {
     const taskId = await createTask();
 
@@ -168,6 +170,7 @@ describe('a read that waits', () => {
     assert.ok(Date.now() - begun < BEFORE_ITS_TIME_MS);
   });
 
+  // Proves C4-12.
   it('tells what it was cut to, and nothing where it does not wait', async () => {
     const taskId = await createTask();
     await served.succeed(taskId, Buffer.from('bytes'));
@@ -231,6 +234,7 @@ describe('a read with include=input', () => {
   const inputOf = async (taskId: string, query = '?include=input', on = account): Promise<ApiAnswer> =>
     on.client.send('GET', `/v1/tasks/${taskId}${query}`);
 
+  // Proves C4-13.
   it('shows the input as it was sent, and only then reads it', async () => {
     const input = { prompt: 'a fox, ünï ☃ \u2028' };
     const taskId = await createTask({ input });

@@ -81,6 +81,7 @@ for (const route of publicRoutes(served.http)) {
       return;
     }
 
+    // Proves S4.4-7, C1-7, C1-8.
     it('is refused with one and the same 401 to whoever has no usable key', async () => {
       const answers = [];
       for (const [what, key] of UNUSABLE) {
@@ -92,10 +93,12 @@ for (const route of publicRoutes(served.http)) {
       assert.equal(new Set(answers).size, 1);
     });
 
+    // Proves S7-4.
     it('is refused to a suspended account', async () => {
       assert.equal(codeOf(await askAs(route, suspended.client.key)), '403 ACCOUNT_SUSPENDED');
     });
 
+    // Proves S5.2-1, S7-4, C1-10, C7-3, C7-4.
     it('is for keys with its scope and for no others', async () => {
       for (const [scope, key] of byScope) {
         const answer = await askAs(route, key);
@@ -111,6 +114,7 @@ for (const route of publicRoutes(served.http)) {
     const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
     const own = parameters.filter((name) => name in UNKNOWN_IDS);
     if (own.length > 0) {
+      // Proves C1-12.
       it("takes another account's id for one that there is not", async () => {
         for (const name of own) {
           const parts = await requestOf(route, world, owner);
@@ -150,6 +154,7 @@ describe('the matrix', () => {
     );
   });
 
+  // Proves C7-3.
   it('has a route for every scope but those of what is not there yet', () => {
     const used = new Set<string>(publicRoutes(served.http).map(({ access }) => access));
     assert.deepEqual(
@@ -167,6 +172,7 @@ describe('ids in bodies and filters', () => {
     return { answer: await send(served.url, route, parts, stranger.client.key), body: parts.body };
   };
 
+  // Proves C5-6.
   it("promoting and deleting another account's outputs does nothing, and says what it says of unknown ones", async () => {
     for (const operationId of ['promoteStoredOutputs', 'deleteStoredOutputs', 'deleteStoredOutputsByPost']) {
       const { answer, body } = await other(operationId);

@@ -56,6 +56,7 @@ function tokenOf(url: string): string {
 }
 
 describe('a download', () => {
+  // Proves C0-2, C3-9.
   it('needs no key and brings the very bytes, with type, length, name and the headers that keep browsers safe', async () => {
     const { url, bytes, taskId } = await storedOutput();
 
@@ -75,6 +76,7 @@ describe('a download', () => {
     assert.ok(header('x-request-id'));
   });
 
+  // Proves C3-9.
   it('brings any part that is asked for', async () => {
     const { url, bytes } = await storedOutput();
     const cases: [string, number, Buffer, string][] = [
@@ -117,6 +119,7 @@ describe('a download', () => {
     assert.equal((await bytesOf(response)).length, 0);
   });
 
+  // Proves C0-2, C3-9.
   it('answers HEAD as GET, without the bytes', async () => {
     const { url } = await storedOutput();
 
@@ -160,6 +163,7 @@ describe('a download', () => {
 });
 
 describe('a download URL', () => {
+  // Proves S8-3, C3-17.
   it('is the same in repeated reads of a task, and ends about half an hour ahead', async () => {
     const { taskId, url } = await storedOutput();
 
@@ -172,6 +176,7 @@ describe('a download URL', () => {
     assert.ok(url.startsWith(`${served.url}/media/`));
   });
 
+  // Proves S8-3, C3-12.
   it('that is over is refused by 403, and says where a fresh one comes from', async () => {
     const { id, url } = await storedOutput();
     const longAgo = createUrlSigner({
@@ -211,6 +216,7 @@ describe('a download URL', () => {
     }
   });
 
+  // Proves C3-12, C3-13.
   it('of a deleted output is answered by 404, and the task tells since when it is gone', async () => {
     const { id, url, taskId } = await storedOutput();
 

@@ -57,6 +57,7 @@ const told = ({ headers }: ApiAnswer): readonly (string | null)[] => [
 const COUNTED = [`@${DEPRECATED_AT}`, 'Fri, 15 Jan 2027 08:00:00 GMT'];
 
 describe('the list of models', () => {
+  // Proves C8-1, C8-2.
   it('is in the OpenAI shape, without the envelope and with what is ours', async () => {
     const { status, headers, body: answer } = await account.client.send('GET', '/v1/models');
 
@@ -103,6 +104,7 @@ describe('the list of models', () => {
     assert.equal((await account.client.send('GET', '/v1/models?limit=3')).status, 400);
   });
 
+  // Proves C8-5.
   it('loses a model in the second in which it retires', async () => {
     now = RETIRES_AT * 1000 - 1;
     assert.ok((await idsFor()).includes('acme/deep/old'));
@@ -126,6 +128,7 @@ describe('the list of models', () => {
 });
 
 describe('one model', () => {
+  // Proves C8-3.
   it('is found with its slashes as they are and encoded, with the very schema that is enforced', async () => {
     for (const path of ['acme/deep/old', 'acme%2Fdeep%2Fold', 'acme%2Fdeep/old', 'acme/%64eep/old']) {
       const answer = await oldModel(path);
@@ -159,6 +162,7 @@ describe('one model', () => {
 });
 
 describe('a deprecated model', () => {
+  // Proves C8-4.
   it('is told as such by every answer about it, and by no answer about another', async () => {
     const old = await account.client.create(body({ model: 'acme/deep/old' }), 'k');
     const replayed = await account.client.create(body({ model: 'acme/deep/old' }), 'k');
@@ -185,6 +189,7 @@ describe('a deprecated model', () => {
     }
   });
 
+  // Proves S2.1-1, S9.4-1, C1-6, C2-25, C8-5.
   it('is refused once it is retired, by name and with what to use instead, while its tasks go on', async () => {
     const { body: created } = await account.client.create(body({ model: 'acme/deep/old' }), 'before');
     now = RETIRES_AT * 1000;

@@ -78,6 +78,7 @@ describe('/openapi.json', () => {
     }
   });
 
+  // Proves C0-3.
   it('has every route of the listener, under the server that PUBLIC_URL names', () => {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
@@ -229,6 +230,7 @@ describe('/openapi.json', () => {
 });
 
 describe('/docs', () => {
+  // Proves C0-3.
   it('is a page without anything inline or from elsewhere, whose every file is served', async () => {
     const page = await raw(served.url, 'GET', '/docs');
     assert.equal(page.status, 200);

@@ -23,6 +23,7 @@ async function createTask(changes: Record<string, unknown> = {}): Promise<TaskId
 }
 
 describe('reading a task', () => {
+  // Proves S4.2-1, C0-11, C2-3, C3-1, C3-2, C3-4, C3-20.
   it('that waits tells what is known, in Unix seconds and decimal USD, and when to ask again', async () => {
     const startedAt = Math.floor(Date.now() / 1000);
     const taskId = await createTask({ metadata: { order: '7' }, callback: { url: 'https://example.com/hook' } });
@@ -49,6 +50,7 @@ describe('reading a task', () => {
     assert.ok(served.told.considered.includes(taskId));
   });
 
+  // Proves S2.4-3, S3-3, C3-3, C3-23.
   it('that failed tells why, and that nothing was taken', async () => {
     const taskId = await createTask();
     await claimOutbox(served.room.database, 100);
@@ -70,6 +72,7 @@ describe('reading a task', () => {
     assert.ok(!served.told.considered.includes(taskId));
   });
 
+  // Proves S2.4-2, S2.6-2, S3-3, C2-3, C3-6.
   it('that succeeded tells its outputs and no error', async () => {
     const taskId = await createTask({ storage: 'persistent' });
     await served.succeed(taskId, Buffer.from('bytes'));
@@ -95,6 +98,7 @@ describe('reading a task', () => {
     });
   });
 
+  // Proves C3-22.
   it('tells a reason of ours by its code, and by one of the closed set where that says it too', async () => {
     for (const [reason, code, told, retryable] of [
       ['storage_unavailable', 'STORAGE_UNAVAILABLE', undefined, true],
@@ -155,6 +159,7 @@ describe('reading a task', () => {
 });
 
 describe('cancelling over HTTP', () => {
+  // Proves C4-1.
   it('a task that waits answers at once with its end, and wakes the launcher for the callback', async () => {
     const taskId = await createTask({ callback: { url: 'https://example.com/hook' } });
     const { wakes } = served.told;
@@ -181,6 +186,7 @@ describe('cancelling over HTTP', () => {
     assert.deepEqual(answer.data.billing, { currency: 'USD', held: '0.01', captured: '0', released: '0.01' });
   });
 
+  // Proves C4-1, C4-4.
   it('a task that runs answers with the task as it is', async () => {
     const taskId = await createTask();
     await claimOutbox(served.room.database, 100);
@@ -194,6 +200,7 @@ describe('cancelling over HTTP', () => {
     assert.equal(rows.length, 1);
   });
 
+  // Proves C4-3.
   it('a task that is over changes nothing and still answers 200, twice as well', async () => {
     const taskId = await createTask();
     await served.succeed(taskId, Buffer.from('bytes'));

@@ -43,6 +43,7 @@ async function adviceFor(taskId: TaskId): Promise<number> {
 }
 
 describe('Retry-After of a task that is not over', () => {
+  // Proves C3-19.
   it('is the time that its model usually takes, as long as that has not passed, and 30 s at most', async () => {
     let begun = performance.now();
     /** What is left of a time, which passes while the task is read. */
@@ -59,6 +60,7 @@ describe('Retry-After of a task that is not over', () => {
     assertLeft(await adviceFor(slow), 15);
   });
 
+  // Proves C3-19.
   it('grows with the age of a task that is late', async () => {
     const taskId = await createTask('acme/pictures');
     const told: number[] = [];
@@ -74,6 +76,7 @@ describe('Retry-After of a task that is not over', () => {
     assert.equal(told.at(-1), 30);
   });
 
+  // Proves C3-19.
   it('is there while it is queued, handled and archived, and on the answer to its cancelling', async () => {
     const taskId = await createTask('acme/slow');
     await claimOutbox(served.room.database, 100);

@@ -9,6 +9,7 @@ const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
 
 describe('rotating a key', () => {
+  // Proves C7-24.
   it('lets both work during the overlap, and the new one alone after it', async () => {
     const old = await make(account.client, { models: ['acme/pictures'] });
 

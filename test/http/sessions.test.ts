@@ -47,6 +47,7 @@ function dataOf<Data>(answer: RawAnswer): Data {
 }
 
 describe('a session', () => {
+  // Proves C0-7.
   it('begins with a key, in a cookie that scripts and other sites never see', async () => {
     const answer = await ask('POST', '/session', ours, { key: account.client.key });
 
@@ -69,6 +70,7 @@ describe('a session', () => {
     assert.match(cookie, /^__Host-darkroom=x+; Path=\/; HttpOnly; SameSite=Strict; Secure; /);
   });
 
+  // Proves C7-5.
   it('may exactly what its key may', async () => {
     const narrow = await account.newKey({ scopes: ['dashboard', 'tasks:read'] });
     const session = await signIn({ ...account, client: narrow.client });
@@ -86,6 +88,7 @@ describe('a session', () => {
     assert.equal((answered.data as unknown as { keyId: string }).keyId, keyId);
   });
 
+  // Proves C7-5.
   it('is refused to a key without the scope dashboard, and to none', async () => {
     const without = await account.newKey({ scopes: SCOPES.filter((scope) => scope !== 'dashboard') });
     for (const key of [without.client.key, 'dk_live_nothing', '']) {
@@ -151,6 +154,7 @@ describe('a session', () => {
 });
 
 describe('the cookie', () => {
+  // Proves C0-7.
   it('counts only with the header and from our own origin', async () => {
     const session = await signIn();
     const { Cookie } = session;
@@ -227,6 +231,7 @@ describe('signing in', () => {
     }
   });
 
+  // Proves C0-7.
   it('by a link works once, also for two at the same moment', async () => {
     const { keyId } = dataOf<{ keyId: string }>(await ask('GET', '/session', await signIn()));
     const { secret } = await makeSignInLink(served.room.database, keyId, clock.nowMs);

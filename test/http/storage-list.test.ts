@@ -17,6 +17,7 @@ before(async () => {
 after(() => served.close());
 
 describe('the list of stored outputs', () => {
+  // Proves S2.6-3, S8-2, C5-1.
   it('tells everything of an output, with a URL that works', async () => {
     const account = await served.newAccount();
     const bytes = randomBytes(1_234);
@@ -53,6 +54,7 @@ describe('the list of stored outputs', () => {
     assert.equal((await listStored(stranger, `?taskId=${taskId}`)).total, 0);
   });
 
+  // Proves C5-1.
   it('is in pages, newest first, each output on one of them', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
@@ -122,6 +124,7 @@ describe('the list of stored outputs', () => {
     assert.deepEqual([images.total, images.totalIsCapped], [1, undefined]);
   });
 
+  // Proves S4.3-1, C5-2, C5-4.
   it('can be narrowed by tier, task, type and status, alone and together', async () => {
     const account = await served.newAccount();
     const temp = await storeOutput(served, account);
@@ -158,6 +161,7 @@ describe('the list of stored outputs', () => {
     }
   });
 
+  // Proves S2.6-1, C3-13.
   it('shows an output as deleted from the end of its retention on, without a URL, as its task does', async () => {
     const account = await served.newAccount();
     const { taskId, id } = await storeOutput(served, account);

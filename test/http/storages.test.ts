@@ -18,6 +18,7 @@ before(async () => {
 after(() => served.close());
 
 describe('promoting over HTTP', () => {
+  // Proves S2.6-3, S4.3-1, C5-3, C5-5.
   it('answers at once, wakes the launcher, and shows as pending, then as persistent without an end', async () => {
     const account = await served.newAccount();
     const { taskId, id } = await storeOutput(served, account);
@@ -56,6 +57,7 @@ describe('deleting over HTTP', () => {
     ['POST', (account: ServedAccount, id: string) => account.client.send('POST', '/v1/storages/delete', [id])],
     ['DELETE of one', (account: ServedAccount, id: string) => account.client.send('DELETE', `/v1/storages/${id}`)],
   ] as const) {
+    // Proves S2.6-3, C5-12, C5-13.
     it(`by ${how} ends every URL at once, keeps the task, and says so a second time`, async () => {
       const account = await served.newAccount();
       const { taskId, id } = await storeOutput(served, account);
@@ -141,12 +143,14 @@ describe('the body of ids', () => {
       ['broken JSON', '["out_1"', 400],
       ['over 256 kB', ['x'.repeat(300_000)], 413],
     ] as const) {
+      // Proves C5-5.
       it(`of ${method} ${path} is refused by ${status} where it is ${what}`, async () => {
         const answer = await (await served.newAccount()).client.send(method, path, sent);
         assert.equal(answer.status, status, JSON.stringify(answer.body));
       });
     }
 
+    // Proves C5-5.
     it(`of ${method} ${path} may hold 50 ids, and the same one 50 times`, async () => {
       const account = await served.newAccount();
       const fifty = decisionOf(await account.client.send(method, path, ids.slice(0, 50)));

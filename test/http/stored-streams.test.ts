@@ -157,6 +157,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     assert.equal(events.at(-1)?.['type'], 'response.completed');
   });
 
+  // Proves C9-5.
   it('begins behind the event that a client has already', async () => {
     const { id, events } = await streamed({});
     const last = events.length - 1;
@@ -209,6 +210,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     await until('nothing is open', () => Promise.resolve(served.http.openAnswers.count() === 0));
   });
 
+  // Proves C1-15.
   it('is refused while it is being made, and where nothing is found', async () => {
     const id = newTextCallId('responses');
     await served.text.ledger.hold({
@@ -233,6 +235,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     }
   });
 
+  // Proves C9-2.
   it('is read by the client of OpenAI', async () => {
     const { id, events } = await streamed({ reasoning: { effort: 'low' } });
     const numbers: number[] = [];
@@ -291,6 +294,7 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
     assert.deepEqual(JSON.parse((await get(response.id, `include=${include}`)).text), response);
   });
 
+  // Proves C9-11.
   it('are refused by their names where they cannot be honoured', async () => {
     const { id } = await made({});
     for (const [query, param, code] of [

@@ -49,6 +49,7 @@ const redeliver = (taskId: string, on = account): Promise<ApiAnswer> =>
   on.client.send('POST', `/v1/tasks/${taskId}/callback/redeliver`);
 
 describe('the attempts of a callback', () => {
+  // Proves C4-10, C6-17.
   it('tell where it goes, where it stands, and how each attempt ended', async () => {
     const taskId = await createTask();
     await end(taskId);
@@ -98,6 +99,7 @@ describe('the attempts of a callback', () => {
 });
 
 describe('redelivering a callback', () => {
+  // Proves C4-11.
   it('answers with the detail, its delivery pending again, and wakes the launcher', async () => {
     const taskId = await createTask();
     await end(taskId);

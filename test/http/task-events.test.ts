@@ -75,6 +75,7 @@ function untilStreams(count: number): Promise<void> {
 }
 
 describe('the list of events', () => {
+  // Proves C4-8.
   it('tells what happened in order, with Unix seconds and the facts of each', async () => {
     const taskId = await createTask();
     await begin(taskId);
@@ -141,6 +142,7 @@ describe('the list of events', () => {
 });
 
 describe('the stream of events', () => {
+  // Proves C4-9, C4-17.
   it('sends what was, then what happens, and ends when the task is over', async () => {
     const taskId = await createTask();
     const stream = await watch(taskId);
@@ -180,6 +182,7 @@ describe('the stream of events', () => {
     assert.deepEqual(typesOf(stream), ['accepted', 'settled', 'callback_attempted']);
   });
 
+  // Proves C4-9.
   it('goes on after Last-Event-ID, or after the seq of the address where there is none', async () => {
     const taskId = await createTask();
     await begin(taskId);
@@ -261,6 +264,7 @@ describe('the stream of events', () => {
     await untilStreams(0);
   });
 
+  // Proves C4-18.
   it('comments after 15 s of silence, and not before', async () => {
     const taskId = await createTask();
     const stream = await watch(taskId);

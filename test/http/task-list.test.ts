@@ -59,6 +59,7 @@ async function createTasks(client: ApiClient, count: number): Promise<TaskId[]> 
 const newAccount = (): Promise<ServedAccount> => served.newAccount();
 
 describe('a list of tasks', () => {
+  // Proves C3-24, C4-13.
   it('shows the newest ten, each as its detail does, and never an input', async () => {
     const { client } = await newAccount();
     const ids = await createTasks(client, 11);
@@ -97,6 +98,7 @@ describe('a list of tasks', () => {
     assert.deepEqual(await listIds(client, 'size=2&page=4'), []);
   });
 
+  // Proves C3-25.
   it('takes a page and a size out of range as the nearest within', async () => {
     const { client } = await newAccount();
     await createTask(client);
@@ -114,6 +116,7 @@ describe('a list of tasks', () => {
     }
   });
 
+  // Proves C1-5.
   it('refuses a page or a size that is no integer', async () => {
     const { client } = await newAccount();
 
@@ -128,6 +131,7 @@ describe('a list of tasks', () => {
     assert.equal(await refusal(client, 'page=1&page=1'), 'invalid request: page: given more than once');
   });
 
+  // Proves C3-26.
   it('ends pages at the first 10,000 tasks, and names the cursor as the way on', async () => {
     const { client } = await newAccount();
 
@@ -138,6 +142,7 @@ describe('a list of tasks', () => {
     assert.deepEqual((await list(client, 'page=10000&size=1')).tasks, []);
   });
 
+  // Proves C3-20.
   it('answers HEAD, and 304 where the client has the list already', async () => {
     const { client } = await newAccount();
     await createTask(client);
@@ -168,6 +173,7 @@ describe('a list of tasks', () => {
 });
 
 describe('a cursor', () => {
+  // Proves C3-28.
   it('leads from any page to the last task, and its total is that of the whole list', async () => {
     const { client } = await newAccount();
     const ids = await createTasks(client, 7);
@@ -240,6 +246,7 @@ describe('a cursor', () => {
     assert.ok(theirs.every((id) => !seen.includes(id)));
   });
 
+  // Proves C3-28.
   it('neither skips nor repeats a task while others are created and end', async () => {
     const { client } = await newAccount();
     const existing = await createTasks(client, 30);
@@ -271,6 +278,7 @@ describe('a cursor', () => {
 });
 
 describe('a filter', () => {
+  // Proves C3-27.
   it('by status takes one or several, repeated or with commas', async () => {
     const { client } = await newAccount();
     const [queued = '', failed, succeeded = ''] = await createTasks(client, 3);
@@ -292,6 +300,7 @@ describe('a filter', () => {
     assert.equal((await list(client, 'status=queued,handling,archiving,success,fail')).total, 3);
   });
 
+  // Proves S3-4, C3-23.
   it('by status refuses what is none, the labels of the troubleshooting guidance included', async () => {
     const { client } = await newAccount();
     const statuses = '"queued", "handling", "archiving", "success", "fail"';
@@ -309,6 +318,7 @@ describe('a filter', () => {
     );
   });
 
+  // Proves C3-27.
   it('by model takes the full name as the detail shows it, and nothing like it', async () => {
     const { client } = await newAccount();
     const plain = await createTask(client);
@@ -326,6 +336,7 @@ describe('a filter', () => {
     assert.match(await refusal(client, 'model=a%00b'), /^invalid request: model: must not contain U\+0000/);
   });
 
+  // Proves C3-27.
   it('by key finds what was created with that key of the account', async () => {
     const account = await newAccount();
     const second = await account.newKey();
@@ -340,6 +351,7 @@ describe('a filter', () => {
     assert.match(await refusal(account.client, 'keyId=%00'), /^invalid request: keyId: must not contain/);
   });
 
+  // Proves C3-27.
   it('by ids finds those of the account, newest first, and is silent about all others', async () => {
     const [account, other] = [await newAccount(), await newAccount()];
     const [newest, , oldest] = await createTasks(account.client, 3);
@@ -362,6 +374,7 @@ describe('a filter', () => {
     assert.match(await refusal(account.client, `ids=${newest},%00`), /^invalid request: ids\.1: must not contain/);
   });
 
+  // Proves C3-27.
   it('by metadata matches whole pairs, all of them', async () => {
     const { client } = await newAccount();
     const odd = JSON.parse('{"__proto__":"yes","clé é":"🦊,a"}') as Record<string, string>;
@@ -406,6 +419,7 @@ describe('a filter', () => {
     assert.equal(await refusal(client, many), 'invalid request: metadata: maxProperties: got 17, want 16');
   });
 
+  // Proves C3-27.
   it('by time leaves out the tasks that show the very second', async () => {
     const { client } = await newAccount();
     const taskId = await createTask(client);

@@ -66,6 +66,7 @@ const dataOf = (text: string): readonly string[] =>
     .map((event) => event.replace(/^[^]*data: /, ''));
 
 describe('a chat call', () => {
+  // Proves S4.4-1.
   it('is answered, charged by its usage, and settled once', async () => {
     const own = await served.newAccount();
     const answer = await post('/v1/chat/completions', chatBody(), own.client.key);
@@ -83,6 +84,7 @@ describe('a chat call', () => {
     assert.deepEqual(await verifyLedger(served.room.database), []);
   });
 
+  // Proves S4.4-5, C9-8.
   it('is capped, thoughts and answer together: a low cap leaves the answer empty', async () => {
     const question = { messages: [{ role: 'user', content: 'What is 17 * 3?' }], reasoning_effort: 'high' };
     for (const cap of ['max_tokens', 'max_completion_tokens']) {
@@ -97,6 +99,7 @@ describe('a chat call', () => {
     }
   });
 
+  // Proves S4.4-6, C9-9.
   it('does not think where reasoning is turned off', async () => {
     const thoughts = async (changes: object): Promise<string | undefined> => {
       const answer = await post('/v1/chat/completions', chatBody({ ...changes }));
@@ -109,6 +112,7 @@ describe('a chat call', () => {
     assert.equal(await thoughts({ reasoning_effort: 'none' }), undefined);
   });
 
+  // Proves C1-17.
   it('may have 10 MB and no more', async () => {
     const content = 'word '.repeat(2_000_001);
     const refused = await post('/v1/chat/completions', chatBody({ messages: [{ role: 'user', content }] }));
@@ -122,6 +126,7 @@ describe('a chat call', () => {
     assert.equal((await post('/v1/responses', { model: 'acme/text', input: content })).status, 413);
   });
 
+  // Proves S4.4-1, S4.4-4, C4-17, C9-6.
   it('is the same streamed: one event a write, and [DONE] at the end', async () => {
     const whole = JSON.parse((await post('/v1/chat/completions', chatBody({ temperature: 0 }))).text) as {
       choices: [{ message: { content: string } }];
@@ -139,6 +144,7 @@ describe('a chat call', () => {
     assert.equal(words.join(''), whole.choices[0].message.content);
   });
 
+  // Proves S4.4-4, C9-6, C9-7.
   it('has every event in a write of its own, and none in two, as has a response', async () => {
     const own = await served.newAccount();
     const asked = { model: 'acme/text', stream: true };
@@ -178,6 +184,7 @@ describe('a chat call', () => {
     assert.equal(refused.headers['x-ratelimit-remaining-tokens'], '0');
   });
 
+  // Proves S4.4-3, S4.4-7, C1-8, C9-11, C9-12, C9-14.
   it('is told what is wrong so that both kinds of client read it, and costs nothing', async () => {
     const own = await served.newAccount();
     const cases = [
@@ -263,6 +270,7 @@ describe('a chat call', () => {
 });
 
 describe('a response', () => {
+  // Proves S4.4-2, C9-5.
   it('is streamed as numbered events, kept, continued, listed and deleted', async () => {
     const own = await served.newAccount();
     const { key } = own.client;
@@ -305,6 +313,7 @@ describe('a response', () => {
     assert.equal((await settledCalls(own, 2)).length, 2);
   });
 
+  // Proves C9-8.
   it('is capped as well, whatever the cap is spent on', async () => {
     const body = { model: 'acme/text', input: 'What is 17 * 3?', reasoning: { effort: 'high' }, max_output_tokens: 16 };
     const answer = JSON.parse((await post('/v1/responses', body)).text) as {
@@ -321,6 +330,7 @@ describe('a response', () => {
     assert.deepEqual([answer.usage.output_tokens, answer.usage.output_tokens_details.reasoning_tokens], [16, 16]);
   });
 
+  // Proves C9-11.
   it('is not kept where the request says so, and not made in the background', async () => {
     const kept = await post('/v1/responses', { model: 'acme/text', input: 'hello', store: false });
     const { id } = JSON.parse(kept.text) as { id: string };

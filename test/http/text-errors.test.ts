@@ -43,6 +43,7 @@ function openAiErrorOf(answer: RawAnswer, status: number, errorCode: string, wha
 }
 
 describe('an error below the paths of OpenAI’s API', () => {
+  // Proves S4.4-7.
   it('has an error object where nobody serves the path, with a key and without', async () => {
     const paths = [
       '/v1/chat',
@@ -64,6 +65,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
+  // Proves S4.4-7.
   it('has one where the path takes other methods only', async () => {
     for (const [method, path] of [
       ['GET', '/v1/chat/completions'],
@@ -79,6 +81,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
+  // Proves S4.4-7.
   it('has one for whoever has no key, may not, or comes too often', async () => {
     const noScopes = (await account.newKey({ scopes: ['billing:read'] })).client.key;
     const busy = (await served.newAccount({ readsPerMinute: 1, textRequestsPerMinute: 1 })).client.key;
@@ -120,6 +123,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
+  // Proves S4.4-7.
   it('has one where the head of the request is wrong', async () => {
     const many = Array.from({ length: 101 }, (_, place) => `X-${place}: x\r\n`).join('');
     for (const [head, status] of [
@@ -159,6 +163,7 @@ describe('an error below the paths of OpenAI’s API', () => {
 });
 
 describe('what OpenAI’s API has below /v1/responses and this one has not', () => {
+  // Proves C9-2.
   it('is no response of that id, whatever the method', async () => {
     for (const name of ['compact', 'input_tokens']) {
       for (const path of [`/v1/responses/${name}`, `/v1/responses/${name}/input_items`]) {

@@ -86,6 +86,7 @@ describe('a text call whose client goes before it is answered', () => {
 });
 
 describe('a text answer on its way', () => {
+  // Proves C4-18.
   it('has a comment after 15 s of silence, and not before', async () => {
     const intervals: Interval[] = [];
     mock.method(globalThis, 'setInterval', (run: () => void, period: number) => {

@@ -184,6 +184,7 @@ describe('the events of an upstream, in their order', { timeout: 240_000 }, () =
     }
   });
 
+  // Proves S4.4-5.
   it('may bring no text at all, with the length as its end', async () => {
     first.script({ reply: { reasoning: ['Hm', '…'], finish: 'length', usage: USAGE } });
     const chunks = await streamed(CHAT, 'acme/chat');
@@ -244,6 +245,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
   const BROKEN: readonly Behaviour[] = [{ errorAfter: 10 }, { breaksAfter: 10 }, { endsAfter: 10 }];
   const FREE = { captured: 0n, input: 0, output: 0, isEstimated: false };
 
+  // Proves C1-4, C7-43, C9-6, C9-13.
   it('after ten chunks is told in an error event, then [DONE]; nothing is charged', async () => {
     for (const behaviour of BROKEN) {
       first.script({ reply: { text: WORDS, usage: USAGE }, ...behaviour });
@@ -263,6 +265,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
     ['acme/native', 'that is passed on'],
     ['acme/chat', 'that is made of chat completions'],
   ] as const) {
+    // Proves C9-5, C9-6, C9-13.
     it(`in a response ${how} is told as its failure, numbered on, with what was said; nothing is charged`, async () => {
       const ids: string[] = [];
       for (const behaviour of BROKEN) {
@@ -307,6 +310,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
 });
 
 describe('a client that goes away', { timeout: 240_000 }, () => {
+  // Proves C7-43.
   it('after three chunks ends the upstream’s work, and what was seen is billed as it was counted', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));

@@ -89,6 +89,7 @@ describe('usage', () => {
     assert.deepEqual(await rows('keyId&groupBy=model&groupBy=day'), all);
   });
 
+  // Proves C7-22.
   it('is what settlements captured, and none of what was held or released', async () => {
     const account = await served.newAccount();
     const { client, id: keyId } = await account.newKey();
@@ -104,6 +105,7 @@ describe('usage', () => {
     assert.deepEqual(answer.total, { captured: '0.01', count: 1 });
   });
 
+  // Proves C7-22.
   it("is that of the last 30 days where none are named, and of nobody else's account", async () => {
     const [owner, other] = [await served.newAccount(), await served.newAccount()];
     nowMs = Date.parse('2027-03-30T00:00:00Z');

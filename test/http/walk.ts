@@ -88,6 +88,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
     return answer;
   }
 
+  // Proves S2.4-1, C0-11, C1-1.
   it('succeeds, and answers as the document says', async () => {
     const answer = await ask(await listener.requestOf(route));
     assert.ok(answer.status < 300, `${answer.status} ${answer.text.slice(0, 500)}`);
@@ -100,6 +101,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   });
 
   if (route.method === 'GET') {
+    // Proves C3-18.
     it('answers HEAD as GET, without the body, and 304 to whoever has it already', async () => {
       const parts = await listener.requestOf(route);
       // What the first request leaves behind (when its key was last used) is not to change the answer in between.
@@ -135,6 +137,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   });
 
   if (route.body !== undefined) {
+    // Proves C1-16, C1-17, C1-18.
     it('refuses a body that is missing, broken, of another type, or too large', async () => {
       for (const [sent, status, code] of brokenBodies(route, await listener.requestOf(route))) {
         expect(await ask(sent), status, code);
@@ -143,6 +146,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   }
 
   if (isKeyed(route)) {
+    // Proves S4-1, S4.1-4, S7-7, C1-2.
     it('refuses whoever has no key, or may not, or comes too often', async () => {
       const parts = await listener.requestOf(route);
       for (const key of [undefined, 'nonsense', listener.awayKey]) {
@@ -154,6 +158,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
 
   const unavailable = '503 SERVICE_UNAVAILABLE';
   if (promises(unavailable) && !listener.unreachable.includes(`${operationId} ${unavailable}`)) {
+    // Proves C1-22.
     it('says so while the database is away', async () => {
       const parts = await listener.requestOf(route);
       const key = route.access === 'operator' ? listener.key : listener.awayKey;
@@ -174,6 +179,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   for (const [refusal, make] of Object.entries(listener.refusals)) {
     const [of, status, code = ''] = refusal.split(' ');
     if (of !== operationId) continue;
+    // Proves C1-15, C9-14.
     it(`answers ${status} ${code}`, async () => {
       const { key, ...parts } = await make();
       expect(await ask(parts, key), Number(status), code);
@@ -207,6 +213,7 @@ function brokenBodies({ body }: Route, parts: Parts): readonly (readonly [Parts,
 }
 
 function walkMethods({ routes, url }: WalkedListener): void {
+  // Proves C1-13.
   it('answers 405 with Allow to a method that it does not take, and OPTIONS with the same', async () => {
     const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
     for (const { path } of routes) {

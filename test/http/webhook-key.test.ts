@@ -72,6 +72,7 @@ async function ask<Data = WireWebhookKey>(
 }
 
 describe('the webhook key', () => {
+  // Proves S5.5-1, C6-6, C7-25.
   it('is none at first, then the one that was set, in both spellings', async () => {
     const { client } = await served.newAccount();
     assert.deepEqual((await ask(client, 'GET')).data, { hasKey: false });
@@ -88,6 +89,7 @@ describe('the webhook key', () => {
     assert.deepEqual((await ask(client, 'GET')).data, set.data);
   });
 
+  // Proves C7-25.
   it('is rotated to one made here, beside which the one before signs for a day', async () => {
     const { client } = await served.newAccount();
     await ask(client, 'PUT', '', { secret: SECRET });
@@ -109,6 +111,7 @@ describe('the webhook key', () => {
     assert.deepEqual([rotated.data.hasKey, rotated.data.previousExpires], [true, 0]);
   });
 
+  // Proves C7-25.
   it('that is deleted is gone, the one beside it too; deleting none is the same', async () => {
     const { client } = await served.newAccount();
     await ask(client, 'PUT', '', { secret: SECRET });
@@ -138,6 +141,7 @@ describe('the webhook key', () => {
     }
   });
 
+  // Proves C6-8.
   it('is refused when it is no text of 16 to 256 characters that can be kept, and is not echoed', async () => {
     const { client } = await served.newAccount();
     for (const [sent, message] of [
@@ -173,6 +177,7 @@ interface Delivery {
 }
 
 describe('a test delivery', () => {
+  // Proves C7-26.
   it('is a task detail, signed by the key and during a rotation by the one before too', async () => {
     const { client } = await served.newAccount();
     await ask(client, 'PUT', '', { secret: SECRET });
@@ -214,6 +219,7 @@ describe('a test delivery', () => {
     );
   });
 
+  // Proves C6-20.
   it('tells what came of it, follows no redirect and shows nothing of the reply', async () => {
     const { client } = await served.newAccount();
     for (const status of [500, 404, 410, 302]) {

@@ -101,6 +101,7 @@ describe('kill -9 with many tasks in flight', () => {
     t.diagnostic(JSON.stringify(await judge(darkroom, account, accepted, provider, receiver)));
   });
 
+  // Proves C2-16.
   it('accepts tasks while the Temporal server is down, and runs each once when it is back', async (t) => {
     const before = await createMany(account, receiver, 'temporal', TASKS);
     await untilProviderIsBusy('temporal');

@@ -121,6 +121,7 @@ describe('an api process with many text calls under way', () => {
     return calls;
   }
 
+  // Proves C7-43.
   it('leaves them to another when it is killed, which settles what was counted of each', async () => {
     const account = await darkroom.createAccount();
     const gate = createGate();

@@ -80,6 +80,7 @@ async function secondsUntilServed(limiter: () => RateLimiter, budget: Budget, to
 }
 
 describe('a rate limit', () => {
+  // Proves C7-13.
   it('serves a burst of a minute, then as many as the time brings back, and never more', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.equal(await served(limiter, budget, 100), 60);
@@ -361,6 +362,7 @@ describe('a lease', () => {
 });
 
 describe('a limit that several processes share', () => {
+  // Proves C7-18.
   it('is never exceeded by a burst, however many they are and however their leases lie', async () => {
     for (const processes of [2, 3, 10]) {
       const limiters = Array.from({ length: processes }, newLimiter);

@@ -31,6 +31,7 @@ describe('a download URL', () => {
     assert.equal(new URL(url).href, url);
   });
 
+  // Proves C3-17.
   it('lives as long as asked, and at most five minutes longer', () => {
     for (const secondsPast of [0, 1, 150, 299, 300, 301, 0.5]) {
       const nowMs = NOON + secondsPast * 1000;
@@ -40,6 +41,7 @@ describe('a download URL', () => {
     }
   });
 
+  // Proves C3-17.
   it('is the same for repeated reads within five minutes, and another one after', () => {
     const first = signerAt(NOON + 1_000).sign(OUTPUT);
 

@@ -43,6 +43,7 @@ const NOTHING = { tasks: 0, holds: 0, outbox: 0, callbacks: 0, events: 0 };
 const ONE = { tasks: 1, holds: 1, outbox: 1, callbacks: 0, events: 1 };
 
 describe('64 creates at once with one Idempotency-Key', () => {
+  // Proves S4.1-2, C1-14.
   it('come to one task, one hold and 63 replays of it', async () => {
     const caller = await room.newCaller();
 
@@ -56,6 +57,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
     assert.equal(account.queued, 1);
   });
 
+  // Proves C2-22.
   it('come to one task and 63 replays where the balance covers exactly one', async () => {
     const caller = await room.newCaller({ microUsd: PRICE });
 
@@ -66,6 +68,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
     assert.equal((await room.account(caller)).availableMicroUsd, 0n);
   });
 
+  // Proves C2-22.
   it('come to one task and 63 replays where the queue has room for exactly one', async () => {
     const caller = await room.newCaller({ runningCap: 1, queueCap: 0 });
 
@@ -133,6 +136,7 @@ describe('a task of which only a part is left', () => {
 });
 
 describe('creates without a key', () => {
+  // Proves C7-34.
   it('make a task each, as many as the balance covers and never one more', async () => {
     const caller = await room.newCaller({ microUsd: 5n * PRICE });
 
@@ -149,6 +153,7 @@ describe('creates without a key', () => {
     assert.equal(account.heldMicroUsd, 5n * PRICE);
   });
 
+  // Proves C7-14.
   it('are refused beyond the queue behind the running cap', async () => {
     const caller = await room.newCaller({ runningCap: 2, queueCap: 3 });
 
@@ -193,6 +198,7 @@ describe('a replay', () => {
     }
   });
 
+  // Proves C2-19.
   it('is a mismatch where anything else differs, a default written out or an explicit null included', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
@@ -204,6 +210,7 @@ describe('a replay', () => {
     }
   });
 
+  // Proves C2-25.
   it('finds its task although balance, queue and catalogue would refuse it by now, and with another key of the account', async () => {
     const caller = await room.newCaller({ microUsd: PRICE, runningCap: 1, queueCap: 0 });
     const key = newId('req');
@@ -214,6 +221,7 @@ describe('a replay', () => {
     assert.deepEqual(await room.creator.create(rotated, body(), key), { taskId, isReplay: true });
   });
 
+  // Proves S4.1-2, C2-18.
   it("is the account's own: the same key of another account makes another task", async () => {
     const [one, other] = [await room.newCaller(), await room.newCaller()];
     const key = newId('req');
@@ -225,6 +233,7 @@ describe('a replay', () => {
     assert.notEqual(second.taskId, first.taskId);
   });
 
+  // Proves C2-23.
   it('is not what a refused request leaves: the key is still free', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
@@ -242,6 +251,7 @@ describe('a replay', () => {
 });
 
 describe('the round trips of a request', () => {
+  // Proves C2-16.
   it('are at most two for a create with a key, whether it makes the task or replays it, and one without', async () => {
     const caller = await room.newCaller();
     const key = newId('req');

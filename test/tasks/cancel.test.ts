@@ -23,6 +23,7 @@ after(async () => {
 });
 
 describe('cancelling a task that was not launched', () => {
+  // Proves C4-2.
   it('ends it in that very transaction: settled, off the queue, nothing for Temporal but its callback', async () => {
     const caller = await room.newCaller();
     const sent = body({ callback: { url: 'https://example.com/hook' } });
@@ -142,6 +143,7 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
 });
 
 describe('cancelling a task that is handled', () => {
+  // Proves C4-4.
   it('leaves it as it is and tells Temporal once, however often it is asked', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -163,6 +165,7 @@ describe('cancelling a task that is handled', () => {
     assert.equal((await room.account(caller)).running, 1);
   });
 
+  // Proves C4-3.
   it('changes nothing from archiving on', async () => {
     const caller = await room.newCaller();
     for (const status of ['archiving', 'success', 'fail'] as readonly TaskStatus[]) {

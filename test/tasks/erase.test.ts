@@ -55,6 +55,7 @@ describe('erasing a task', () => {
     return texts.join('\n');
   }
 
+  // Proves C4-14.
   it('takes away what was sent and what was made, and leaves the row, its money and its key', async () => {
     const caller = await room.newCaller();
     const taskId = await finished(caller, 'kept');

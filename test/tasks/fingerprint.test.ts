@@ -6,6 +6,7 @@ import { unstorableProblem } from '../../src/tasks/record/storable-text.ts';
 const hashOf = (json: string): string => fingerprint(JSON.parse(json) as Record<string, unknown>).hash.toString('hex');
 
 describe('the fingerprint of a request', () => {
+  // Proves C2-20.
   it('never changes under one version: stored keys are compared with it for ever', () => {
     const print = fingerprint({ model: 'acme/pictures', input: { prompt: 'a fox' } });
 
@@ -13,6 +14,7 @@ describe('the fingerprint of a request', () => {
     assert.equal(print.hash.toString('hex'), 'b4ce532c69f42de12426606a9a39c0595400d5422878c1962e4236d8ab6bac16');
   });
 
+  // Proves C2-19.
   it('is one for equal requests: fields in another order, the default route in any spelling', () => {
     const same = ['{"model":"m","input":{"a":1,"b":2}}', '{"input":{"b":2,"a":1},"model":"m"}'];
     const routes = [
@@ -23,6 +25,7 @@ describe('the fingerprint of a request', () => {
     assert.equal(new Set([...same, ...routes].map(hashOf)).size, 1);
   });
 
+  // Proves C2-19.
   it('is another one for everything else', () => {
     const others = [
       '{"model":"m","input":{}}',

@@ -174,6 +174,7 @@ describe('a list', () => {
 });
 
 describe('the total', () => {
+  // Proves C3-29.
   it('is exact up to 10,000 and capped beyond, for all tasks and for each filter', async () => {
     const caller = await room.newCaller();
     const { accountId } = caller;

@@ -87,6 +87,7 @@ describe('four claimers at once', () => {
     assert.deepEqual(new Set(claimed.map((item) => item.subjectId)), new Set(created));
   });
 
+  // Proves C7-17.
   it('let no account run more than its cap, and leave the others theirs', async () => {
     const narrow = await room.newCaller({ runningCap: 3 });
     const wide = await room.newCaller({ runningCap: 50 });
@@ -115,6 +116,7 @@ describe('a claim', () => {
     );
   });
 
+  // Proves C7-17.
   it('admits the next where a task has ended', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [first, second] = await createTasks(caller, 2);

@@ -129,6 +129,7 @@ describe('repairing a task', () => {
     assert.equal(asked, 0);
   });
 
+  // Proves C4-5.
   it('ends one as timed out that is past the deadline of its stage, whatever its workflow does', async () => {
     const stages = {
       queued: `queue_deadline_at = now() - interval '1 second'`,

@@ -51,6 +51,7 @@ function entriesOf(taskId: TaskId): Promise<readonly Record<string, unknown>[]> 
 }
 
 describe('16 different verdicts at once on one task', () => {
+  // Proves C3-32, C7-39.
   it('end it once, and all are told the one outcome', async () => {
     const caller = await room.newCaller();
     for (let round = 0; round < 5; round++) {
@@ -90,6 +91,7 @@ describe('16 different verdicts at once on one task', () => {
 });
 
 describe('a settlement', () => {
+  // Proves C7-35.
   it('captures what was earned and releases the rest', async () => {
     const taskId = await launchedTask(await room.newCaller());
 
@@ -102,6 +104,7 @@ describe('a settlement', () => {
     ]);
   });
 
+  // Proves C7-35.
   it('captures never more than was held', async () => {
     const taskId = await launchedTask(await room.newCaller());
 
@@ -115,6 +118,7 @@ describe('a settlement', () => {
     assert.equal((await readTask(room.database, taskId)).capturedMicroUsd, PRICE);
   });
 
+  // Proves C7-36.
   it('releases everything of a failed task, also where it cost nothing', async () => {
     const paid = await launchedTask(await room.newCaller());
     const free = await launchedTask(await room.newCaller({ microUsd: 0n }), { model: 'acme/free' });
@@ -127,6 +131,7 @@ describe('a settlement', () => {
     assert.deepEqual((await entriesOf(free)).at(-1), { kind: 'release', amount: 0n });
   });
 
+  // Proves S2.6-1, C5-14.
   it('keeps temporary outputs for the days of retention, persistent ones for good, and sizes beyond 2 GB whole', async () => {
     const caller = await room.newCaller();
     const kept = await launchedTask(caller);
@@ -177,6 +182,7 @@ describe('a settlement', () => {
     assert.equal((await readTask(room.database, taskId)).status, 'archiving');
   });
 
+  // Proves S6.6-1.
   it('asks for no callback where none was wanted', async () => {
     const taskId = await launchedTask(await room.newCaller());
 

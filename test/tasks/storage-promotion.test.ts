@@ -89,6 +89,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 7);
   });
 
+  // Proves C5-11.
   it('asked for 8 times at once is accepted once, and its bytes are counted once', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [11]);
@@ -105,6 +106,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 11);
   });
 
+  // Proves C5-6, C5-9, C5-10.
   it('answers for each id in the order asked, an id given twice once', async () => {
     const caller = await room.newCaller();
     const stranger = await room.newCaller();
@@ -131,6 +133,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(stranger), 0);
   });
 
+  // Proves C5-7.
   it('is refused as insufficient where the balance does not cover the first day, to the micro', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [GB]);
@@ -155,6 +158,7 @@ describe('a promotion', () => {
     assert.equal((await room.account(caller)).availableMicroUsd, 1_667n);
   });
 
+  // Proves C5-8.
   it('is refused where it does not fit under the cap; what fits beside it is accepted', async () => {
     const caller = await room.newCaller();
     await updateLimits(room.database, caller.accountId, { storageCapBytes: 10 });
@@ -258,6 +262,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 1);
   });
 
+  // Proves C5-10.
   it('is refused as deleted from the end of the retention on, whether that was written down or not', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [1]);

@@ -35,6 +35,7 @@ describe('storage that nobody pays for', () => {
     return returnUnpaidOutputs(room.database, { now, retentionDays: 7 });
   }
 
+  // Proves C5-19.
   it('returns to temp after seven days, kept for the days of retention from then on', async () => {
     const caller = await room.newCaller();
     const { taskId, outputIds } = await storage.taskWithOutputs(caller, [GB, GB]);

@@ -57,6 +57,7 @@ function told(events: readonly TaskEvent[]): unknown[] {
 }
 
 describe('the timeline of a task', () => {
+  // Proves C4-8.
   it('tells its way to success, each step once', async () => {
     const taskId = await launched();
     await beginHandling(room.database, taskId, 60);

@@ -117,6 +117,7 @@ async function lasting(taskId: TaskId): Promise<unknown> {
 
 describe('a status', () => {
   for (const from of TASK_STATUSES) {
+    // Proves S3-5, C3-30.
     it(`moves from ${from} as the contract draws it, whatever is done to the task`, async () => {
       for (const [name, move] of Object.entries(MOVES)) {
         // The workflow settles a success only after it has archived.
@@ -129,6 +130,7 @@ describe('a status', () => {
     });
   }
 
+  // Proves C3-31.
   it('is never seen to go back while everything happens to a task at once', async () => {
     for (let round = 0; round < 8; round++) {
       const taskId = await taskIn('queued');
@@ -161,6 +163,7 @@ describe('a status', () => {
 
 describe('a task that is over', () => {
   for (const end of ['success', 'fail'] as const) {
+    // Proves S3-2, C3-32, C6-19.
     it(`as ${end} tells the same for ever, but for its URLs, its callback and where its outputs are kept`, async () => {
       const taskId = await taskIn(end);
       const before = await lasting(taskId);
@@ -196,6 +199,7 @@ describe('the key that signs what a task’s providers are given', () => {
 });
 
 describe('the time that a caller gives a task', () => {
+  // Proves C2-6.
   it('is counted from the start of handling, not from its creation', async () => {
     const { taskId } = await room.creator.create(caller, body({ timeoutSeconds: 30 }), undefined);
     await room.rows(`UPDATE tasks SET created_at = now() - interval '50 minutes' WHERE id = $1`, taskId);

@@ -57,6 +57,7 @@ describe('every page of an account', () => {
   });
 
   for (const { route, path } of ACCOUNT_PAGES) {
+    // Proves C0-7.
     it(`${path(ANY)} is walked by keyboard, fits, and has a title`, async () => {
       const { page, expect, close } = await open(path(shown));
       if (route === undefined) expect(/status of 404/);

@@ -74,6 +74,7 @@ describe('the webhooks of the dashboard', () => {
     return dialog;
   }
 
+  // Proves S5.5-2.
   it('makes a key where there is none, keeps it hidden, and what is copied verifies what arrives', async () => {
     const account = await outside.darkroom.createAccount();
     const opened = await open(account);

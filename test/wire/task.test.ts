@@ -63,6 +63,7 @@ function output(position: number, changes: Partial<TaskOutput> = {}): TaskOutput
 }
 
 describe('a presented task', () => {
+  // Proves C3-1.
   it('has zeros for what has not happened, and no field for what it has not got', () => {
     const task = detail();
 
@@ -85,6 +86,7 @@ describe('a presented task', () => {
     assert.ok(!text.includes('acc_1') && !text.includes('hash'));
   });
 
+  // Proves C3-4.
   it('adds up: what was held is what was captured and what was released', () => {
     const task = detail({ status: 'success', completedAt: 1_700_000_009, capturedMicroUsd: 12_345n });
 
@@ -93,6 +95,7 @@ describe('a presented task', () => {
     assert.deepEqual(billing, { currency: 'USD', held: '0.042', captured: '0.012345', released: '0.029655' });
   });
 
+  // Proves S2.4-2, C3-3, C3-13.
   it('has outputs on success only, in their order, those that are gone apart', () => {
     const outputs = [output(0), output(1, { goneAt: 1_700_000_100, goneReason: 'expired' }), output(2)];
 
@@ -111,6 +114,7 @@ describe('a presented task', () => {
     assert.equal(archiving.output, undefined);
   });
 
+  // Proves C3-9.
   it('signs each URL for its own output, under the file name of the contract', () => {
     const task = detail({ status: 'success', capturedMicroUsd: 0n, outputs: [output(0), output(1)] });
 
@@ -142,6 +146,7 @@ describe('a presented task', () => {
     assert.match(JSON.stringify(errorOf({ errorReason: 'input_invalid', errorCase: 'too_long' })), /"the file plays/);
   });
 
+  // Proves C3-4.
   it('tells the state of its callback', () => {
     const callback = { state: 'pending', attempts: 2, nextAttemptAt: 1_700_000_300 };
 

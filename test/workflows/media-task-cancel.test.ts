@@ -224,6 +224,7 @@ describe('a mediaTask that is cancelled', () => {
     });
   }
 
+  // Proves C4-3.
   it('succeeds all the same when that happens while it archives', async () => {
     const started = new Milestone();
     const mayFinish = new Milestone();

@@ -120,6 +120,7 @@ describe('mediaTask', () => {
   }
 
   for (const reason of FAILURE_REASONS) {
+    // Proves C3-22.
     it(`settles and fails as ${reason} when submitting fails for good with that`, async () => {
       const task = await lab.startTask({ submitGeneration: () => permanent(reason) });
 

@@ -109,6 +109,7 @@ describe('a chat request', () => {
     assert.deepEqual(decode({ response_format: { type: 'json_object' } }).format, { type: 'json_object' });
   });
 
+  // Proves S4.4-6, C9-9, C9-10.
   it('names reasoning in three ways that come to one', () => {
     assert.equal(decode({ reasoning: { enabled: false } }).reasoningEffort, 'none');
     assert.equal(decode({ reasoning: { enabled: true } }).reasoningEffort, 'medium');
@@ -170,6 +171,7 @@ describe('a chat request', () => {
     }
   });
 
+  // Proves C9-11.
   it('is refused by the name of what is wrong', () => {
     const cases: readonly (readonly [Readonly<Record<string, unknown>>, string | undefined])[] = [
       [{ model: undefined }, 'model'],

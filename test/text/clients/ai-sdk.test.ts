@@ -39,6 +39,7 @@ describe('the AI SDK', () => {
     assert.equal(await finishReason, 'stop');
   });
 
+  // Proves S4.4-1.
   it('generates an object', async () => {
     const { object } = await generateObject({
       model,
@@ -49,6 +50,7 @@ describe('the AI SDK', () => {
     assert.ok(Number.isInteger(object.age));
   });
 
+  // Proves C9-1.
   it('calls tools and goes on with what they say, streamed and not', async () => {
     const request = {
       model,
@@ -62,6 +64,7 @@ describe('the AI SDK', () => {
     assert.match(await streamText(request).text, /21/);
   });
 
+  // Proves S4.4-1.
   it('tells thoughts apart from words', async () => {
     const { text, reasoningText } = await generateText({
       model,

@@ -33,6 +33,7 @@ const weather = tool(async ({ city }: { city: string }) => `sunny, 21 degrees in
 
 for (const useResponsesApi of [false, true]) {
   describe(`LangChain, ${useResponsesApi ? 'for responses' : 'for chat completions'}`, () => {
+    // Proves S4.4-1.
     it('asks and is answered, whole and in pieces', async () => {
       const model = newModel(useResponsesApi);
       const answer = await model.invoke('What is 17 * 3? Reply with only the number.');
@@ -51,6 +52,7 @@ for (const useResponsesApi of [false, true]) {
       assert.ok(Number.isInteger(person.age));
     });
 
+    // Proves C9-1.
     it('calls a tool and goes on with its answer', async () => {
       const model = newModel(useResponsesApi).bindTools([weather]);
       const question = new HumanMessage('What is the weather in Paris?');

@@ -71,6 +71,7 @@ describe('llmprobe', () => {
   }
 
   for (const effort of ['medium', 'default']) {
+    // Proves S4.4-1, S4.4-2, C9-1, C9-2.
     it(`finds nothing wrong, with its reasoning set to ${effort}`, async () => {
       const { conformance, coverage } = await probe('--reasoning', effort);
       const ours = conformance.results.filter(({ surface }) => surface in LEAST_CHECKS);

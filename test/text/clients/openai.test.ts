@@ -35,6 +35,7 @@ function clientOf({ client: { key } }: ServedAccount, options: { maxRetries?: nu
 const user = (content: string) => [{ role: 'user' as const, content }];
 
 describe('the client of OpenAI, for chat completions', () => {
+  // Proves S4.4-3.
   it('creates one', async () => {
     const { data, response } = await client.chat.completions
       .create({ model: MODEL, messages: user('What is 17 * 3? Reply with only the number.') })
@@ -44,6 +45,7 @@ describe('the client of OpenAI, for chat completions', () => {
     assert.ok(response.headers.get('x-request-id'));
   });
 
+  // Proves S4.4-4.
   it('streams one with its helper', async () => {
     const stream = client.chat.completions.stream({
       model: MODEL,
@@ -69,6 +71,7 @@ describe('the client of OpenAI, for chat completions', () => {
     assert.ok(Person.safeParse(completion.choices[0]?.message.parsed).success);
   });
 
+  // Proves S4.4-1, C9-1.
   it('runs tools until there is an answer', async () => {
     const asked: unknown[] = [];
     const runner = client.chat.completions.runTools({
@@ -91,6 +94,7 @@ describe('the client of OpenAI, for chat completions', () => {
     assert.match(answer ?? '', /21/);
   });
 
+  // Proves C9-1.
   it('calls only what is allowed', async () => {
     const tools = ['get_weather', 'get_forecast'].map((name) => ({
       type: 'function' as const,
@@ -129,6 +133,7 @@ describe('the client of OpenAI, for chat completions', () => {
     assert.equal(chunks, 4);
   });
 
+  // Proves S4.4-7, C1-8, C7-4, C9-12, C9-14.
   it('throws the class of each error', async () => {
     const bad = (client: OpenAI, changes: object) =>
       client.chat.completions.create({ model: MODEL, messages: user('hi'), ...changes });
@@ -163,6 +168,7 @@ describe('the client of OpenAI, for chat completions', () => {
 });
 
 describe('the client of OpenAI, for responses', () => {
+  // Proves S4.4-2, C9-2.
   it('creates one and continues it', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'My name is Ada. Remember it.' });
     assert.equal(first.status, 'completed');
@@ -190,6 +196,7 @@ describe('the client of OpenAI, for responses', () => {
     assert.ok(response.output.some(({ type }) => type === 'reasoning'));
   });
 
+  // Proves C9-2.
   it('parses a structured answer, and a call of a tool', async () => {
     const parsed = await client.responses.parse({
       model: MODEL,

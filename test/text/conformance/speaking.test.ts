@@ -68,6 +68,7 @@ describe('the cap', () => {
     );
   });
 
+  // Proves C9-8.
   it('holds for reasoning and answer together: a low one leaves nothing to say', async () => {
     const { answer, usage } = await ask(ESSAY, { reasoningEffort: 'high', maxOutputTokens: 20 });
     assert.equal(answer.text, '');

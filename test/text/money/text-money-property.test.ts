@@ -83,6 +83,7 @@ describe('the books of text calls under random interleavings', () => {
   });
   after(() => room.close());
 
+  // Proves C7-43.
   it('hold at every quiet point, and every call is settled once in the end', async () => {
     await fc.assert(
       fc.asyncProperty(waves, async (plan) => {

@@ -488,6 +488,7 @@ describe('the parameters of a request', () => {
     assert.equal(decode({ ...BODY, top_logprobs: 4 }).rendering.showsLogprobs, true);
   });
 
+  // Proves C9-9.
   it('turn reasoning on and off', () => {
     const effort = (reasoning: Body): unknown => decode({ ...BODY, reasoning }).request.reasoningEffort;
     assert.equal(effort({ enabled: false }), 'none');
@@ -599,6 +600,7 @@ describe('what parameters are refused for', () => {
     [{ text: { verbosity: 'loud' } }, 'text.verbosity', 'invalid_value'],
   ];
   for (const [body, param, code] of cases) {
+    // Proves C9-10.
     it(`${JSON.stringify(body).slice(0, 70)}: names ${param}`, () => assert.deepEqual(refusalOf(body), [param, code]));
   }
 });

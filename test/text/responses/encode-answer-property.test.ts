@@ -54,6 +54,7 @@ function told(answer: StreamAnswer, type: 'output_text' | 'summary_text' | 'refu
 }
 
 describe('a response of any events', () => {
+  // Proves C9-4, C9-5.
   it('has items that never overlap, numbers that rise, and an object that says what the stream said', () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 40 }), reason, parameters, (events, why, asked) => {
@@ -78,6 +79,7 @@ describe('a response of any events', () => {
     );
   });
 
+  // Proves C9-5.
   it('can be streamed again from what is kept of it, event by event', () => {
     const token = { token: 'x', logprob: -1, bytes: null, alternatives: [] };
     const spoken = fc.tuple(word, fc.nat({ max: 3 })).map(([value, n]) =>

@@ -254,6 +254,7 @@ describe('the stream of a response', () => {
     assert.deepEqual(answer.output, []);
   });
 
+  // Proves C9-4.
   it('tells nothing but what the events of Open Responses tell, and all of it that there is', () => {
     const said = [reasoning('Hm.'), text('So.'), refusal('No.'), call(0, 'f'), args(0, '{}')];
     const streams = [
@@ -380,6 +381,7 @@ describe('the response object', () => {
     assert.deepEqual(created['output'], []);
   });
 
+  // Proves C9-3.
   it('has every field that OpenAI and Open Responses require, whatever was asked for', () => {
     const said = [reasoning('a'), text('b'), refusal('c'), call(0, 'f'), args(0, '{}')];
     const tools = [{ type: 'function', name: 'f' }];
@@ -428,6 +430,7 @@ describe("OpenAI's client", () => {
   const question = { model: 'some-model', input: 'Hello' } as const;
   const said = [reasoning('Hm.'), text('Hi'), call(0, 'f'), call(1, 'g'), args(1, '{"b":2}'), args(0, '{"a":1}')];
 
+  // Proves C9-2.
   it('puts the same items together from the stream', async () => {
     const cases: readonly (readonly TextEvent[])[] = [
       [...said, finish('tool_calls')],
@@ -454,6 +457,7 @@ describe("OpenAI's client", () => {
     assert.equal(response.output_text, 'Hi');
   });
 
+  // Proves C9-13.
   it('throws an error where the stream tells of one', async () => {
     const { frames } = answerOf([text('Hi')], {}, { problem: PROBLEM });
     const stream = await streamClientOf(frames).responses.create({ ...question, stream: true });

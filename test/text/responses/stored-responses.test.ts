@@ -273,6 +273,7 @@ describe('a response that is still being made', () => {
     assert.deepEqual(await readResponse(database, accountId, id, AT_ONCE), response);
   });
 
+  // Proves C1-15.
   it('is said to be in progress where waiting did not help', async () => {
     const accountId = newAccount();
     const id = newResponseId();

@@ -46,6 +46,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     }
   };
 
+  // Proves S4.4-3.
   it('passes a stream on, one event a frame, under our name and id', async () => {
     const { frames, chunks } = await streamed();
 
@@ -131,6 +132,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     });
   });
 
+  // Proves C9-9.
   it('lets the definition say what the cap and the reasoning are called, and add and take away parameters', async () => {
     model = textModel(
       [
@@ -298,6 +300,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     });
   });
 
+  // Proves C9-1.
   it('gives an unstreamed answer with every field that OpenAI’s document requires', async () => {
     upstream.script({
       reply: {

@@ -44,6 +44,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
   });
   const counted = { inputTokens: USAGE.input, cachedInputTokens: 3, outputTokens: 7, reasoningTokens: 2 };
 
+  // Proves C9-3.
   it('passes the events on, numbered, with a response object of our own', async () => {
     const call = await responsesCall(model, {
       stream: true,
@@ -187,6 +188,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     assert.equal((body['usage'] as Json)['output_tokens'], usage['output_tokens']);
   });
 
+  // Proves C9-5.
   it('numbers events that have no number, and closes the gap of those it leaves out', async () => {
     const events = responseEvents(HELLO).map((event) => ({ ...event, sequence_number: undefined }));
     for (const scripted of [
@@ -267,6 +269,7 @@ describe('a response that is passed on and breaks off', { timeout: 180_000 }, ()
   });
   const outputOf = (told: readonly Json[]): unknown => ((told.at(-1)?.['response'] ?? {}) as Json)['output'];
 
+  // Proves C9-13.
   it('goes on counting, with an error and a failed response that shows what was said', async () => {
     for (const behaviour of [{ breaksAfter: 7 }, { endsAfter: 7 }, { errorAfter: 7 }] satisfies Behaviour[]) {
       const { passed, told } = await broken(behaviour);

@@ -157,6 +157,7 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
   }
   const anew = (call: TextCall): TextCall => ({ ...call, tally: new Tally(5) });
 
+  // Proves C9-7.
   it('gives the same frames and the same count whatever the framing and wherever its bytes are cut', () => {
     const reply = {
       ...HELLO,

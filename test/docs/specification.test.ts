@@ -1,0 +1,142 @@
+/** Every requirement is proven by a test that says so, and docs/specification.md shows which. */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { SPECIFICATION, provingTests, renderSpecification } from './render-specification.ts';
+import { SECTIONS } from './requirements.ts';
+import { testsIn } from './written-tests.ts';
+
+const requirements = SECTIONS.flatMap((section) => section.requirements);
+const tests = provingTests();
+
+describe('the requirements', () => {
+  it('are numbered, each once', () => {
+    const numbers = requirements.map(({ number }) => number);
+
+    assert.ok(numbers.length >= 305);
+    assert.equal(new Set(numbers).size, numbers.length);
+    assert.deepEqual(
+      numbers.filter((number) => !/^[SC]\d+(?:\.\d+)?-\d+$/.test(number)),
+      [],
+    );
+  });
+
+  it('are proven by tests, all of them', () => {
+    const proven = new Set(tests.flatMap(({ proves }) => proves));
+
+    assert.deepEqual(
+      requirements.map(({ number }) => number).filter((number) => !proven.has(number)),
+      [],
+    );
+  });
+
+  it('are all that a test proves', () => {
+    const known = new Set(requirements.map(({ number }) => number));
+
+    assert.deepEqual(
+      tests.flatMap(({ file, proves }) =>
+        proves.filter((number) => !known.has(number)).map((number) => `${file}: ${number}`),
+      ),
+      [],
+    );
+  });
+
+  it('are named right above a test, wherever they are', () => {
+    const directory = packageFile('test');
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.ts') && !/^(?:histories|fixtures)\b|^docs\b.(?!field-coverage)/.test(file),
+    );
+
+    assert.deepEqual(
+      files.filter((file) => {
+        const source = readFileSync(`${directory}/${file}`, 'utf8');
+        const comments = source.match(/\/\/ Proves /g)?.length ?? 0;
+        return comments !== testsIn(source).filter(({ proves }) => proves.length > 0).length;
+      }),
+      [],
+    );
+  });
+
+  it('have every error code that the service can answer with', () => {
+    const directory = packageFile('src/http');
+    const sources = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(`${directory}/${file}`, 'utf8'));
+    const codes = new Set(
+      sources.flatMap((source) => [...source.matchAll(/errorCode: '(\w+)'/g)].map(([, code]) => code)),
+    );
+
+    assert.ok(codes.size >= 12, [...codes].join());
+    for (const code of codes) {
+      assert.ok(
+        requirements.some(({ title, text }) => `${title} ${text}`.includes(String(code))),
+        `no requirement has ${code}`,
+      );
+    }
+  });
+
+  it('are proven by shared suites only where a test file runs them', () => {
+    const directory = packageFile('test');
+    const sources = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => readFileSync(`${directory}/${file}`, 'utf8'))
+      .join('\n');
+
+    for (const file of new Set(tests.map((test) => test.file))) {
+      if (file.endsWith('.test.ts')) continue;
+      assert.match(sources, new RegExp(`/${file.split('/').at(-1)}'`), `${file} is run by no test`);
+    }
+  });
+});
+
+describe('docs/specification.md', () => {
+  it('is what the requirements and the tests render to', () => {
+    assert.equal(
+      readFileSync(SPECIFICATION, 'utf8'),
+      renderSpecification(tests),
+      'run: npm run ts -- test/docs/render-specification.ts',
+    );
+  });
+});
+
+describe('the tests of a source', () => {
+  it('have their literals as they are written, and … for what is filled in', () => {
+    const source = [
+      `describe('a suite', () => {`,
+      `  it('it\\'s one', () => {});`,
+      `  it(\n    "another",\n  );`,
+      "  it(`${a} and ${b === `}` ? 'x}' : `${c}`} end`, () => {});",
+      `  it.skip('not this', () => {});`,
+      `  permit('nor this');`,
+      `});`,
+    ].join('\n');
+
+    assert.deepEqual(
+      testsIn(source).map(({ suite, name }) => [suite, name]),
+      [
+        ['a suite', "it's one"],
+        ['a suite', 'another'],
+        ['a suite', '… and … end'],
+      ],
+    );
+  });
+
+  it('prove what the comment right above them says, over several lines too', () => {
+    const source = [
+      `// Proves S2.1-1.`,
+      `it('one', () => {});`,
+      `  // Proves S2-1, C3-4,`,
+      `  // C9-12.`,
+      `  it('two', () => {});`,
+      `// Proves C1-1.`,
+      ``,
+      `it('none', () => {});`,
+    ].join('\n');
+
+    assert.deepEqual(
+      testsIn(source).map(({ proves }) => proves),
+      [['S2.1-1'], ['S2-1', 'C3-4', 'C9-12'], []],
+    );
+  });
+});
