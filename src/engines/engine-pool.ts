@@ -1,13 +1,14 @@
 /**
- * The pool of threads in which the embedded engines render, so that no picture ever blocks the event loop that sends a
- * worker's heartbeats (architecture, "Parts that run"). Threads start with the first job and stay; one job a thread.
+ * The pool of threads in which the embedded engines render, so that rendering never blocks the event loop that sends a
+ * worker's heartbeats (architecture, "Parts that run"). Threads start with the first job and stay; each runs one job at
+ * a time.
  *
- * Threads are shared out by account (src/limits/tenant-shares.ts): whoever waits and has least goes first. A long job of an
- * account that has more than somebody who waits is paused in the middle (pausing.ts): it keeps its thread, which stands
- * still, and another thread works in its place. So at most `threads` work at any time, and an account that is alone has all
- * of them.
+ * Threads are shared out by account (src/limits/tenant-shares.ts): among the waiting accounts, the one with the fewest
+ * threads goes first. A long job of an account that has more threads than a waiting account is paused in the middle
+ * (pausing.ts): it keeps its thread, which blocks, and another thread works instead. So at most `threads` work at any
+ * time, and an account that is alone has all of them.
  *
- * Jobs wait here and not in piscina: its own queue is only looked at when a thread finishes, so a job queued behind one
+ * Jobs wait here and not in piscina: its own queue is only checked when a thread finishes, so a job queued behind one
  * whose thread dies would wait for ever.
  */
 import { MessageChannel } from 'node:worker_threads';
@@ -26,32 +27,33 @@ import { UnusableInputError } from '../providers/unusable-input-error.ts';
 import type { EngineJob, EnginePool, RenderOptions, RenderedFile, ThreadAnswer } from './engine.ts';
 
 /**
- * 256 MB of JavaScript heap a thread. Pixels live outside that heap; what is inside is shapes and code, some 30 MB at
+ * 256 MB of JavaScript heap per thread. Pixels live outside that heap; the heap holds shapes and code, about 30 MB at
  * the largest size. The limit only turns a runaway into one failed job.
  */
 const THREAD_HEAP_MB = 256;
 
 /**
- * How long a thread has to end the processes that it started, before it is terminated: it hears of that between two frames,
- * which a large film on a busy machine takes many seconds for. Processes that outlive it stay in the system's table.
+ * How long a thread has to end the processes that it started before it is terminated. It receives the stop message
+ * between two frames, which take many seconds each in a large video on a busy machine. Processes that outlive the
+ * thread stay in the system's process table.
  */
 const STOP_WITHIN_MS = 30_000;
 
-/** What a caller gets when the signal fires, as from every other abortable call of the platform. */
+/** The error that a caller gets when the signal fires, as from every other abortable call of the platform. */
 function abortError(signal: AbortSignal): DOMException {
   const error = new DOMException('the rendering was aborted', 'AbortError');
   Object.defineProperty(error, 'cause', { value: signal.reason, configurable: true });
   return error;
 }
 
-/** What a thread is given. */
+/** Input of a thread. */
 interface ThreadTask {
   readonly job: EngineJob;
   readonly progressPort: MessagePort;
   readonly pause: Int32Array;
 }
 
-/** What the pool knows of a job that has a thread. */
+/** State of a job that has a thread. */
 interface RunningJob {
   readonly tenant: string;
   readonly pause: PauseControl;
@@ -59,10 +61,10 @@ interface RunningJob {
 }
 
 /**
- * Makes a pool; nothing runs until the first job.
+ * Creates a pool; nothing runs until the first job.
  *
  * @param options.threads how many jobs render at the same time, at least 1.
- * @param options.threadModule the file that each thread runs, where it is not the engines' own.
+ * @param options.threadModule the file that each thread runs, if not the engines' own.
  */
 export function createEnginePool(options: {
   threads: number;
@@ -75,14 +77,14 @@ export function createEnginePool(options: {
   const piscina = new Piscina<ThreadTask, ThreadAnswer>({
     filename: threadModule,
     minThreads: 0,
-    // More than work: those of paused jobs stand still.
+    // More than the number that work: the threads of paused jobs are blocked.
     maxThreads: threads + maxPaused,
     concurrentTasksPerWorker: 1,
-    // Starting a thread costs some 300 ms (canvas, fonts): once started it stays.
+    // Starting a thread costs some 300 ms (canvas, fonts): so a started thread stays.
     idleTimeout: Infinity,
-    // What the main thread was started with holds for the others: source maps, what tests load first.
+    // The threads get the main thread's options: source maps, modules that tests preload.
     execArgv: process.execArgv,
-    // No environment: a rendering depends on its job alone, and no secret is where it is not needed.
+    // No environment: a rendering depends on its job alone, and secrets stay out of threads that do not need them.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },
   });
@@ -98,20 +100,20 @@ export function createEnginePool(options: {
   const controllers = new Set<AbortController>();
   const closing = new AbortController();
 
-  // Emitted for a thread that dies without a job, above all while it starts: the job that it was started for would
-  // otherwise wait for ever.
+  // Emitted when a thread dies without a job, mostly while it starts: the job that it was started for would otherwise
+  // wait for ever.
   piscina.on('error', (err: unknown) => {
     logger.error({ err }, 'an engine thread failed outside a job');
     for (const controller of controllers) controller.abort(err);
   });
 
   const mayPause = ({ tenant }: RunningJob): boolean => paused < maxPaused && shares.isOutranked(tenant);
-  /** Asks those to pause who have more than somebody who waits; to be called whenever that may have changed. */
+  /** Requests a pause from accounts that have more threads than a waiting one; call it when that may have changed. */
   const review = (): void => {
     for (const running of pausable) running.pause.ask(mayPause(running));
   };
 
-  /** Waits for a thread; who takes it up again goes before the account's other jobs. */
+  /** Waits for a thread; a job that resumes goes before the account's other jobs. */
   async function takeThread(tenant: string, signal: AbortSignal, isFirstOfTenant = false): Promise<Lease> {
     const taken = shares.take(tenant, { signal, isFirstOfTenant });
     review();
@@ -120,17 +122,17 @@ export function createEnginePool(options: {
     });
   }
 
-  /** The job stands still: its place goes to whoever waits, until it is its turn again. */
+  /** Pauses the job: its thread slot goes to a waiting job, until it is this job's turn again. */
   async function giveWay(running: RunningJob, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && paused < maxPaused && running.lease.passOn()) {
       paused += 1;
       try {
         const lease = await takeThread(running.tenant, signal, true);
-        // Over meanwhile: nobody would give it back.
+        // The job has ended meanwhile: no other code would release the lease.
         if (signal.aborted) lease.release();
         else running.lease = lease;
       } catch {
-        // Aborted, or its thread died: it has no place any more, and needs none to stop.
+        // Aborted, or its thread died: the job has no slot any more, and needs none to stop.
       } finally {
         paused -= 1;
       }
@@ -155,7 +157,7 @@ export function createEnginePool(options: {
       else onProgress?.(message);
     });
     let timer: NodeJS.Timeout | undefined;
-    // The thread ends its children first, where it is not too busy to hear of it.
+    // The thread ends its child processes first, unless it is too busy to receive the message.
     const stop = (): void => {
       port1.postMessage('stop');
       timer = setTimeout(terminate, STOP_WITHIN_MS);
@@ -173,7 +175,7 @@ export function createEnginePool(options: {
       return answer.files;
     } catch (err) {
       if (signal.aborted) throw abortError(signal);
-      // What is left of AbortError is a thread that died while it started; whoever waits did not abort anything.
+      // Any other AbortError means that a thread died while it started; the caller did not abort anything.
       throw err instanceof Error && err.name !== 'AbortError'
         ? err
         : new Error('the engine thread failed', { cause: err });

@@ -1,7 +1,7 @@
 /**
  * What an embedded engine is: a name, and a function from a validated input, a seed and the input's files to new files,
  * run in a thread of the engine pool so that it never blocks the heartbeats of a worker. The same work gives the same
- * pictures and sounds.
+ * images and audio.
  */
 import type { InputFault } from '../domain/input-fault.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
@@ -11,25 +11,25 @@ export { UndecodableMediaError } from '../media/undecodable-media-error.ts';
 /** The validated input of a task, as the caller sent it (spec §2.5). */
 export type EngineInput = Readonly<Record<string, unknown>>;
 
-/** One file that an input brings along: a stranger's, to be read by `src/media/decode.ts` and nothing else. */
+/** One file of an input: untrusted, to be read by `src/media/decode.ts` and nothing else. */
 export interface EngineFile {
   /** Read from the bytes. */
   readonly mimeType: string;
   readonly path: string;
 }
 
-/** The files that an input brings along, by their place in it: `image_url`, `image_urls.0`. */
+/** The files of an input, by their path in it: `image_url`, `image_urls.0`. */
 export type EngineMedia = ReadonlyMap<string, EngineFile>;
 
-/** What the pool is given. Structured-clonable. */
+/** Input of the pool. Structured-clonable. */
 export interface EngineJob {
   /** The engine's name: the `model` of an upstream binding whose protocol is `embedded`. */
   readonly engine: string;
   readonly input: EngineInput;
-  /** Seed where the input names none: derived from the task id, so that a repeated attempt gives the same files. */
+  /** Seed if the input names none: derived from the task id, so that a repeated attempt gives the same files. */
   readonly fallbackSeed: number;
   readonly media: EngineMedia;
-  /** A folder of this job alone, empty at first, for what the engine writes; whoever asked removes it. */
+  /** A directory for this job alone, empty at first, for the engine's output; the caller removes it. */
   readonly scratch: string;
 }
 
@@ -40,53 +40,54 @@ export interface EngineWork {
   readonly seed: number;
   readonly media: EngineMedia;
   readonly scratch: string;
-  /** Tells how much is done, 0 to 1; may be called as often as one likes. */
+  /** Reports the fraction done, 0 to 1; may be called as often as needed. */
   readonly progress: (fraction: number) => void;
-  /** Called by long engines between two parts of their work: others may go first. Absent: nobody is let go first. */
+  /** Called by long engines between two steps, so that other jobs can go first. Absent: the engine never pauses. */
   readonly pausePoint?: () => void;
 }
 
-/** One rendered file: its bytes, or a file in the scratch folder. */
+/** One rendered file: its bytes, or a file in the scratch directory. */
 export type RenderedFile = { readonly bytes: Uint8Array } | { readonly path: string };
 
 /**
  * An embedded engine. Runs in a thread of the pool.
  *
- * @throws {UndecodableMediaError} a file cannot be used. @throws {UnusableInputError} nothing can be made of the input.
+ * @throws {UndecodableMediaError} a file cannot be used.
+ * @throws {UnusableInputError} the engine cannot make anything from the input.
  */
 export type Engine = (work: EngineWork) => Promise<readonly RenderedFile[]>;
 
-/** What a thread answers: errors lose their class on the way, so what a caller can act on is told as a value. */
+/** The result from a thread. Errors lose their class on the way, so those that a caller can act on are values. */
 export type ThreadAnswer =
   | { readonly kind: 'rendered'; readonly files: readonly RenderedFile[] }
   | { readonly kind: 'unusable_input'; readonly problem: string; readonly fault: InputFault };
 
-/** What else a job may be given. */
+/** Options of a job besides the job itself. */
 export interface RenderOptions {
   /** The account for which it renders: threads are shared out by account. */
   readonly tenant: string;
   readonly signal: AbortSignal;
-  /** Is told how much is done, 0 to 1, a few times a second at most. */
+  /** Called with the fraction done, 0 to 1, a few times a second at most. */
   readonly onProgress?: (fraction: number) => void;
 }
 
 /** A bounded number of threads that render. */
 export interface EnginePool {
   readonly threads: number;
-  /** Whether there is an engine of that name. */
+  /** Whether an engine of that name exists. */
   has(engine: string): boolean;
   /**
    * Renders one job; waits for a free thread first.
    *
-   * @throws {UnusableInputError} a file that the input brings cannot be used, or nothing can be made of the input.
+   * @throws {UnusableInputError} a file of the input cannot be used, or the engine cannot make anything from the input.
    * @throws {DOMException} `AbortError` when the signal fires; the thread's work is discarded and the thread replaced.
    */
   render(job: EngineJob, options: RenderOptions): Promise<readonly RenderedFile[]>;
   /**
-   * The place that a long rendering needs before anything else is done for it, because it may be paused in the middle and
-   * keeps its memory meanwhile; undefined for an engine that needs none.
+   * The slot that a long rendering needs before anything else is done for it, because it may be paused in the middle
+   * and keeps its memory meanwhile; undefined for an engine that needs none.
    *
-   * @throws {ShareExhaustedError} as many are under way, or wait, as there may; nothing was done.
+   * @throws {ShareExhaustedError} the limit of running or waiting renderings is reached; nothing was done.
    */
   enter(engine: string, options: { readonly tenant: string; readonly signal: AbortSignal }): Promise<Lease | undefined>;
   close(): Promise<void>;

@@ -1,24 +1,24 @@
 /**
- * How a long rendering gives its place among the engine threads to somebody else and takes it up again. The pool says
- * through shared memory that somebody waits; the rendering looks there between two parts of its work and, where it is
- * asked to, stands still until the pool lets it go on. Nothing of its state moves, so the bytes that it makes stay the same.
+ * How a long rendering gives its engine thread slot to another job and takes it up again. The pool requests a pause
+ * through shared memory; the rendering checks the memory between two steps of its work and, if a pause is requested,
+ * blocks until the pool resumes it. None of its state moves, so its output bytes stay the same.
  */
 
-/** What the one shared number says. */
+/** The values of the one shared number. */
 const GOES_ON = 0;
 const IS_ASKED = 1;
 const IS_PAUSED = 2;
 
-/** The least time that a rendering works between two pauses, so that taking turns costs little: milliseconds. */
+/** The least time in milliseconds that a rendering works between two pauses, so that taking turns costs little. */
 const SLICE_MS = 250;
 
-/** One job's side in the pool. */
+/** The pool's side of one job. */
 export interface PauseControl {
-  /** Is given to the thread. */
+  /** Passed to the thread. */
   readonly shared: Int32Array;
-  /** Asks the job to pause at its next opportunity, or takes that back where it has not done so yet. */
+  /** Requests that the job pause at its next opportunity, or withdraws the request if the job has not paused yet. */
   ask(isWanted: boolean): void;
-  /** Lets a paused job go on. */
+  /** Resumes a paused job. */
   resume(): void;
 }
 
@@ -38,10 +38,10 @@ export function createPauseControl(): PauseControl {
 }
 
 /**
- * The thread's side: a function to be called between two parts of the work, where no timer of the rendering runs. Costs
- * nothing where nobody waits; else it blocks the thread until the pool resumes it.
+ * The thread's side: a function to be called between two steps of the work, where no timer of the rendering runs. Costs
+ * nothing if no pause is requested; else it blocks the thread until the pool resumes it.
  *
- * @param tellPaused is called before it stands still.
+ * @param tellPaused is called before it blocks.
  */
 export function createPausePoint(shared: Int32Array, tellPaused: () => void): () => void {
   let workingSince = Date.now();

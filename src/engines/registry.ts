@@ -1,9 +1,9 @@
 /**
- * The embedded engines by name: the `model` of an upstream binding whose protocol is `embedded`. Imported by the threads
- * of the pool only; the names alone, which the provider asks for, are in `engine-names.ts`, so that no worker process
- * loads a drawing library into its main thread.
+ * The embedded engines by name: the `model` of an upstream binding whose protocol is `embedded`. Imported by the
+ * threads of the pool only; the names alone, which the provider needs, are in `engine-names.ts`, so that no worker
+ * process loads a drawing library into its main thread.
  *
- * All are loaded as a thread starts, in some 300 ms and 30 MB of it.
+ * All are loaded when a thread starts, which takes about 300 ms and 30 MB.
  */
 import type { Engine } from './engine.ts';
 import type { EngineName } from './engine-names.ts';
@@ -29,7 +29,7 @@ const BY_NAME: Record<EngineName, Engine> = {
 
 export const ENGINES: ReadonlyMap<string, Engine> = new Map(Object.entries(BY_NAME));
 
-/** No engine of that name is part of this version. */
+/** This version has no engine of that name. */
 export class UnknownEngineError extends Error {
   override readonly name = 'UnknownEngineError';
 

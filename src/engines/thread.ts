@@ -1,5 +1,6 @@
 /**
- * Entry of one thread of the engine pool: takes a job, finds its engine, renders. Found by path from `engine-pool.ts`.
+ * Entry point of one thread of the engine pool: takes a job, finds its engine, renders. `engine-pool.ts` finds this
+ * file by its path.
  */
 import type { MessagePort } from 'node:worker_threads';
 import { makeThreadGiveWay } from '../media/give-way.ts';
@@ -12,7 +13,7 @@ import type { EngineJob, ThreadAnswer } from './engine.ts';
 
 makeThreadGiveWay();
 
-/** More often than this nobody looks: milliseconds. */
+/** The shortest interval between progress reports, in milliseconds: more would not be seen. */
 const PROGRESS_EVERY_MS = 250;
 
 /** The seed that the caller named, else the one derived from the task. */
@@ -21,7 +22,7 @@ function seedOf(job: EngineJob): number {
   return typeof seed === 'number' && Number.isSafeInteger(seed) && seed >= 0 ? seed : job.fallbackSeed;
 }
 
-/** Renders one job; piscina calls it with what `EnginePool.render` was given, and a port that takes the progress. */
+/** Renders one job; piscina calls it with the arguments of `EnginePool.render` and a port for the progress. */
 export default async function renderJob({
   job,
   progressPort,
@@ -40,7 +41,7 @@ export default async function renderJob({
     toldAt = now;
     progressPort.postMessage(Math.min(Math.max(fraction, 0), 1));
   };
-  // Whoever asks terminates this thread as soon as it is told.
+  // The pool terminates this thread as soon as it receives the message.
   progressPort.once('message', () => {
     void endMediaChildren().finally(() => progressPort.postMessage('stopped'));
   });

@@ -1,22 +1,22 @@
 /**
- * How each kind of thing moves: birds glide and beat their wings, boats roll, balloons rise, animals breathe. A motion is
- * a function of time alone, so that any frame can be drawn by itself. Distances are in logical units.
+ * How each kind of thing moves: birds glide and beat their wings, boats roll, balloons rise, animals breathe. A motion
+ * is a function of time alone, so that any frame can be drawn by itself. Distances are in logical units.
  */
 import type { Thing } from '../image/lexicon.ts';
 
-/** How a thing stands at one moment, against how it was painted. */
+/** The pose of a thing at one moment, relative to how it was painted. */
 interface Pose {
   readonly x: number;
   readonly y: number;
   /** How much wider and taller. */
   readonly wide: number;
   readonly tall: number;
-  /** To the right at its top, in shares of its height. */
+  /** To the right at its top, as a fraction of its height. */
   readonly lean: number;
   readonly strength: number;
-  /** Where in a cycle of its limbs it is, 0 to 1. */
+  /** Its position in a cycle of its limbs, 0 to 1. */
   readonly beat: number;
-  /** Whether what is below its foot is hidden: under water. */
+  /** Whether the part below its foot is hidden: under water. */
   readonly isCutAtFoot: boolean;
 }
 
@@ -32,7 +32,7 @@ type Motion = (seconds: number, mover: Mover) => Partial<Pose>;
 
 const REST: Pose = { x: 0, y: 0, wide: 1, tall: 1, lean: 0, strength: 1, beat: 0, isCutAtFoot: false };
 const { sin, cos, PI } = Math;
-/** Things that travel are in the place where they were composed at this second of a shot. */
+/** Things that travel are at their composed position at this second of a shot. */
 const MIDDLE_SECONDS = 2.5;
 
 const travel =
@@ -59,7 +59,7 @@ const float =
 
 const MOTIONS: { readonly [Name in Thing]?: Motion } = {
   bird: (seconds, { facing, phase, size }) => {
-    // Some beats, then a glide.
+    // A few beats, then a glide.
     const cycle = (seconds * 0.42 + phase) % 1;
     const isGliding = cycle > 0.62;
     return {
@@ -138,10 +138,10 @@ const MOTIONS: { readonly [Name in Thing]?: Motion } = {
   mushroom: () => ({}),
 };
 
-/** Everything else is alive as far as it breathes. */
+/** Everything else only breathes. */
 const BREATHING = breathe(2.1);
 
-/** How a thing stands at a second of its shot. */
+/** The pose of a thing at a second of its shot. */
 export function poseOf(thing: Thing, seconds: number, mover: Mover): Pose {
   return { ...REST, ...(MOTIONS[thing] ?? BREATHING)(seconds, mover) };
 }

@@ -1,5 +1,5 @@
 /**
- * Single things in motion. Each is painted once by the picture engine's own painter, on a canvas of its size, and then
+ * Single things in motion. Each is painted once by the image engine's own painter, on a canvas of its size, and then
  * only moved; birds are painted in several positions of their wings.
  */
 import { createCanvas } from '@napi-rs/canvas';
@@ -34,7 +34,7 @@ const GLOWING: ReadonlySet<Thing> = new Set([
 /** Positions of a bird's wings. */
 const BEATS = 8;
 
-/** Paints what lies in a box of the world; logical units. @param hasFinish whether it is given its style's finish. */
+/** Paints the contents of a box of the world; logical units. @param hasFinish whether it gets its style's finish. */
 export function paintBox(
   stage: Omit<Stage, 'context'>,
   box: { readonly left: number; readonly top: number; readonly width: number; readonly height: number },
@@ -42,7 +42,7 @@ export function paintBox(
   hasFinish = false,
 ): PlacedBitmap | undefined {
   const { scale } = stage;
-  // On whole pixels, so that what is painted here looks as if painted on the world's own canvas.
+  // On whole pixels, so that the result looks as if painted on the world's own canvas.
   const [left, top] = [Math.floor(box.left * scale), Math.floor(box.top * scale)];
   const canvas = createCanvas(Math.ceil(box.width * scale) + 1, Math.ceil(box.height * scale) + 1);
   const context = canvas.getContext('2d');
@@ -56,7 +56,7 @@ export function paintBox(
   return found === undefined ? undefined : { ...found, left: found.left + left, top: found.top + top };
 }
 
-/** Chance of which one kind of draw is known: what a painter draws first is set by us. */
+/** A random generator with one kind of draw fixed: the value that a painter draws first is set by us. */
 function withBeat(random: Random, beat: number): Random {
   return { ...random, between: () => beat };
 }
@@ -64,7 +64,7 @@ function withBeat(random: Random, beat: number): Random {
 /**
  * One thing as a part.
  *
- * @param surface the ground that it keeps to when it travels.
+ * @param surface the ground that it follows when it travels.
  */
 export function actorPart(stage: Omit<Stage, 'context'>, placed: Placed, nearness: number, surface?: Surface): Part {
   const { thing, place, size, look } = placed;
@@ -102,7 +102,7 @@ export function actorPart(stage: Omit<Stage, 'context'>, placed: Placed, nearnes
   };
 }
 
-/** One picture, or a bird's wings in several positions. */
+/** One image, or a bird's wings in several positions. */
 function imagesOf(stage: Omit<Stage, 'context'>, placed: Placed): readonly PlacedBitmap[] {
   const { thing, subject, place, size, look } = placed;
   // By night a lamp or a fire lights the air around it.
@@ -140,7 +140,7 @@ function imagesOf(stage: Omit<Stage, 'context'>, placed: Placed): readonly Place
   });
 }
 
-/** The light of a fire on what is around it. */
+/** The light of a fire on its surroundings. */
 function firelight(stage: Omit<Stage, 'context'>, { place, size }: Placed): PlacedBitmap | undefined {
   const reach = size * (stage.palette.isDark ? 6.5 : 3);
   const centre = { x: place.x, y: place.y - size * 0.4 };

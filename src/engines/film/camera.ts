@@ -1,5 +1,5 @@
 /**
- * Where the camera is at each moment of a shot, and where things of any distance are seen from there. A scene is flat
+ * Where the camera is at each moment of a shot, and where things at any distance appear from there. A scene is flat
  * layers, one behind the other: near ones move and grow more than far ones, and all of them agree at the horizon.
  */
 import { createLineNoise, fractal } from '../image/noise.ts';
@@ -8,28 +8,28 @@ import type { Random } from '../image/random.ts';
 /** What the camera does in a shot. */
 export type Move = 'push' | 'pull' | 'left' | 'right' | 'rise' | 'sink' | 'orbit' | 'calm' | 'still' | 'shake';
 
-/** Where the camera stands, in shares of the frame. */
+/** The position of the camera, as fractions of the frame. */
 interface CameraState {
-  /** To the right; what is close moves to the left by as much. */
+  /** To the right; near things move to the left by as much. */
   readonly x: number;
-  /** Looking down; the whole picture moves up. */
+  /** Looking down; the whole image moves up. */
   readonly y: number;
-  /** Standing higher: what is close moves down, the horizon stays. */
+  /** Standing higher: near things move down, the horizon stays. */
   readonly rise: number;
-  /** How much larger what is close appears; at least 1. */
+  /** How much larger near things appear; at least 1. */
   readonly zoom: number;
-  /** The nearness that stays in its place when the camera moves sideways. */
+  /** The nearness that does not move when the camera moves sideways. */
   readonly pivot: number;
 }
 
-/** How much larger a world is painted than the frame: what the camera can reach, in shares of the frame. */
+/** How much larger than the frame a world is painted: the reach of the camera, as fractions of the frame. */
 export const MARGIN = { side: 0.125, top: 0.07, bottom: 0.11 } as const;
 
 const REST: CameraState = { x: 0, y: 0, rise: 0, zoom: 1, pivot: 0 };
-/** The nearest layers move half as much again as what stands close by. */
+/** The nearest layers move half as much again as things close by. */
 const REACH = 0.078;
 
-/** Begins and ends slowly without standing still: shots are cut while the camera moves. */
+/** Begins and ends slowly without stopping: shots are cut while the camera moves. */
 function ease(share: number): number {
   const part = Math.max(0, Math.min(1, share));
   return part * 0.4 + part * part * (3 - 2 * part) * 0.6;
@@ -93,30 +93,30 @@ export function createCamera(
   };
 }
 
-/** What a frame shows of a painted world; pixels. */
+/** The part of a painted world that a frame shows; pixels. */
 export interface View {
   readonly width: number;
   readonly height: number;
-  /** The place of the world that is in the frame's upper left corner when the camera is at rest. */
+  /** The point of the world in the frame's upper left corner when the camera is at rest. */
   readonly left: number;
   readonly top: number;
-  /** The place of the world to which the camera moves. */
+  /** The point of the world to which the camera moves. */
   readonly focus: number;
   readonly horizon: number;
   readonly camera: CameraState;
 }
 
-/** A place of the world in the frame: `place * scale + offset`. */
+/** A point of the world in the frame: `place * scale + offset`. */
 interface Projection {
   readonly scale: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** What is so far away does not grow when the camera comes closer. */
+/** Things this far away do not grow when the camera comes closer. */
 const FAR_AWAY = 0.3;
 
-/** How the layer of some nearness is seen: 0 for the sky, 0.2 at the horizon, 1 close by, more in front of that. */
+/** How the layer of a given nearness appears: 0 for the sky, 0.2 at the horizon, 1 close by, more in front of that. */
 export function project(view: View, nearness: number): Projection {
   const { camera, focus, horizon } = view;
   const scale = 1 + (camera.zoom - 1) * Math.max(0, (nearness - FAR_AWAY) / (1 - FAR_AWAY));

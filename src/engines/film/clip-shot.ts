@@ -1,6 +1,6 @@
 /**
- * A shot taken from a clip that the caller gave, in the colours of the film's look. A clip that ends too early begins
- * again.
+ * A shot taken from a clip of the caller, in the colours of the video's look. A clip that is too short starts again
+ * from its beginning.
  */
 import type { Clip } from '../../media/decode.ts';
 import type { EngineMedia } from '../engine.ts';
@@ -11,14 +11,14 @@ import type { Look } from './raster/blending.ts';
 import type { ShotPainter } from './shot.ts';
 
 interface ClipPlan {
-  /** Its place in the input: `reference_video_urls.0`. */
+  /** Its path in the input: `reference_video_urls.0`. */
   readonly place: string;
   readonly startSeconds: number;
   readonly maxFrames: number;
   readonly look: Look | undefined;
 }
 
-/** Opens the clip; its frames are decoded as they are asked for. @throws {UndecodableMediaError} */
+/** Opens the clip; its frames are decoded on demand. @throws {UndecodableMediaError} */
 export async function openClipShot(
   media: EngineMedia,
   plan: ClipPlan,
@@ -41,7 +41,7 @@ export async function openClipShot(
         await begin(0);
         next = await frames?.next();
       }
-      // A clip without a second frame keeps what is there.
+      // A clip without a second frame leaves the frame as it is.
       if (next?.done === false) next.value.copy(frame.bytes);
       if (look !== undefined) grade(frame, look);
     },

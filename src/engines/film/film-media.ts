@@ -1,6 +1,6 @@
 /**
- * The files that an input brings along, decoded. Everything here is a stranger's: it is read by `src/media/decode.ts` and
- * nothing else, and what is wrong with a file is told with its place in the input.
+ * The files of an input, decoded. All of them are untrusted: only `src/media/decode.ts` reads them, and a problem with
+ * a file is reported with its path in the input.
  */
 import { decodePicture, decodeSound, lastFrameOf, openClip } from '../../media/decode.ts';
 import type { Clip, DecodedPicture, DecodedSound } from '../../media/decode.ts';
@@ -8,10 +8,10 @@ import { UndecodableMediaError } from '../engine.ts';
 import type { EngineMedia } from '../engine.ts';
 import type { FilmSize } from './film-size.ts';
 
-/** Twice the longest film: what the camera moves into is still sharp. */
+/** Twice the longest video side: the part that the camera moves into is still sharp. */
 const MAX_EDGE = 4096;
 
-/** Runs a decoding; a problem with the file begins with its place: `image_urls.0: …`. */
+/** Runs a decoding; a problem with the file begins with its path: `image_urls.0: …`. */
 async function at<Result>(
   place: string,
   media: EngineMedia,
@@ -27,7 +27,7 @@ async function at<Result>(
   }
 }
 
-/** The places of a list of files, in their order: `image_urls.0`, `image_urls.1`, … */
+/** The paths of a list of files, in their order: `image_urls.0`, `image_urls.1`, … */
 export function placesOf(media: EngineMedia, field: string): readonly string[] {
   const places: string[] = [];
   for (let index = 0; media.has(`${field}.${index}`); index++) places.push(`${field}.${index}`);
@@ -39,17 +39,17 @@ export function readPicture(media: EngineMedia, place: string): Promise<DecodedP
   return at(place, media, (path) => decodePicture(path, { maxEdge: MAX_EDGE }));
 }
 
-/** The last frame of a film. @throws {UndecodableMediaError} */
+/** The last frame of a video. @throws {UndecodableMediaError} */
 export function readLastFrame(media: EngineMedia, place: string): Promise<DecodedPicture> {
   return at(place, media, (path) => lastFrameOf(path, { maxEdge: MAX_EDGE }));
 }
 
-/** Sound in stereo at 48 kHz. @throws {UndecodableMediaError} */
+/** Audio in stereo at 48 kHz. @throws {UndecodableMediaError} */
 export function readSound(media: EngineMedia, place: string, maxSeconds: number): Promise<DecodedSound> {
   return at(place, media, (path) => decodeSound(path, { sampleRate: 48_000, maxSeconds }));
 }
 
-/** A film from some second on. @throws {UndecodableMediaError} also while its frames are read. */
+/** A video from a given second on. @throws {UndecodableMediaError} also while its frames are read. */
 export function readClip(
   media: EngineMedia,
   place: string,
@@ -58,7 +58,7 @@ export function readClip(
   return at(place, media, (path) => openClip(path, options));
 }
 
-/** The frames of a clip, with its place told where one cannot be read. */
+/** The frames of a clip; an error states the path of the clip. */
 export async function* framesOf(place: string, clip: Clip): AsyncGenerator<Buffer, void> {
   try {
     yield* clip.frames;

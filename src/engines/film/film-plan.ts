@@ -1,5 +1,5 @@
 /**
- * A film as it is planned, before anything of it is painted, and what the planners are given.
+ * The plan of a video, before any of it is painted, and the input of the planners.
  */
 import type { EngineMedia } from '../engine.ts';
 import type { Random } from '../image/random.ts';
@@ -9,31 +9,31 @@ import type { FilmSize } from './film-size.ts';
 import type { Overlay, Shot } from './shot.ts';
 import type { TrackPlan } from './sound/track.ts';
 
-/** The film, its sound, and how much care goes into encoding it. */
+/** The video, its audio track, and the encoding effort. */
 export interface FilmPlan {
   readonly film: Film;
-  /** Undefined: the film has no sound track. */
+  /** Undefined: the video has no audio track. */
   readonly sound: TrackPlan | undefined;
   readonly isDraft: boolean;
 }
 
-/** What every planner is given. */
+/** Input of every planner. */
 export interface PlanningContext {
   readonly request: FilmRequest;
   readonly media: EngineMedia;
   readonly random: Random;
-  /** @param source the picture or clip whose shape is kept where no other is asked for. */
+  /** @param source the image or clip whose shape is kept unless another is requested. */
   readonly sizeFor: (source?: FilmSize) => FilmSize;
 }
 
-/** A film as its planner makes it; what is the same for every kind of film comes from the request. */
+/** A video as its planner makes it; the properties that every kind of video shares come from the request. */
 export function planOf(
   { seconds, fps, isDraft }: FilmRequest,
   planned: {
     readonly size: FilmSize;
     readonly shots: readonly Shot[];
     readonly overlays: readonly Overlay[];
-    /** Left out: the film has no sound track. */
+    /** Absent: the video has no audio track. */
     readonly sound?: TrackPlan | undefined;
   },
 ): FilmPlan {

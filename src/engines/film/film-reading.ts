@@ -1,6 +1,6 @@
 /**
- * Reads what a prompt says about time: how the camera moves, how the light changes, how the film is cut. What there is to
- * see is read by the picture engine's reader; words of both kinds may stand side by side.
+ * Reads what a prompt says about time: how the camera moves, how the light changes, how the video is cut. The image
+ * engine's reader reads what the prompt shows; words of both kinds may appear together.
  */
 import { TIMES } from '../image/lexicon.ts';
 import type { TimeOfDay } from '../image/lexicon.ts';
@@ -46,7 +46,7 @@ const MOVE_WORDS: readonly (readonly [Move, RegExp])[] = [
   ['calm', /\b(slow(ly)?|calm(ly)?|gentle|gently|drift(s|ing)?|float(s|ing)?)\b/gi],
 ];
 
-/** Readings of moves by their places; what a phrase has taken is not read again. */
+/** Finds moves by their positions; words that belong to a matched phrase are not read again. */
 function readMoves(text: string): Move[] {
   const found: { move: Move; at: number }[] = [];
   let rest = text;
@@ -65,7 +65,7 @@ function readMoves(text: string): Move[] {
 
 const DARK: ReadonlySet<TimeOfDay> = new Set(['night', 'dusk']);
 
-/** The first and last time of day of a film whose light changes. */
+/** The first and last time of day of a video with changing light. */
 function readLight(text: string, picture: PromptReading): FilmLight | undefined {
   const words = text.toLowerCase().match(/[a-z]+(?:-[a-z]+)?/g) ?? [];
   const times = words.flatMap((word) => {

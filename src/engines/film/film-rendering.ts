@@ -1,6 +1,6 @@
 /**
- * Renders the frames of a film one after the other and hands them to the encoder, which works in a process of its own: one
- * frame is painted while the one before it is encoded. Holds three frames, whatever the film's length.
+ * Renders the frames of a video one after the other and passes them to the encoder, which runs in a process of its own:
+ * one frame is painted while the one before it is encoded. Holds three frames, whatever the video's length.
  */
 import type { FilmWriter } from '../../media/encode.ts';
 import type { EngineWork } from '../engine.ts';
@@ -14,15 +14,15 @@ export interface Film {
   readonly size: FilmSize;
   readonly fps: number;
   readonly frames: number;
-  /** In their order, without gaps, from 0 to the film's end. */
+  /** In their order, without gaps, from 0 to the video's end. */
   readonly shots: readonly Shot[];
   readonly overlays: readonly Overlay[];
 }
 
-/** Told every so many frames. */
+/** Progress is reported every so many frames. */
 const PROGRESS_FRAMES = 6;
 
-/** Paints the film's frames in their order, each into one of two buffers that take turns. */
+/** Paints the video's frames in their order, each into one of two buffers that take turns. */
 export async function renderFrames(
   film: Film,
   take: (frame: Frame, index: number) => Promise<void>,
@@ -66,10 +66,10 @@ export async function renderFrames(
       }
       for (const overlay of overlays) overlay(frame, seconds);
       await taking;
-      // Nothing is asked of another process at this moment, so that none is taken to be silent.
+      // No other process is being waited for at this moment, so none can time out during the pause.
       pausePoint?.();
       taking = take(frame, index);
-      // Awaited a frame later.
+      // Awaited one frame later.
       taking.catch(() => {});
     }
     await taking;
@@ -78,7 +78,7 @@ export async function renderFrames(
   }
 }
 
-/** Renders a film into an encoder. */
+/** Renders a video into an encoder. */
 export async function encodeFilm(
   film: Film,
   writer: FilmWriter,

@@ -1,6 +1,6 @@
 /**
- * What an input asks of the film engine, each field read once (spec §2.5; models/*.json say which model takes which). What
- * kind of film it is follows from the files that come along.
+ * The parameters of the video engine, each field read once (spec §2.5; models/*.json define which model takes which).
+ * The kind of video follows from the files in the input.
  */
 import { UndecodableMediaError } from '../engine.ts';
 import type { EngineInput, EngineMedia } from '../engine.ts';
@@ -16,15 +16,15 @@ export interface FilmRequest {
   readonly isDraft: boolean;
   readonly hasSound: boolean;
   readonly hasWatermark: boolean;
-  /** `prompt_extend`: adds what a short prompt leaves out. */
+  /** `prompt_extend`: adds details to a short prompt. */
   readonly isExtended: boolean;
-  /** `prompt_optimizer`: adds a camera move that fits. */
+  /** `prompt_optimizer`: adds a suitable camera move. */
   readonly isOptimized: boolean;
-  /** The picture that the film begins with. */
+  /** The image that the video begins with. */
   readonly firstPicture: string | undefined;
-  /** The clip whose last frame the film begins with. */
+  /** The clip whose last frame the video begins with. */
   readonly startVideo: string | undefined;
-  /** The clips that it is cut from; none for all others. */
+  /** The clips that the video is cut from; empty for all other kinds. */
   readonly clips: readonly string[];
   readonly inserts: readonly string[];
   readonly track: string | undefined;
@@ -41,7 +41,7 @@ function secondsOf(value: unknown): number {
   return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, LONGEST_SECONDS) : DEFAULT_SECONDS;
 }
 
-/** Reads an input. @throws {UndecodableMediaError} a list of files that cannot be empty is. */
+/** Reads an input. @throws {UndecodableMediaError} a list of files that cannot be empty is empty. */
 export function readFilmRequest(input: EngineInput, media: EngineMedia): FilmRequest {
   const text = (name: string): string => (typeof input[name] === 'string' ? input[name] : '');
   const reading = readFilmPrompt(text('prompt'));

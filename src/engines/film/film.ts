@@ -1,7 +1,7 @@
 /**
- * The engine of the film models: a short film of the scene that a prompt describes, of a picture that comes to life, of
- * clips cut together, or of what comes after a clip. Files come in through `src/media/decode.ts` and the film goes out
- * through `src/media/encode.ts`, each in processes of their own.
+ * The engine of the video models: a short video of the scene that a prompt describes, of an image that comes to life,
+ * of clips cut together, or of a continuation of a clip. `src/media/decode.ts` reads the input files and
+ * `src/media/encode.ts` writes the video, each in processes of their own.
  */
 import path from 'node:path';
 import { openVideo } from '../../media/encode.ts';
@@ -18,7 +18,7 @@ import type { FilmPlan } from './film-plan.ts';
 import { writeTrack } from './sound/track.ts';
 
 /**
- * Plans the film that an input asks for.
+ * Plans the video that an input requests.
  *
  * @throws {UndecodableMediaError} a file of the input cannot be used.
  */
@@ -41,7 +41,7 @@ export async function planFilm({
   return planSceneFilm(context);
 }
 
-/** Renders a film. Input: whatever the film models take (models/*.json with the engine `film`). */
+/** Renders a video. Input: the fields of the video models (models/*.json with the engine `film`). */
 export async function renderFilm(work: EngineWork): Promise<readonly RenderedFile[]> {
   const plan = await planFilm(work);
   const { size, fps } = plan.film;

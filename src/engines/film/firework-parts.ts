@@ -13,7 +13,7 @@ const HUES = ['#ffd45c', '#ff6f91', '#6fe3ff', '#b58bff', '#8dff9e'] as const;
 const CLIMB_SECONDS = 0.9;
 const BURST_SECONDS = 2.1;
 
-/** When each firework begins to climb: seconds of the shot, those before it left out. */
+/** When each firework begins to climb: seconds of the shot; those before its start are omitted. */
 export function launchTimes(stage: Pick<Stage, 'random'>, count: number, seconds: number): readonly number[] {
   return launches(stage, count)
     .map(({ at }) => at)

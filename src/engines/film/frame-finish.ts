@@ -1,5 +1,5 @@
 /**
- * Styles that are given to whole frames: photographs that have faded or have no colour, and large pixels.
+ * Styles that are applied to whole frames: photographs that are faded or have no colour, and large pixels.
  */
 import type { Style } from '../image/lexicon.ts';
 import type { FilmSize } from './film-size.ts';
@@ -9,11 +9,11 @@ import { createFrame } from './raster/drawing.ts';
 import type { Frame } from './raster/drawing.ts';
 import type { ShotPainter } from './shot.ts';
 
-/** Pixels across the diagonal mean of a picture of large pixels. */
+/** Pixels across the mean side of an image in large pixels. */
 const LARGE_PIXELS = 190;
 /** Tones of each channel. */
 const TONES = 10;
-/** Bayer's order: which of sixteen neighbours turns brighter first. */
+/** Bayer matrix: which of sixteen neighbours turns brighter first. */
 const ORDER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5] as const;
 
 /** The size at which the shots of a style are painted. */
@@ -52,7 +52,7 @@ export function inStyle(style: Style, size: FilmSize, painter: ShotPainter): Sho
   };
 }
 
-/** Copies a small frame in large pixels of few tones. */
+/** Copies a small frame as large pixels of few tones. */
 function enlarge(small: Frame, frame: Frame, block: number): void {
   const step = 255 / (TONES - 1);
   const tone = (value: number, shift: number): number =>

@@ -1,6 +1,6 @@
 /**
- * Gives a layer the finish of its style, as if it were a whole picture, and takes away again what is not the layer's: so
- * that painted scenes stay painted when their layers move against each other.
+ * Gives a layer the finish of its style, as if it were a whole image, and removes the pixels outside the layer again:
+ * so that painted scenes stay painted when their layers move against each other.
  */
 import { css } from '../image/colour.ts';
 import { applyFinish } from '../image/finish.ts';
@@ -8,10 +8,10 @@ import type { Style } from '../image/lexicon.ts';
 import type { Stage } from '../image/stage.ts';
 import { pixelsOf } from './raster/bitmap.ts';
 
-/** Styles whose finish is in each layer. Others are given to whole frames (frame-finish.ts), or need none. */
+/** Styles whose finish is in each layer. Others are applied to whole frames (frame-finish.ts), or need none. */
 const IN_LAYERS: ReadonlySet<Style> = new Set(['watercolour', 'oil', 'ink', 'sketch', 'low-poly', 'glass']);
 
-/** Whether the finish of a style is in each layer. It counts from a picture's upper left corner. */
+/** Whether the finish of a style is in each layer. Coordinates count from an image's upper left corner. */
 export function isFinishedInLayers(style: Style): boolean {
   return IN_LAYERS.has(style);
 }
@@ -24,7 +24,7 @@ export function finishedPixels(stage: Stage): Uint32Array {
   const before = pixelsOf(canvas);
   context.save();
   context.setTransform(1, 0, 0, 1, 0, 0);
-  // The finishes mix neighbours: beside the layer there is air.
+  // The finishes mix neighbouring pixels: beside the layer there is air.
   context.globalCompositeOperation = 'destination-over';
   context.fillStyle = css(stage.palette.haze);
   context.fillRect(0, 0, canvas.width, canvas.height);

@@ -1,6 +1,7 @@
 /**
- * Paints the layers of a world one after the other, with the picture engine's own painters, and takes each away as a bitmap.
- * Canvases are as high as what is kept of a layer, and used again: their memory is what painting costs most.
+ * Paints the layers of a world one after the other, with the image engine's own painters, and copies each into a
+ * bitmap. Canvases are only as high as the part of a layer that is kept, and are reused: their memory is the largest
+ * cost of painting.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -11,18 +12,18 @@ import { finishedPixels, isFinishedInLayers } from './layer-finish.ts';
 import { createBitmap, trimmed } from './raster/bitmap.ts';
 import type { PlacedBitmap } from './raster/bitmap.ts';
 
-/** Where a layer may be cut off because nobody sees it or nothing is there: logical units. */
+/** Where a layer may be cut off because the rest is invisible or empty: logical units. */
 interface Cut {
   readonly top?: number;
   readonly bottom?: number;
 }
 
-/** Canvases are of whole multiples of this many rows, so that layers of about one height share one. */
+/** Canvas heights are multiples of this many rows, so that layers of about the same height share one. */
 const ROWS_STEP = 64;
 
 export class LayerPainter {
   readonly #canvases = new Map<number, Canvas>();
-  /** What is painted for; its context is for measuring only. */
+  /** The stage that is painted for; its context is for measuring only. */
   readonly stage: Stage;
   /** Of the whole world, in pixels. */
   readonly width: number;
@@ -35,7 +36,7 @@ export class LayerPainter {
     this.stage = { ...stage, context: createCanvas(1, 1).getContext('2d') };
   }
 
-  /** Paints a layer that is empty where nothing is painted; undefined where that is everywhere. */
+  /** Paints a layer that is transparent where nothing is painted; undefined if all of it is. */
   paint(paint: (stage: Stage) => void, cut: Cut = {}): PlacedBitmap | undefined {
     const { pixels, from, rows } = this.#paint(paint, cut);
     const found = trimmed(pixels, this.width, rows);
@@ -68,12 +69,12 @@ export class LayerPainter {
     context.restore();
     if (!isFlat) shadeCorners(stage);
     const pixels = finishedPixels(stage);
-    // What lies below the cut was only there to fill the canvas.
+    // The part below the cut was only there to fill the canvas.
     return { pixels: pixels.subarray(0, (to - from) * this.width), from, rows: to - from };
   }
 }
 
-/** Light that lies over everything, on what is painted only: warm towards its source, the corners a little darker. */
+/** Light that lies over everything, on painted pixels only: warm towards its source, the corners a little darker. */
 function shadeCorners(stage: Stage): void {
   const { context, width, height, palette, light } = stage;
   context.save();

@@ -1,5 +1,5 @@
 /**
- * Lights that people make: windows of a city that come and go, lamps on its towers, the beam of a lighthouse.
+ * Lights that people make: windows of a city that go on and off, lamps on its towers, the beam of a lighthouse.
  */
 import { css, hex } from '../image/colour.ts';
 import { fillBox, fillShape, glow, points } from '../image/draw.ts';
@@ -19,7 +19,7 @@ function darkness({ palettes }: WorldStage, progress: number): number {
   return from + (to - from) * Math.max(0, Math.min(1, progress * 2 - 0.6));
 }
 
-/** Windows that are lit for a while. @param city where there are buildings. */
+/** Windows that are lit for a while. @param city where the buildings are. */
 export function windowPart(world: WorldStage, city: PlacedBitmap, nearness: number): Part {
   const { stage } = world;
   const random = stage.random.fork('windows');
@@ -63,7 +63,7 @@ function isInside({ width, height, pixels }: PlacedBitmap['bitmap'], x: number, 
 /** A beam that turns: to one side, towards the viewer, to the other. */
 export function beamPart(world: WorldStage, { place, size }: Placed, nearness: number): Part {
   const { stage } = world;
-  // Where the picture engine's lighthouse has its lamp.
+  // The position of the lamp in the image engine's lighthouse.
   const lamp = { x: place.x, y: place.y - size * 0.93 };
   const long = stage.width * 0.62;
   const beam = (side: 1 | -1): PlacedBitmap | undefined => {
@@ -101,7 +101,7 @@ export function beamPart(world: WorldStage, { place, size }: Placed, nearness: n
     const angle = moment.seconds * 1.15 + 0.4;
     const [turn, towards] = [Math.cos(angle), Math.sin(angle)];
     put(frame, moment, turn, dark * 0.9);
-    // The lamp has two sides.
+    // The lamp shines in two directions.
     put(frame, moment, -turn, dark * 0.9);
     const seen = project(moment.view, nearness);
     const bright = Math.max(0, Math.abs(towards) - 0.86) / 0.14;

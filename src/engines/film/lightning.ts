@@ -1,6 +1,6 @@
 /**
- * Lightning: bolts at moments that chance fixes, each a few flickers of light over the sky. The sound of a film asks for
- * the same moments.
+ * Lightning: bolts at random but reproducible moments, each a few flickers of light over the sky. The audio of a video
+ * uses the same moments.
  */
 import { hex } from '../image/colour.ts';
 import { fillBox } from '../image/draw.ts';
@@ -17,7 +17,7 @@ interface Strike {
   readonly far: number;
 }
 
-/** The flashes of a shot, about one in three seconds. */
+/** The flashes of a shot, about one every three seconds. */
 export function strikesOf(random: Random): readonly Strike[] {
   const chance = random.fork('strikes');
   let at = chance.between(0.5, 1.2);
@@ -28,7 +28,7 @@ export function strikesOf(random: Random): readonly Strike[] {
   });
 }
 
-/** How bright a flash is at an age in seconds: three flickers, each weaker. */
+/** The brightness of a flash at an age in seconds: three flickers, each weaker. */
 function flicker(age: number): number {
   if (age < 0 || age > 0.62) return 0;
   const pulse = (at: number, strength: number): number => (age < at ? 0 : strength * Math.exp(-(age - at) * 17));

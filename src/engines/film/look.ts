@@ -1,6 +1,6 @@
 /**
- * The look that a prompt gives to clips of different origin: light, warmth, contrast and loose colours as one curve for
- * each channel.
+ * The look that a prompt gives to clips from different sources: light, warmth, contrast and general colours as one
+ * curve for each channel.
  */
 import { hex, lightness, mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
@@ -51,7 +51,7 @@ const TONES: readonly (readonly [RegExp, Partial<Tone>])[] = [
   [/\b(dramatic|intense|stark|high contrast|epic|cinematic|bold)\b/i, { contrast: 0.42, strength: 1.08 }],
 ];
 
-/** The look that some words ask for. @param colours of the whole, not of single things. */
+/** The look that a text describes. @param colours of the whole, not of single things. */
 export function lookOf(text: string, colours: readonly Colour[] = []): Look {
   let tone = PLAIN;
   for (const [words, change] of TONES) if (words.test(text)) tone = { ...tone, ...change };

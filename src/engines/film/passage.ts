@@ -1,13 +1,13 @@
 /**
- * The passage from one time of day to another: the land is painted in the brighter light and shaded towards the darker
- * one, by way of the colours of the low sun.
+ * The transition from one time of day to another: the land is painted in the brighter light and shaded towards the
+ * darker one, by way of the colours of the low sun.
  */
 import { mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
 import type { Palette } from '../image/palette.ts';
 import type { Shade } from './raster/drawing.ts';
 
-/** The colours at the beginning, half-way and at the end; all the same where nothing changes. */
+/** The colours at the beginning, half-way and at the end; all the same if nothing changes. */
 export type Palettes = readonly [first: Palette, between: Palette, last: Palette];
 
 /** Whether the light changes. */
@@ -15,14 +15,14 @@ export function isPassage([first, , last]: Palettes): boolean {
   return first !== last;
 }
 
-/** A colour that stands for what is lit. */
+/** A colour that represents the lit surfaces. */
 type Lit = (palette: Palette) => Colour;
 
 const LAND: Lit = (palette) => mix(mix(palette.grass, palette.rock, 0.5), palette.haze, 0.45);
 /** Water has the colours of the sky. */
 export const WATER: Lit = (palette) => mix(mix(palette.sky[1], palette.sky[3], 0.6), palette.water, 0.45);
 
-/** How much light a palette leaves; never nothing. */
+/** How much light a palette has; never zero. */
 function levels(palette: Palette, lit: Lit = LAND): readonly [number, number, number] {
   const colour = lit(palette);
   return [colour[0] + 6, colour[1] + 6, colour[2] + 6];
@@ -37,12 +37,12 @@ export function brightest(palettes: Palettes): Palette {
   return palettes.reduce((best, palette) => (sum(levels(palette)) > sum(levels(best)) ? palette : best));
 }
 
-/** When in the film its light is brightest, 0 to 1. */
+/** When in the video the light is brightest, 0 to 1. */
 export function brightestProgress(palettes: Palettes): number {
   return palettes.indexOf(brightest(palettes)) / 2;
 }
 
-/** The light on the land, or on what is given, over the film; undefined where it stays. @see Moment.shade */
+/** The light on the land, or on the given surfaces, over the video; undefined if constant. @see Moment.shade */
 export function lightOf(palettes: Palettes, lit: Lit = LAND): ((progress: number) => Shade) | undefined {
   if (!isPassage(palettes)) return undefined;
   const full = levels(brightest(palettes), lit);

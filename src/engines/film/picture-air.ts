@@ -1,5 +1,5 @@
 /**
- * What a prompt brings into a picture or clip that is already there: rain, snow, fog, leaves, fireflies, sparks, stars.
+ * Effects that a prompt adds to an existing image or clip: rain, snow, fog, leaves, fireflies, sparks, stars.
  */
 import { hex } from '../image/colour.ts';
 import { drawFog } from '../image/layers/weather.ts';
@@ -14,7 +14,7 @@ import { layerPart } from './scene-parts.ts';
 import type { Part } from './scene-parts.ts';
 import { dustPart, fireflyPart, leafPart, rainPart, snowPart, sparkPart } from './weather-parts.ts';
 
-/** The parts to draw over a picture of some size. */
+/** The parts to draw over an image of a given size. */
 export function pictureAir(reading: FilmReading, palettes: Palettes, size: FilmSize, random: Random): Part[] {
   const { picture } = reading;
   const text = picture.scenery.toLowerCase();

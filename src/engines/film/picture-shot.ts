@@ -1,6 +1,6 @@
 /**
- * A shot of a still picture: it begins as the picture is, then the camera moves through it, near rows more than far ones,
- * water ripples where there is some, and weather and light come in as the prompt asks.
+ * A shot of a still image: it begins as the image is, then the camera moves through it, near rows more than far ones,
+ * water ripples if there is any, and weather and light come in as the prompt requests.
  */
 import sharp from 'sharp';
 import type { DecodedPicture } from '../../media/decode.ts';
@@ -23,7 +23,7 @@ import type { Frame, Placing } from './raster/drawing.ts';
 import { createSprite, stamp } from './raster/sprites.ts';
 import type { ShotPainter } from './shot.ts';
 
-/** What is asked of the shot. */
+/** The parameters of the shot. */
 export interface PicturePlan {
   readonly picture: DecodedPicture;
   readonly reading: FilmReading;
@@ -32,16 +32,16 @@ export interface PicturePlan {
   readonly random: Random;
   /** Whether a soft light passes over it. */
   readonly hasLightSweep: boolean;
-  /** The light at the beginning and end; all the same where it stays. */
+  /** The light at the beginning and end; all the same if it does not change. */
   readonly palettes: Palettes;
-  /** How far the camera goes: 1 for a shot of some seconds. */
+  /** How far the camera goes: 1 for a shot of a few seconds. */
   readonly strength: number;
 }
 
-/** For this long at its beginning what comes into the picture is still coming: the first frame is the picture. */
+/** The added effects fade in over this time: the first frame is the unchanged image. */
 const ARRIVAL_SECONDS = 1.1;
 
-/** The part of a picture that covers a frame, as a bitmap of the frame's size. Transparent pictures lie on white. */
+/** The part of an image that covers a frame, as a bitmap of the frame's size. Transparent images are laid on white. */
 async function coverBitmap(picture: DecodedPicture, size: FilmSize): Promise<Bitmap> {
   const { width, height, rgba } = picture;
   const fitted = await sharp(rgba, { raw: { width, height, channels: 4 } })
@@ -53,10 +53,10 @@ async function coverBitmap(picture: DecodedPicture, size: FilmSize): Promise<Bit
   return bitmapOfRgba(fitted, size.width, size.height);
 }
 
-/** When a camera that pulls back has gone in as far as it goes. */
+/** When a camera that pulls back has reached its closest point. */
 const PULL_TURN = 0.3;
 
-/** Where the camera is: how much is cut off at each side, at zoom 1 nothing. */
+/** Where the camera is: how much is cut off at each side; nothing at zoom 1. */
 function cameraAt(move: Move, share: number, strength: number): { zoom: number; x: number; y: number } {
   const part = easeIn(share);
   const far = 0.1 + 0.08 * strength;
@@ -74,7 +74,7 @@ function cameraAt(move: Move, share: number, strength: number): { zoom: number; 
       return { zoom, x: 0, y: (move === 'sink' ? 1 : -1) * ((zoom - 1) / 2) * 0.95 * part };
     }
     case 'pull': {
-      // The first frame is the whole picture: the camera goes in quickly and comes back slowly.
+      // The first frame is the whole image: the camera goes in quickly and comes back slowly.
       const inside = share < PULL_TURN ? share / PULL_TURN : (1 - share) / (1 - PULL_TURN);
       return { zoom: 1 + far * inside * inside * (3 - 2 * inside), x: 0, y: 0 };
     }
@@ -94,13 +94,13 @@ function cameraAt(move: Move, share: number, strength: number): { zoom: number; 
   }
 }
 
-/** Opens a shot of a picture. */
+/** Opens a shot of an image. */
 export async function openPicture(plan: PicturePlan, size: FilmSize): Promise<ShotPainter> {
   const bitmap = await coverBitmap(plan.picture, size);
   return openBitmap(bitmap, plan, size);
 }
 
-/** The same for a picture that is painted already, of the frame's size. */
+/** The same for an image that is already painted at the frame's size. */
 export function openBitmap(bitmap: Bitmap, plan: Omit<PicturePlan, 'picture'>, size: FilmSize): ShotPainter {
   const { reading, move, random, strength } = plan;
   const { width, height } = size;
@@ -158,7 +158,7 @@ function placeRows({ width, height }: FilmSize, zoom: number, x: number, y: numb
     const near = 0.86 + 0.28 * down * down;
     const scale = 1 + (zoom - 1) * near;
     place.scale = scale;
-    // Never further than the picture goes.
+    // Never beyond the edges of the image.
     const slack = ((scale - 1) * width) / 2;
     place.x = -slack - Math.max(-slack, Math.min(slack, x * width * near));
     const tall = ((zoom - 1) * height) / 2;

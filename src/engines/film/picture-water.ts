@@ -1,6 +1,6 @@
 /**
- * Finds the water in a picture: wide stretches of blue or of the sky's colour in its lower part. A guess, and only made
- * where the prompt speaks of water or the picture plainly has some.
+ * Finds the water in an image: wide stretches of blue or of the sky's colour in its lower part. A guess, and only made
+ * if the prompt mentions water or the image clearly contains some.
  */
 import type { Thing } from '../image/lexicon.ts';
 import type { FilmReading } from './film-reading.ts';
@@ -8,10 +8,10 @@ import { createBitmap } from './raster/bitmap.ts';
 import type { Bitmap } from './raster/bitmap.ts';
 
 const WATERS: readonly Thing[] = ['sea', 'lake', 'river', 'beach', 'waterfall', 'island', 'boat', 'ship', 'rowboat'];
-/** Sides of the map on which water is looked for. */
+/** Sides of the map on which water is searched. */
 const COLUMNS = 64;
 const ROWS = 48;
-/** Of the lower half, so that single blue things are left alone. */
+/** Of the lower half, so that single blue things are ignored. */
 const LEAST_SHARE_NAMED = 0.06;
 const LEAST_SHARE_FOUND = 0.42;
 
@@ -23,7 +23,7 @@ function wateriness(pixel: number): number {
   return isLeafy ? 0 : Math.max(0, Math.min(1, (cool - 4) / 22));
 }
 
-/** The water of a picture as a layer of its own, soft at its edges; undefined where there is none. */
+/** The water of an image as a layer of its own, soft at its edges; undefined where there is none. */
 export function waterOf(bitmap: Bitmap, reading: FilmReading): Bitmap | undefined {
   const { width, height, pixels } = bitmap;
   const isNamed =

@@ -1,6 +1,6 @@
 /**
- * Plans a film that is cut from the caller's clips: they alternate, each going on where it was left, with the caller's
- * pictures between them, all in the look of the prompt, over the caller's sound.
+ * Plans a video that is cut from the caller's clips: they alternate, each continuing where it stopped, with the
+ * caller's images between them, all in the look of the prompt, over the caller's audio.
  */
 import { framesOf, readClip, readPicture, readSound } from './film-media.ts';
 import { planOf } from './film-plan.ts';
@@ -15,24 +15,24 @@ import { overlaysOverGiven } from './titles.ts';
 import { stageWorld } from './world-stage.ts';
 import type { Move } from './camera.ts';
 
-/** How long a piece of a clip is, and how one gives way to the next. */
+/** How long a piece of a clip is, and how one changes to the next. */
 const PACES = {
   quick: { seconds: 0.9, dissolveSeconds: 0 },
   usual: { seconds: 1.8, dissolveSeconds: 0 },
   slow: { seconds: 3, dissolveSeconds: 0.9 },
   none: { seconds: 3, dissolveSeconds: 0.9 },
 } as const;
-/** A picture comes after so many pieces of clips. */
+/** An image follows after this many pieces of clips. */
 const PIECES_A_PICTURE = 2;
 const INSERT_MOVES: readonly [Move, ...Move[]] = ['push', 'left', 'right', 'pull'];
 
-/** A piece of the film before it is known when it comes. */
+/** A piece of the video before its time is known. */
 interface Piece {
   readonly kind: 'clip' | 'picture';
   readonly place: string;
 }
 
-/** Which clip or picture each piece shows: every one that was given comes at least once where there is time. */
+/** Which clip or image each piece shows: each one from the input appears at least once if there is time. */
 function pieces(clips: readonly string[], pictures: readonly string[], count: number): readonly Piece[] {
   const list: Piece[] = [];
   let [clip, picture] = [0, 0];
@@ -51,7 +51,7 @@ function pieces(clips: readonly string[], pictures: readonly string[], count: nu
   return list;
 }
 
-/** How long each clip is; also tells at once which one cannot be read. @throws {UndecodableMediaError} */
+/** The duration of each clip; also fails early if one cannot be read. @throws {UndecodableMediaError} */
 async function durations({ media, request }: PlanningContext, size: FilmSize): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
   for (const place of request.clips) {
@@ -64,7 +64,7 @@ async function durations({ media, request }: PlanningContext, size: FilmSize): P
   return found;
 }
 
-/** Cuts the caller's clips and pictures together, over the caller's sound. */
+/** Cuts the caller's clips and images together, over the caller's audio. */
 export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
   const { request, media, random, sizeFor } = context;
   const { reading, seconds, fps, clips, inserts, track } = request;
@@ -74,7 +74,7 @@ export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
   const pace = PACES[reading.cutting];
   const least = clips.length + inserts.length;
   const count = Math.max(1, Math.min(Math.floor(seconds * 2), Math.max(least, Math.round(seconds / pace.seconds))));
-  // Cuts keep the beat, on whole frames.
+  // Cuts are evenly spaced, on whole frames.
   const beat = seconds / count;
   const used = new Map<string, number>();
   const shots: Shot[] = [];
@@ -122,7 +122,7 @@ export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
     }
     const length = lengths.get(piece.place) ?? 0;
     const before = used.get(piece.place) ?? 0;
-    // Where less than half a piece is left the clip begins again.
+    // If less than half a piece is left, the clip begins again.
     const startSeconds = length > 0 && before > length - shown / 2 ? 0 : before;
     used.set(piece.place, startSeconds + (to - from));
     const plan = { place: piece.place, startSeconds, maxFrames: Math.ceil(shown * fps) + 2, look };

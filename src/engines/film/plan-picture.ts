@@ -1,6 +1,6 @@
 /**
- * Plans films that begin with what the caller gave: a picture that comes to life, or the last frame of a clip that turns
- * into a new scene.
+ * Plans videos that begin with an input of the caller: an image that comes to life, or the last frame of a clip that
+ * turns into a new scene.
  */
 import type { DecodedPicture } from '../../media/decode.ts';
 import { mix } from '../image/colour.ts';
@@ -21,11 +21,11 @@ import { planShots } from './shot-list.ts';
 import type { Shot } from './shot.ts';
 import { overlaysOverGiven } from './titles.ts';
 
-/** The picture before the scene comes through, and how long that takes. */
+/** How long the image is shown before the scene comes through, and how long that takes. */
 const HOLD_SECONDS = 1.1;
 const CHANGE_SECONDS = 1.7;
 
-/** The colours between which a picture's light goes. */
+/** The colours between which an image's light changes. */
 function palettesOf(reading: FilmReading, random: Random): Palettes {
   const { picture, light } = reading;
   const season = picture.season ?? 'summer';
@@ -37,12 +37,12 @@ function palettesOf(reading: FilmReading, random: Random): Palettes {
     const still = at('noon');
     return [still, still, still];
   }
-  // The picture is seen as it is at one end of the passage: which, its first or last light, the words decide.
+  // One end of the transition shows the unchanged image: the prompt decides whether the first or the last.
   const [first, last] = [at(light.time), at(light.until)];
   return [first, at(last.isDark ? 'sunset' : 'dawn'), last];
 }
 
-/** The move that a picture of some shape bears best: along its longer side, or into it. */
+/** The move that suits an image of a given shape best: along its longer side, or into it. */
 function fittingMove(size: { readonly width: number; readonly height: number }, random: Random): Move {
   const shape = size.width / size.height;
   if (shape > 1.9) return random.pick(['left', 'right'] as const);
@@ -50,12 +50,12 @@ function fittingMove(size: { readonly width: number; readonly height: number }, 
   return random.pick(['push', 'orbit', 'push', 'right'] as const);
 }
 
-/** The shot of a picture with which a film begins. */
+/** The shot of an image at the beginning of a video. */
 function pictureShot(plan: PicturePlan, size: FilmSize): Shot {
   return { from: 0, to: plan.seconds, dissolveSeconds: 0, open: () => openPicture(plan, size) };
 }
 
-/** Begins with the picture as it is, and brings it to life. */
+/** Begins with the unchanged image, and brings it to life. */
 export async function planPictureFilm(context: PlanningContext, place: string): Promise<FilmPlan> {
   const { request, media, random, sizeFor } = context;
   const picture = await readPicture(media, place);
@@ -78,7 +78,7 @@ export async function planPictureFilm(context: PlanningContext, place: string): 
   return planOf(request, { size, shots: [shot], overlays: overlaysOverGiven(context, reading.picture, size) });
 }
 
-/** The mean colour of a picture's upper half. */
+/** The mean colour of an image's upper half. */
 function skyColour({ width, height, rgba }: DecodedPicture): Colour {
   const sums = [0, 0, 0];
   let count = 0;
@@ -93,13 +93,13 @@ function skyColour({ width, height, rgba }: DecodedPicture): Colour {
   return [mean(0), mean(1), mean(2)];
 }
 
-/** Begins with the clip's last frame, moves into it, and comes out in the scene of the prompt. */
+/** Begins with the clip's last frame, moves into it, and continues with the scene of the prompt. */
 export async function planContinuation(context: PlanningContext, place: string): Promise<FilmPlan> {
   const { request, media, random, sizeFor } = context;
   const picture = await readLastFrame(media, place);
   const size = sizeFor(picture);
   const { seconds } = request;
-  // The new scene has something of the old light, unless the prompt has colours of its own.
+  // The new scene keeps some of the old light, unless the prompt has colours of its own.
   const { picture: words } = request.reading;
   const colours =
     words.colours.length > 0 || words.time !== undefined
@@ -112,7 +112,7 @@ export async function planContinuation(context: PlanningContext, place: string):
     from: shot.from + HOLD_SECONDS,
     to: shot.to + HOLD_SECONDS,
     dissolveSeconds: index === 0 ? CHANGE_SECONDS : shot.dissolveSeconds,
-    // The camera comes out of the old picture as it went in.
+    // The camera leaves the old image in the same direction as it entered.
     move: index === 0 && request.reading.moves.length === 0 ? ('push' as const) : shot.move,
   }));
   const { shots } = sceneShots(reading, planned, size, random);

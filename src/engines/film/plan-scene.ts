@@ -1,5 +1,5 @@
 /**
- * Plans a film of the scene that a prompt describes: its shots, its titles and its sound.
+ * Plans a video of the scene that a prompt describes: its shots, its titles and its audio.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { paintScene } from '../image/scene-painting.ts';
@@ -24,10 +24,10 @@ import type { TrackPlan } from './sound/track.ts';
 import { overlaysOf } from './titles.ts';
 import type { WorldStage } from './world-stage.ts';
 
-/** Scenes that are close by or indoors: they have no layers of their own, and are painted as one picture. */
+/** Scenes that are close by or indoors: they have no layers of their own, and are painted as one image. */
 const CLOSE_SETTINGS: ReadonlySet<string> = new Set(['portrait', 'table', 'room']);
 
-/** `prompt_extend`: season, light, weather and materials that fit, life in the air, and a light that changes. */
+/** `prompt_extend`: season, light, weather and materials that fit, things in the air, and a light that changes. */
 export function extended(reading: FilmReading, random: Random): FilmReading {
   const picture = upsampled(reading.picture, random.fork('extension'));
   const time = picture.time;
@@ -71,7 +71,7 @@ function openPlain(plan: ScenePlan, reading: FilmReading, size: FilmSize): ShotP
   );
 }
 
-/** A scene without a horizon, as the picture engine paints it. */
+/** A scene without a horizon, as the image engine paints it. */
 function paintClose(world: WorldStage, size: FilmSize): ReturnType<typeof createBitmap> {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext('2d');
@@ -84,7 +84,7 @@ function paintClose(world: WorldStage, size: FilmSize): ReturnType<typeof create
   return createBitmap(pixelsOf(canvas).slice(), size.width, size.height, true);
 }
 
-/** The shots of a scene, from some second of the film on. */
+/** The shots of a scene, from a given second of the video on. */
 export function sceneShots(
   reading: FilmReading,
   planned: readonly PlannedShot[],
@@ -96,7 +96,7 @@ export function sceneShots(
     framing,
     move,
     light: reading.light,
-    // The next shot may show through at the end.
+    // The next shot may be visible at the end.
     seconds: to - from + 1.5,
     random,
   }));
@@ -115,7 +115,7 @@ function moodOf({ composition, palettes }: WorldStage): Mood {
   return composition.weather.has('fog') || composition.weather.has('rain') ? 'tender' : 'bright';
 }
 
-/** The sound of a film of scenes. */
+/** The audio of a video of scenes. */
 function sceneTrack(
   plans: readonly ScenePlan[],
   planned: readonly PlannedShot[],
@@ -139,7 +139,7 @@ function sceneTrack(
   };
 }
 
-/** Shows the scene of the prompt, with its titles and its sound. */
+/** Shows the scene of the prompt, with its titles and its audio. */
 export function planSceneFilm({ request, random, sizeFor }: PlanningContext): FilmPlan {
   const { seconds } = request;
   const size = sizeFor();

@@ -1,5 +1,5 @@
 /**
- * What a scene in motion is made of: parts that are drawn over each other for every frame, from far to near.
+ * The parts of a scene in motion, which are drawn over each other for every frame, from far to near.
  */
 import type { View } from './camera.ts';
 import { project } from './camera.ts';
@@ -12,9 +12,9 @@ export interface Moment {
   readonly view: View;
   /** Since the shot began. */
   readonly seconds: number;
-  /** How far the film's light has gone from its first time of day to its last, 0 to 1. */
+  /** How far the video's light has gone from its first time of day to its last, 0 to 1. */
   readonly progress: number;
-  /** The light that lies on the land, where it is not as it was painted. */
+  /** The light on the land, if it differs from the painted light. */
   readonly shade: Shade | undefined;
 }
 
@@ -22,9 +22,9 @@ export interface Moment {
 export type Part = (frame: Frame, moment: Moment) => void;
 
 interface LayerOptions {
-  /** Whether the light of the moment falls on it. */
+  /** Whether the light of the moment applies to it. */
   readonly isShaded?: boolean;
-  /** Pixels of the world a second, to the right. */
+  /** Pixels of the world per second, to the right. */
   readonly drift?: number;
   /** How far its top sways in the wind, in pixels, standing on its lower edge. */
   readonly sway?: number;
@@ -58,7 +58,7 @@ export function layerPart(placed: PlacedBitmap | undefined, nearness: number, op
   };
 }
 
-/** Wind that comes and goes, -1 to 1. @param place where: neighbours feel it one after the other. */
+/** Wind that comes and goes, -1 to 1. @param place where: neighbours move one after the other. */
 export function gust(seconds: number, place: number): number {
   const phase = place * 0.004;
   return 0.6 * Math.sin(seconds * 1.3 - phase) + 0.4 * Math.sin(seconds * 2.9 - phase * 1.7 + 1);

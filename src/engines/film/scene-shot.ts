@@ -13,17 +13,17 @@ import { paintWorld } from './world.ts';
 import { stageWorld } from './world-stage.ts';
 import type { FilmLight, Framing, WorldStage } from './world-stage.ts';
 
-/** The other work of the thread has had its turn. */
+/** Resolves after the other work of the thread has had its turn. */
 const nextTurn = promisify(setImmediate);
 
-/** One shot as it is planned. */
+/** The plan of one shot. */
 export interface ScenePlan {
   readonly reading: PromptReading;
   readonly framing: Framing;
   readonly move: Move;
   readonly light: FilmLight | undefined;
   readonly seconds: number;
-  /** The film's, the same for all of its shots. */
+  /** The video's, the same for all of its shots. */
   readonly random: Random;
 }
 
@@ -33,11 +33,11 @@ export function worldOf(plan: ScenePlan, size: FilmSize): WorldStage {
   return stageWorld(reading, { size, framing, light, random });
 }
 
-/** Paints the layers of a shot; this is what takes long. */
+/** Paints the layers of a shot; this is the slow step. */
 export function openScene(plan: ScenePlan, size: FilmSize): ShotPainter {
   const world = worldOf(plan, size);
   const { parts, hero } = paintWorld(world, plan.seconds);
-  // The camera goes to what the prompt names first, and keeps it a little off the middle.
+  // The camera goes to the thing that the prompt names first, and keeps it a little off the middle.
   const focus = hero === undefined ? world.view.focus : hero * 0.75 + (world.view.left + size.width / 2) * 0.25;
   const camera = createCamera(plan.move, Math.min(1.4, plan.seconds / 6), plan.random.fork(plan.framing.name));
   const light = lightOf(world.palettes);
@@ -47,7 +47,7 @@ export function openScene(plan: ScenePlan, size: FilmSize): ShotPainter {
       const moment = { view, seconds, progress: filmShare, shade: light?.(filmShare) };
       for (const part of parts) {
         part(frame, moment);
-        // The frame before this one is on its way to the encoder, through a pipe that takes a piece at a time.
+        // The previous frame is on its way to the encoder, through a pipe that takes it in pieces.
         await nextTurn();
       }
     },

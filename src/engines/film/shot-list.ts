@@ -1,6 +1,6 @@
 /**
- * The shot list of a film: how many shots, how long each, what the camera does, and how one gives way to the next. Short
- * films are one shot; longer ones show one world from several places.
+ * The shot list of a video: how many shots, how long each, what the camera does, and how each changes to the next.
+ * Short videos are one shot; longer ones show one world from several positions.
  */
 import type { Random } from '../image/random.ts';
 import type { Move } from './camera.ts';
@@ -15,7 +15,7 @@ export interface PlannedShot {
   readonly framing: Framing;
 }
 
-/** A film up to this length is one shot. */
+/** A video up to this length is one shot. */
 const ONE_SHOT_SECONDS = 8;
 const SHOT_SECONDS = { quick: 3.6, usual: 5.6, slow: 7.2, none: Infinity } as const;
 const DISSOLVE_SECONDS = { quick: 0, usual: 0.9, slow: 1.5, none: 0 } as const;
@@ -29,12 +29,12 @@ const FRAMINGS: readonly (Omit<Framing, 'name'> & { readonly moves: readonly [Mo
   { size: 0.9, horizon: 0.05, moves: ['left', 'push', 'orbit'] },
 ];
 
-/** Plans a film of some seconds. */
+/** Plans a video of a given length in seconds. */
 export function planShots(reading: FilmReading, seconds: number, random: Random): readonly PlannedShot[] {
   const chance = random.fork('shots');
   const { cutting, moves } = reading;
   const count = seconds <= ONE_SHOT_SECONDS ? 1 : Math.max(1, Math.round(seconds / SHOT_SECONDS[cutting]));
-  // Uneven, so that the cuts keep no time: each between 0.8 and 1.2 of the mean.
+  // Uneven, so that the cuts have no regular rhythm: each between 0.8 and 1.2 of the mean.
   const weights = Array.from({ length: count }, () => chance.between(0.8, 1.2));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let at = 0;
@@ -43,7 +43,7 @@ export function planShots(reading: FilmReading, seconds: number, random: Random)
     at = index === count - 1 ? seconds : at + (weight / total) * seconds;
     const framing = FRAMINGS[index % FRAMINGS.length] ?? { size: 1, horizon: 0, moves: ['push'] as const };
     const named = moves[Math.min(index, moves.length - 1)];
-    // Every second dissolve of a usual film is a cut.
+    // Every second dissolve of a `usual` video is a cut.
     const isCut = index === 0 || (cutting === 'usual' && index % 2 === 0);
     return {
       from,

@@ -1,6 +1,6 @@
 /**
- * The sky in motion: clouds that drift, stars that twinkle, the sun and the moon on their way, lightning, shooting stars,
- * fireworks, northern lights; and the passage from one time of day to another.
+ * The sky in motion: clouds that drift, stars that twinkle, the moving sun and moon, lightning, shooting stars,
+ * fireworks, northern lights; and the transition from one time of day to another.
  */
 import { css, hex, mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
@@ -27,7 +27,7 @@ import type { WorldStage } from './world-stage.ts';
 
 const SKY = 0.04;
 
-/** The parts of the sky by what water mirrors of them. */
+/** The parts of the sky, grouped by how water mirrors them. */
 interface SkyParts {
   readonly still: readonly Part[];
   /** Single lights. */
@@ -35,7 +35,7 @@ interface SkyParts {
   readonly clouds: readonly Part[];
 }
 
-/** A scene whose sky has only what stands still. */
+/** A scene whose sky has only things that do not move. */
 function calmSky(composition: Composition, isChanging: boolean): Composition {
   const moving: Thing[] = [
     'comet',
@@ -48,7 +48,7 @@ function calmSky(composition: Composition, isChanging: boolean): Composition {
   return { ...composition, mentions, weather, absent: new Set([...composition.absent, 'cloud']) };
 }
 
-/** The sky from far to near. @param seconds of the shot: how far clouds drift. */
+/** The sky from far to near. @param seconds length of the shot: how far clouds drift. */
 export function skyParts(painter: LayerPainter, world: WorldStage, seconds: number): SkyParts {
   const { stage, composition, palettes } = world;
   const isChanging = isPassage(palettes);
@@ -121,13 +121,13 @@ function twinklePart(world: WorldStage): Part {
   };
 }
 
-/** How much of the stars is seen: none by day. */
+/** How visible the stars are: not at all by day. */
 function starlight([first, , last]: Palettes, progress: number): number {
   if (first.isDark === last.isDark) return 1;
   return Math.max(0, (last.isDark ? progress : 1 - progress) * 2 - 1) ** 1.5;
 }
 
-/** A star that falls every so many seconds, each time elsewhere. */
+/** A star that falls every `every` seconds, each time at another position. */
 function shootingStar(stage: Omit<Stage, 'context'>, every: number): Part {
   const random = stage.random.fork('falling star');
   const dot = 5 * stage.scale;
@@ -156,7 +156,7 @@ function shootingStar(stage: Omit<Stage, 'context'>, every: number): Part {
   };
 }
 
-/** Clouds, in two heights of which the lower moves faster. */
+/** Clouds at two heights; the lower ones move faster. */
 function cloudParts({ stage, composition, palettes }: WorldStage, seconds: number): Part[] {
   const { mentions, weather } = composition;
   const isWindy = weather.has('wind') || weather.has('storm');
@@ -165,7 +165,7 @@ function cloudParts({ stage, composition, palettes }: WorldStage, seconds: numbe
   const side = stage.random.fork('wind').chance(0.5) ? 1 : -1;
   const cloud = mentions.get('cloud');
   const layer = (name: string, count: number, pace: number, nearness: number): Part => {
-    // Wide enough that there is always more to come.
+    // Wide enough that more clouds always follow.
     const reach = Math.min(stage.width, speed * pace * seconds);
     const wide = { ...stage, width: stage.width + reach };
     const box = { left: 0, top: 0, width: wide.width, height: stage.horizon };
@@ -182,7 +182,7 @@ function cloudParts({ stage, composition, palettes }: WorldStage, seconds: numbe
   ];
 }
 
-/** The sun on its way, and the moon where it gets dark or was dark. */
+/** The sun on its path, and the moon if it gets dark or was dark. */
 function bodyParts({ stage, palettes }: WorldStage): Part[] {
   const { scale, horizon, width } = stage;
   const [first, , last] = palettes;
@@ -219,7 +219,7 @@ function bodyParts({ stage, palettes }: WorldStage): Part[] {
       })),
     ];
   }
-  /** How far the day is over. */
+  /** The elapsed part of the day. */
   const over = (progress: number): number => (last.isDark ? progress : 1 - progress);
   return [
     travelling(sun, (progress) => ({ across: across(over(progress)), up: 0.62 - 1.25 * over(progress) })),
@@ -230,7 +230,7 @@ function bodyParts({ stage, palettes }: WorldStage): Part[] {
   ];
 }
 
-/** Curtains of light that wander: two, each bent by a slow wave. */
+/** Two moving curtains of light, each bent by a slow wave. */
 function auroraParts(painter: LayerPainter): Part[] {
   return [0, 1].map((curtain) => {
     const light = painter.paint((stage) => drawAurora({ ...stage, random: stage.random.fork(`curtain ${curtain}`) }), {

@@ -1,6 +1,5 @@
 /**
- * Letters on a film: the texts that stand in quotes in the prompt, one after the other, and the mark of films that ask for
- * one.
+ * Text over a video: the quoted texts of the prompt, one after the other, and the watermark if one is requested.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { css, hex } from '../image/colour.ts';
@@ -18,15 +17,15 @@ import type { Overlay } from './shot.ts';
 import { stageWorld } from './world-stage.ts';
 
 const FADE_SECONDS = 0.6;
-/** A title is gone before the film ends, so that the last frame is a picture. */
+/** A title disappears before the video ends, so that the last frame is an image without text. */
 const REST_SECONDS = 0.45;
-/** Longer than that nobody reads one. */
+/** No title needs more time to be read. */
 const LONGEST_SECONDS = 6;
 
 /**
- * All that lies over a film: its titles, and its mark where the request wants one.
+ * All overlays of a video: its titles, and its watermark if the request wants one.
  *
- * @param stageOf makes what the titles' colours are taken from; asked only where there are titles.
+ * @param stageOf makes the stage that the titles' colours are taken from; only called if there are titles.
  */
 export function overlaysOf(
   { seconds, hasWatermark }: FilmRequest,
@@ -38,7 +37,7 @@ export function overlaysOf(
   return hasWatermark ? [...titles, watermarkOverlay(size)] : titles;
 }
 
-/** The same over what the caller gave, which has no world of its own: one is staged for the titles alone. */
+/** The same over the caller's own media, which have no world of their own: one is staged for the titles alone. */
 export function overlaysOverGiven(
   { request, random }: PlanningContext,
   reading: PromptReading,
@@ -53,7 +52,7 @@ export function overlaysOverGiven(
   );
 }
 
-/** The titles of a film of some seconds. @param stage what their colours are taken from. */
+/** The titles of a video of a given length. @param stage the source of their colours. */
 function titleOverlays(
   quotations: readonly string[],
   stage: Omit<Stage, 'context'>,
@@ -74,7 +73,7 @@ function titleOverlays(
       (frame, at) => {
         const shown = Math.min((at - from) / fade, (to - at) / fade, 1);
         if (shown <= 0) return;
-        // Grows a little while it stands, round its middle.
+        // Grows a little while it is shown, around its middle.
         const grown = 1 + 0.025 * ((at - from) / (to - from));
         draw(frame, title.bitmap, {
           x: title.left - (title.bitmap.width * (grown - 1)) / 2,
@@ -89,7 +88,7 @@ function titleOverlays(
 
 const MARK = 'Darkroom';
 
-/** A small mark in the lower right corner. */
+/** A small watermark in the lower right corner. */
 function watermarkOverlay(size: FilmSize): Overlay {
   const letters = Math.max(10, Math.round(Math.min(size.width, size.height) * 0.032));
   const canvas = createCanvas(letters * 7, letters * 2);

@@ -1,6 +1,5 @@
 /**
- * The world below the surface: water that bends what is seen through it, shafts of light that sweep, swimmers, bubbles
- * that rise.
+ * The world below the surface: water that bends the view, shafts of light that sweep, swimmers, bubbles that rise.
  */
 import { css, hex } from '../image/colour.ts';
 import { fillEllipse, fillShape, points } from '../image/draw.ts';
@@ -16,7 +15,7 @@ import { layerPart } from './scene-parts.ts';
 import type { Part } from './scene-parts.ts';
 import type { WorldStage } from './world-stage.ts';
 
-/** The parts of a world below the surface. @param placed is given all that swims there. */
+/** The parts of a world below the surface. @param placed receives all swimming things. */
 export function underseaParts(painter: LayerPainter, world: WorldStage, placed: Placed[]): Part[] {
   const { stage } = painter;
   const { width, height } = stage;

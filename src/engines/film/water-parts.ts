@@ -1,6 +1,6 @@
 /**
- * Water in motion: a mirror of what stands above it whose rows wander with the waves, ripples that come and go, crests
- * that roll in, and the glitter below the sun or the moon.
+ * Water in motion: a reflection of everything above it, whose rows move with the waves, ripples that come and go,
+ * crests that roll in, and the glitter below the sun or the moon.
  */
 import { adjust, css, mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
@@ -20,7 +20,7 @@ import type { Part } from './scene-parts.ts';
 import type { WorldStage } from './world-stage.ts';
 
 const HORIZON = 0.2;
-/** Lengths of ripples from far to near, in shares of the longest. */
+/** Lengths of ripples from far to near, as fractions of the longest. */
 const LENGTHS = [0.12, 0.2, 0.32, 0.48, 0.7, 1] as const;
 
 /** How near the water is at a share of its depth: 0 at the horizon, 1 at the lower edge. */
@@ -28,7 +28,7 @@ function nearnessAt(near: number): number {
   return HORIZON + (1 - HORIZON) * Math.max(0, near) ** 1.15;
 }
 
-/** The parts of the water. @param behind all that it mirrors. */
+/** The parts of the water. @param behind everything that it mirrors. */
 export function waterParts(painter: LayerPainter, world: WorldStage, behind: readonly Part[]): Part[] {
   const { stage, composition } = world;
   const isSea = composition.water === 'sea';
@@ -39,7 +39,7 @@ export function waterParts(painter: LayerPainter, world: WorldStage, behind: rea
   return parts;
 }
 
-/** What stands above the horizon, upside down, under the colour of the water. */
+/** Everything above the horizon, upside down, under the colour of the water. */
 function mirrorOf(painter: LayerPainter, world: WorldStage, behind: readonly Part[]): PlacedBitmap {
   const { stage, composition, view } = world;
   const { width, height } = painter;
@@ -123,7 +123,7 @@ interface Ripple {
   readonly phase: number;
 }
 
-/** Where a place on the water is seen. */
+/** Where a point on the water appears. */
 function onWater(
   stage: Omit<Stage, 'context'>,
   view: View,

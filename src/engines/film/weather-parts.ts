@@ -1,6 +1,6 @@
 /**
- * What falls and drifts between the viewer and the scene: rain, snow, leaves and petals, fireflies, sparks, dust in the
- * light. Small sprites, each on a path that is a function of time.
+ * Things that fall and drift between the viewer and the scene: rain, snow, leaves and petals, fireflies, sparks, dust
+ * in the light. Small sprites, each on a path that is a function of time.
  */
 import { adjust, css, hex, mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
@@ -15,12 +15,12 @@ import type { WorldStage } from './world-stage.ts';
 
 type Look = Pick<Stage, 'scale' | 'palette' | 'random' | 'weather'>;
 
-/** A value kept within a length, so that what leaves at one side comes in at the other. */
+/** A value wrapped to a length, so that what leaves at one side enters at the other. */
 function wrap(value: number, length: number): number {
   return ((value % length) + length) % length;
 }
 
-/** All that the scene's weather, season and things bring with them. */
+/** Everything that the scene's weather, season and things bring with them. */
 export function airParts(stage: Stage, world: WorldStage): Part[] {
   const { weather, mentions, absent, setting, ground, season } = world.composition;
   const parts: Part[] = [];
@@ -46,7 +46,7 @@ export function airParts(stage: Stage, world: WorldStage): Part[] {
   return parts;
 }
 
-/** Rain in three distances. @param amount 1 for a good rain. */
+/** Rain at three distances. @param amount 1 for a good rain. */
 export function rainPart(stage: Look, amount: number): Part {
   const { scale, palette } = stage;
   const random = stage.random.fork('rain');
@@ -154,7 +154,7 @@ export function snowPart(stage: Look, amount: number): Part {
 /** Leaves or petals that tumble down. */
 export function leafPart(stage: Look, colour: Colour, count: number, wind: number): Part {
   const random = stage.random.fork('leaves');
-  // Turned and tilted in steps: a leaf tumbles by changing its picture.
+  // Turned and tilted in steps: a leaf tumbles by changing its image.
   const turns = 10;
   const pictures = [4, 6.5, 9].map((size) =>
     [-0.07, 0, 0.09].map((tone) =>
@@ -219,7 +219,7 @@ export function fireflyPart(stage: Look): Part {
   };
 }
 
-/** Sparks that rise and die. */
+/** Sparks that rise and go out. */
 export function sparkPart(stage: Look, count: number): Part {
   const random = stage.random.fork('sparks');
   const sprites = [

@@ -1,5 +1,5 @@
 /**
- * From a reading of the prompt to the stage of a world: a scene as the picture engine composes it, with room around it
+ * From a reading of the prompt to the stage of a world: a scene as the image engine composes it, with space around it
  * for the camera.
  */
 import { compose, placeLight } from '../image/composition.ts';
@@ -16,20 +16,20 @@ import type { FilmSize } from './film-size.ts';
 import { brightest } from './passage.ts';
 import type { Palettes } from './passage.ts';
 
-/** Area of a frame in square units, whatever its shape: the picture engine's. */
+/** Area of a frame in square units, whatever its shape: the image engine's. */
 const AREA = 1_000_000;
 
-/** How one shot differs from the others of its film. */
+/** How one shot differs from the others of its video. */
 export interface Framing {
   /** Another arrangement of the same things. */
   readonly name: string;
   /** How large things are. */
   readonly size: number;
-  /** Moves the horizon down, in shares of the height. */
+  /** Moves the horizon down, as a fraction of the height. */
   readonly horizon: number;
 }
 
-/** The colours of the film's first time of day, and of its last where that is another. */
+/** The colours of the video's first time of day, and of its last if it differs. */
 export interface FilmLight {
   readonly time: TimeOfDay;
   readonly until: TimeOfDay;
@@ -43,7 +43,7 @@ export interface WorldStage {
   readonly palettes: Palettes;
 }
 
-/** Composes the world of one shot. @param light undefined: as the prompt or chance has it, all the time. */
+/** Composes the world of one shot. @param light undefined: as the prompt or chance decides, for the whole video. */
 export function stageWorld(
   reading: PromptReading,
   options: {
@@ -56,15 +56,15 @@ export function stageWorld(
   const { size, framing, light, random } = options;
   const scale = Math.sqrt((size.width * size.height) / AREA);
   const frame = { width: size.width / scale, height: size.height / scale };
-  // Time, season and what is added are the film's; where things stand is the shot's.
+  // Time, season and additions belong to the video; the positions of things belong to the shot.
   const composed = compose(reading, random.fork('composition'));
   const mentions = new Map(
     [...composed.mentions].map(([thing, mention]) => [thing, { ...mention, scale: mention.scale * framing.size }]),
   );
-  // Ground close by is never less than a third of the picture, and on the moon there is nothing but that.
+  // Ground close by takes at least a third of the image, and on the moon there is nothing else.
   const lowest = composed.setting === 'space' ? 0.66 : 0.7;
   const ownHorizon = Math.max(0.42, Math.min(lowest, composed.horizon + framing.horizon));
-  // Towers of sky over a strip of land would be empty: the land takes what is above some twice its width.
+  // A very tall sky over a strip of land would be empty: the land takes the part above about twice its width.
   const share = Math.max(ownHorizon, 1 - (1.4 * frame.width) / frame.height);
   const width = frame.width * (1 + 2 * MARGIN.side);
   const height = frame.height * (1 + MARGIN.top + MARGIN.bottom);
@@ -107,7 +107,7 @@ export function stageWorld(
   };
 }
 
-/** By way of the low sun where day and night meet, else half-way. */
+/** By way of the low sun if day and night meet, else half-way. */
 function passageBetween({ time, until }: FilmLight, paletteOf: (time: TimeOfDay) => Palette): Palettes {
   const first = paletteOf(time);
   if (time === until) return [first, first, first];

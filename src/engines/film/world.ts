@@ -1,6 +1,6 @@
 /**
- * Paints a world: the layers of a scene from far to near, and the parts that move in it. Where a scene stands still is
- * the picture engine's own work; this says which of its layers is how near, and what becomes of it in motion.
+ * Paints a world: the layers of a scene from far to near, and the parts that move in it. Still scenes are painted by
+ * the image engine; this module defines how near each of its layers is, and how each moves.
  */
 import { adjust, mix } from '../image/colour.ts';
 import type { Composition } from '../image/composition.ts';
@@ -33,7 +33,7 @@ import type { WorldStage } from './world-stage.ts';
 /** How near each layer is: 0 for the sky, 0.2 at the horizon, 1 close by. */
 const NEAR = { ranges: 0.2, backdrop: 0.27, far: 0.3, middle: 0.48, close: 1, front: 1.45 } as const;
 
-/** No reed at the lower edge of a picture is taller: logical units. */
+/** The tallest reed at the lower edge of an image, in logical units. */
 const GRASS_HEIGHT = 360;
 
 const RANGES: readonly Thing[] = ['mountain', 'volcano', 'canyon', 'waterfall'];
@@ -49,11 +49,11 @@ function lacking(composition: Composition, things: readonly Thing[]): Compositio
 interface PaintedWorld {
   /** From far to near. */
   readonly parts: readonly Part[];
-  /** Where the thing stands that the prompt names first: pixels from the left; undefined where it names none. */
+  /** The position of the thing that the prompt names first: pixels from the left; undefined if it names none. */
   readonly hero: number | undefined;
 }
 
-/** Paints a world. @param seconds of its shot: how far clouds drift. */
+/** Paints a world. @param seconds length of its shot: how far clouds drift. */
 export function paintWorld(world: WorldStage, seconds: number): PaintedWorld {
   const cast: Placed[] = [];
   const parts = partsOf(world, seconds, cast);
@@ -63,13 +63,13 @@ export function paintWorld(world: WorldStage, seconds: number): PaintedWorld {
   return { parts, hero: first === undefined ? undefined : first.place.x * world.stage.scale };
 }
 
-/** @param placed is given all single things. */
+/** @param placed receives all single things. */
 function partsOf(world: WorldStage, seconds: number, placed: Placed[]): readonly Part[] {
   const painter = new LayerPainter(world.stage);
   if (world.composition.setting === 'undersea') return underseaParts(painter, world, placed);
   const { composition } = world;
   const cast = castOf(composition);
-  // Laid out for what is in the frame at rest; the ground goes on below it.
+  // Laid out for the part that is in the frame at rest; the ground continues below it.
   const margin = (painter.stage.height * MARGIN.bottom) / (1 + MARGIN.top + MARGIN.bottom);
   const inFrame = { ...painter.stage, height: painter.stage.height - margin };
   const grounds = groundsInView(painter.stage, makeGrounds(inFrame, composition, cast));
@@ -81,7 +81,7 @@ function partsOf(world: WorldStage, seconds: number, placed: Placed[]): readonly
     ...sky.clouds,
     ...backdrop,
     ...aloftParts(painter, cast, (thing) => thing !== 'butterfly', placed),
-    // Water mirrors what stands still: what moves would be mirrored where it was.
+    // Water mirrors only things that do not move: moving ones would be mirrored at their old positions.
     ...landParts(painter, world, { cast, grounds, placed }, [...sky.still, ...sky.clouds, ...backdrop]),
     ...fogParts(painter, composition),
     ...closeParts(painter, composition, { cast, grounds, placed }),
@@ -91,7 +91,7 @@ function partsOf(world: WorldStage, seconds: number, placed: Placed[]): readonly
   ];
 }
 
-/** The grounds with room for things only where the camera sees them. */
+/** The grounds with space for things only where the camera sees them. */
 function groundsInView(stage: Stage, grounds: Grounds): Grounds {
   const edge = stage.width * (MARGIN.side / (1 + 2 * MARGIN.side) + 0.02);
   const inset = (ground: PlacingGround | undefined): PlacingGround | undefined => {
@@ -121,14 +121,14 @@ function backdropParts(painter: LayerPainter, world: WorldStage): Part[] {
   ];
 }
 
-/** Who plays, what there is to stand on, and who has found a place. */
+/** The things of the scene, the grounds they can stand on, and the things that have a position. */
 interface Standing {
   readonly cast: Cast;
   readonly grounds: Grounds;
   readonly placed: Placed[];
 }
 
-/** What flies. */
+/** Everything that flies. */
 function aloftParts(painter: LayerPainter, cast: Cast, isWanted: (thing: Thing) => boolean, placed: Placed[]): Part[] {
   const { stage } = painter;
   const { width, horizon } = stage;
@@ -143,7 +143,7 @@ function aloftParts(painter: LayerPainter, cast: Cast, isWanted: (thing: Thing) 
   return things.map((thing) => actorPart(stage, thing, 0.3 + (1 - thing.look.depth) * 0.5));
 }
 
-/** The land or the water between the horizon and the nearest ground, with what stands and floats there. */
+/** The land or the water between the horizon and the nearest ground, with everything that stands and floats there. */
 function landParts(
   painter: LayerPainter,
   world: WorldStage,
@@ -243,7 +243,7 @@ function fogParts(painter: LayerPainter, composition: Composition): Part[] {
   return [layerPart(fog('veil'), 0.4, { drift: 9 }), layerPart(fog('bank'), 0.6, { drift: -14 })];
 }
 
-/** The nearest ground, its trees, and what stands on it. */
+/** The nearest ground, its trees, and everything that stands on it. */
 function closeParts(painter: LayerPainter, composition: Composition, { cast, grounds, placed }: Standing): Part[] {
   const { near } = grounds;
   if (near === undefined) return [];
@@ -252,7 +252,7 @@ function closeParts(painter: LayerPainter, composition: Composition, { cast, gro
   const things = cast.near.flatMap((entry) => placeOnGround(entry, near, stage.height * 0.75, chance));
   placed.push(...things);
   const bare = lacking(composition, TREE_KINDS);
-  // Flowers stand higher than the ground by less than this.
+  // Flowers exceed the ground by less than this.
   const brow = Math.min(...[0, 0.2, 0.4, 0.6, 0.8, 1].map((share) => near.surface.yAt(stage.width * share))) - 110;
   const hasWay =
     composition.setting === 'land' && (composition.mentions.has('river') || composition.mentions.has('road'));
@@ -272,7 +272,7 @@ function closeParts(painter: LayerPainter, composition: Composition, { cast, gro
   ];
 }
 
-/** What hangs in front of everything. */
+/** Everything that hangs in the foreground. */
 function frontParts(painter: LayerPainter, composition: Composition, grounds: Grounds): Part[] {
   const { mentions, absent, ground, setting } = composition;
   const { stage } = painter;
@@ -297,7 +297,7 @@ function frontParts(painter: LayerPainter, composition: Composition, grounds: Gr
   return parts;
 }
 
-/** What drives through the picture. */
+/** Whether a thing drives through the image. */
 function isMoving({ thing }: Placed): boolean {
   return thing === 'train' || thing === 'car';
 }

@@ -1,9 +1,10 @@
 /**
- * What a picture must not show: the words that take away several things at once, and the things that go together.
+ * Things that an image must not show: the words that exclude several things at once, and the things that belong
+ * together.
  */
 import type { Season, Thing, TimeOfDay, Weather } from './lexicon.ts';
 
-/** Something that can be kept out of a picture. */
+/** Something that can be excluded from an image. */
 export type Excluded = Thing | TimeOfDay | Season | Weather;
 
 const TREES: readonly Thing[] = ['tree', 'pine', 'blossom', 'palm', 'forest'];
@@ -44,7 +45,7 @@ export const ANIMALS: readonly Thing[] = [
 ];
 const PEOPLE: readonly Thing[] = ['person', 'couple', 'astronaut'];
 
-/** Words for many kinds, by what they take away. */
+/** Words for many kinds, each with what it excludes. */
 const GROUPS: Readonly<Record<string, readonly Thing[]>> = {
   animal: ANIMALS,
   animals: ANIMALS,
@@ -65,7 +66,7 @@ const GROUPS: Readonly<Record<string, readonly Thing[]>> = {
   boats: ['boat', 'rowboat', 'ship'],
 };
 
-/** What goes with a thing that is said not to be there. */
+/** Things that are excluded together with a thing. */
 const KIN: { readonly [Name in Thing]?: readonly Thing[] } = {
   tree: TREES,
   forest: TREES,
@@ -75,12 +76,12 @@ const KIN: { readonly [Name in Thing]?: readonly Thing[] } = {
   bird: ['bird', 'eagle'],
 };
 
-/** All that a word takes away; nothing where it names no group. */
+/** Everything that a word excludes; nothing if it names no group. */
 export function groupOf(word: string): readonly Thing[] {
   return Object.hasOwn(GROUPS, word) ? (GROUPS[word] ?? []) : [];
 }
 
-/** All that goes with a thing, itself first. */
+/** A thing and everything that belongs to it, itself first. */
 export function withKin(thing: Thing): readonly Thing[] {
   return KIN[thing] ?? [thing];
 }

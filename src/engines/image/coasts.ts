@@ -1,14 +1,14 @@
 /**
- * Where a cliff stands, and that a lighthouse stands at the sea: which water a prompt means that names neither.
+ * Cliffs and lighthouses in prompts that name no water: which water is meant.
  */
 import type { Excluded } from './absence.ts';
 import type { Thing } from './lexicon.ts';
 import type { Mention } from './prompt-reading.ts';
 
 const WATERS: readonly Thing[] = ['sea', 'lake', 'beach', 'island', 'boat', 'rowboat', 'ship', 'whale', 'dolphin'];
-/** Land in which a cliff is a wall of rock, and under it no water. */
+/** Land where a cliff is a wall of rock with no water below it. */
 const INLAND: readonly Thing[] = ['mountain', 'volcano', 'river', 'waterfall', 'forest', 'desert', 'canyon', 'city'];
-/** Where a lighthouse has no sea, because the prompt says where else it is. */
+/** Places where a lighthouse has no sea, because the prompt puts it elsewhere. */
 const ELSEWHERE: readonly Thing[] = ['lake', 'river', 'desert', 'canyon', 'galaxy', 'planet', 'coral'];
 
 /** The mentions with the sea that belongs to them; a cliff inland is a mountain. */
@@ -26,7 +26,7 @@ export function withCoast(
   return new Map(mentions).set('sea', { thing: 'sea', colour: undefined, count: 1, scale: 1 });
 }
 
-/** The mentions with a mountain for the cliff: for what is inland, or has no view of a coast. */
+/** The mentions with a mountain for the cliff: for scenes inland, or without a view of a coast. */
 export function withoutCliff(mentions: ReadonlyMap<Thing, Mention>): ReadonlyMap<Thing, Mention> {
   const cliff = mentions.get('cliff');
   if (cliff === undefined) return mentions;

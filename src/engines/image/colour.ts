@@ -15,7 +15,7 @@ export function hex(text: string): Colour {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-/** Writes a colour as the canvas wants it. */
+/** Writes a colour in the format of the canvas. */
 export function css([red, green, blue]: Colour, alpha = 1): string {
   const channels = [red, green, blue].map((value) => Math.max(0, Math.min(255, Math.round(value)))).join(', ');
   return `rgba(${channels}, ${Math.max(0, Math.min(1, alpha)).toFixed(4)})`;
@@ -44,7 +44,7 @@ export function toLab(colour: Colour): Lab {
   ];
 }
 
-/** From OKLab to sRGB, clipped to what a screen shows. */
+/** From OKLab to sRGB, clipped to the range of a screen. */
 export function fromLab([lightness, greenRed, blueYellow]: Lab): Colour {
   const long = (lightness + 0.3963377774 * greenRed + 0.2158037573 * blueYellow) ** 3;
   const middle = (lightness - 0.1055613458 * greenRed - 0.0638541728 * blueYellow) ** 3;

@@ -1,6 +1,6 @@
 /**
- * From what a prompt says to what the picture is made of: the setting, the time, where the horizon and the light are.
- * Whatever the prompt leaves open is chosen by chance that its text and the seed fix, within what goes well together.
+ * From a prompt to the composition of an image: the setting, the time, where the horizon and the light are. Choices
+ * that the prompt leaves open are random, seeded by its text and the seed, within combinations that go well together.
  */
 import { withoutCliff } from './coasts.ts';
 import { settingIndoors } from './indoors.ts';
@@ -23,11 +23,11 @@ export interface Composition {
   readonly time: TimeOfDay;
   readonly season: Season;
   readonly weather: ReadonlySet<Weather>;
-  /** What the prompt names, and what was added to make a scene of it. */
+  /** What the prompt names, and the additions that make it a scene. */
   readonly mentions: ReadonlyMap<Thing, Mention>;
-  /** What must not be added. */
+  /** Things that must not be added. */
   readonly absent: ReadonlySet<Excluded>;
-  /** All of the prompt but its quotations: for painters that look for words of their own. */
+  /** All of the prompt but its quotations: for painters that search for words of their own. */
   readonly words: string;
   readonly ground: GroundKind;
   readonly water: WaterKind;
@@ -108,7 +108,7 @@ function chooseSetting(mentions: ReadonlyMap<Thing, Mention>, absent: ReadonlySe
     return 'undersea';
   const isDry = absent.has('lake') && absent.has('sea');
   if (mentions.has('eiffel') && !hasAny(mentions, ['lake', 'river', 'sea'])) return 'land';
-  // A bridge leads over water; one for trains even where there is a road too.
+  // A bridge leads over water; one for trains does so even if there is a road too.
   if (mentions.has('bridge') && (!mentions.has('road') || mentions.has('train'))) return 'water';
   const isRiddenInSpace = [...mentions.values()].some(({ rider }) => rider?.thing === 'astronaut');
   const isSky = hasAny(mentions, ['galaxy', 'planet', 'astronaut']) || isRiddenInSpace;
@@ -116,19 +116,19 @@ function chooseSetting(mentions: ReadonlyMap<Thing, Mention>, absent: ReadonlySe
   if (isSky && earthly.length === 0) return 'space';
   if (hasAny(mentions, WATERS) && !(hasAny(mentions, ['field', 'desert']) && !hasAny(mentions, ['sea', 'lake'])))
     return 'water';
-  // A city with nothing before it stands at the water.
+  // A city with nothing in front of it stands at the water.
   const isOpen = hasAny(mentions, ['road', 'car', 'field', 'hill', 'desert', 'river', 'bicycle', 'lamppost']);
   if (mentions.has('city') && !isOpen && !isDry) return 'water';
   return 'land';
 }
 
-/** What a portrait is of is large: it fills the picture. */
+/** The subject of a portrait is large: it fills the image. */
 function closeUp(mentions: ReadonlyMap<Thing, Mention>): ReadonlyMap<Thing, Mention> {
   if (!mentions.has('portrait')) return mentions;
   return new Map([...mentions].map(([thing, mention]) => [thing, { ...mention, scale: mention.scale * 1.9 }]));
 }
 
-/** A family of an animal is some more of it, and nobody else. */
+/** A family of an animal means more of that animal, and no people. */
 function withFamilies(mentions: readonly Mention[]): readonly Mention[] {
   const animal = mentions.find(({ thing }) => ANIMALS.includes(thing));
   if (animal === undefined || !mentions.some(({ thing, word }) => thing === 'couple' && word === 'family'))
@@ -138,7 +138,7 @@ function withFamilies(mentions: readonly Mention[]): readonly Mention[] {
     .map((mention) => (mention === animal ? { ...animal, count: Math.max(3, animal.count) } : mention));
 }
 
-/** Decides what the picture is made of. */
+/** Decides the composition of the image. */
 export function compose(given: PromptReading, random: Random): Composition {
   const reading = { ...given, mentions: withFamilies(withRiders(given)) };
   const { absent } = reading;

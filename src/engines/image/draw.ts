@@ -120,7 +120,7 @@ export function downwards(context: Context, top: number, bottom: number, ...stop
   return gradient;
 }
 
-/** How a glow falls off: so smoothly that no ring is seen. */
+/** How a glow falls off: smoothly enough that no ring is visible. */
 const FALL = [
   [0, 1],
   [0.12, 0.77],
@@ -139,7 +139,7 @@ export function glow(context: Context, centre: Point, radius: number, colour: Co
   context.fillRect(centre.x - radius, centre.y - radius, radius * 2, radius * 2);
 }
 
-/** Draws in a coordinate system whose origin is a place and whose unit is a size; x turned round for `-1`. */
+/** Draws in a coordinate system with its origin at `place` and `size` as its unit; x is reversed for `-1`. */
 export function at(context: Context, place: Point, size: number, facing: 1 | -1, draw: () => void): void {
   context.save();
   context.translate(place.x, place.y);

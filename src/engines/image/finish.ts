@@ -1,6 +1,6 @@
 /**
- * Chooses the finish of a style over the painted pixels. Each takes the canvas as it is and leaves it changed; all work
- * at any resolution, in the logical units of the stage.
+ * Chooses the finish of a style over the painted pixels. Each modifies the canvas in place; all work at any resolution,
+ * in the logical units of the stage.
  */
 import { ink, sketch } from './finish/drawing.ts';
 import { glass, lowPoly, pixelArt } from './finish/facets.ts';
@@ -8,7 +8,7 @@ import { film, grain } from './finish/film.ts';
 import { oil, watercolour } from './finish/painting.ts';
 import type { Stage } from './stage.ts';
 
-/** Gives the picture the finish of its style. */
+/** Gives the image the finish of its style. */
 export function applyFinish(stage: Stage): void {
   switch (stage.style) {
     case 'watercolour':

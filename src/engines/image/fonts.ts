@@ -1,11 +1,11 @@
 /**
- * The lettering font: Inter in the alphabets that it has, registered once a thread from the installed package. Other
- * scripts are drawn with whatever fonts the machine has; a character that no font has is left out, never drawn as a box.
+ * The lettering font: Inter in the alphabets that it has, registered once per thread from the installed package. Other
+ * scripts are drawn with any font of the machine; a character that no font has is omitted, never drawn as a box.
  */
 import { createRequire } from 'node:module';
 import { createCanvas, GlobalFonts } from '@napi-rs/canvas';
 
-/** The name under which the canvas knows the font. */
+/** The name of the font in the canvas library. */
 const FAMILY = 'Darkroom Inter';
 const ALPHABETS = ['latin', 'latin-ext', 'cyrillic', 'greek', 'vietnamese'] as const;
 const WEIGHTS = [400, 700, 900] as const;
@@ -29,11 +29,11 @@ export function fontOf(weight: Weight, size: number): string {
   return `${weight} ${size}px "${FAMILY}"`;
 }
 
-/** A code point that is assigned in no font: drawing it shows what a missing character looks like. */
+/** A code point that is assigned in no font: drawing it shows the glyph of a missing character. */
 const MISSING = '\u{10FFFF}';
 const PROBE_PIXELS = 24;
 const known = new Map<string, boolean>();
-/** Characters remembered at most: enough for every script that is in use. */
+/** The most characters remembered: enough for every script that is in use. */
 const MOST_KNOWN = 20_000;
 
 function probe(character: string): string {
@@ -46,7 +46,7 @@ function probe(character: string): string {
 
 let missing: string | undefined;
 
-/** Whether some font here has the character. */
+/** Whether an installed font has the character. */
 function isDrawable(character: string): boolean {
   const before = known.get(character);
   if (before !== undefined) return before;
@@ -56,7 +56,7 @@ function isDrawable(character: string): boolean {
   return isThere;
 }
 
-/** User-perceived characters: an accent, a joiner or a variant goes with what it belongs to. */
+/** User-perceived characters: an accent, a joiner or a variant belongs to its base character. */
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const INVISIBLE = /^[\p{Z}\p{Cc}\p{Cf}\p{M}\s]*$/u;
 const LETTER = /[\p{L}\p{N}]/u;
@@ -65,13 +65,13 @@ function isKnown(character: string): boolean {
   return character < '\u0250' || isDrawable(character);
 }
 
-/** Whether the sign itself can be drawn, whatever hangs on it. */
+/** Whether the base character can be drawn, without its combining marks. */
 function hasSign(segment: string): boolean {
   const [sign] = segment;
   return sign !== undefined && isKnown(sign);
 }
 
-/** The text without the characters that no font here has, and without what hung on them. */
+/** The text without the characters that no installed font has, and without their combining marks. */
 export function drawableText(text: string): string {
   return [...graphemes.segment(text)]
     .filter(({ segment }) => hasSign(segment))
@@ -82,8 +82,8 @@ export function drawableText(text: string): string {
 }
 
 /**
- * Whether lettering can show a text: at least one of its letters and digits, or of its signs where it has neither. What
- * is invisible in any font, a blank or a joiner, misses nothing.
+ * Whether lettering can show a text: at least one of its letters and digits, or of its signs if it has neither. A
+ * character that is invisible in any font, a blank or a joiner, is not counted as missing.
  */
 export function isLetterable(text: string): boolean {
   const visible = [...graphemes.segment(text)].flatMap(({ segment }) => (INVISIBLE.test(segment) ? [] : [segment]));

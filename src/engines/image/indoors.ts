@@ -1,6 +1,6 @@
 /**
- * Which prompts are no landscape: a portrait, things on a table, a room. Named so, or naming nothing that stands under
- * the sky.
+ * Which prompts are not landscapes: a portrait, things on a table, a room. The prompt names one of these, or names
+ * nothing that stands in the open.
  */
 import { hasAny, LANDS } from './lands.ts';
 import type { Thing } from './lexicon.ts';
@@ -18,18 +18,18 @@ export const FURNITURE: readonly Thing[] = [
 const ROOMS: readonly Thing[] = ['room', 'library', 'kitchen'];
 const FACES: readonly Thing[] = ['person', 'couple', 'astronaut', 'robot'];
 
-/** Words that are seen only where a face is: who names them wants to look at somebody. */
+/** Words for details that are only visible in a face: a prompt that contains them implies a portrait. */
 const FACE_WORDS =
   /\b(hair|haired|eyes|eyed|beard|bearded|moustache|freckles?|freckled|smil(?:e|es|ing)|laughing|glasses|sunglasses|lipstick|wrinkle[sd]?|raincoat|turban|earrings?)\b/i;
 
-/** Whether a prompt without the word asks for a portrait: people with faces, or people at a table. */
+/** Whether a prompt without the word implies a portrait: people with faces, or people at a table. */
 function isOfPeople(reading: PromptReading, named: ReadonlyMap<Thing, unknown>): boolean {
   const [first] = reading.mentions.filter(({ thing }) => SUBJECTS[thing] !== undefined || thing === 'table');
   if (first === undefined || (first.thing !== 'person' && first.thing !== 'couple') || first.count > 3) return false;
   return FACE_WORDS.test(reading.scenery) || (named.has('table') && !hasAny(named, LANDS) && !hasAny(named, ROOMS));
 }
 
-/** The setting of a prompt that is no landscape; undefined for all others. */
+/** The setting of a prompt that is not a landscape; undefined for all others. */
 export function settingIndoors(reading: PromptReading): 'portrait' | 'table' | 'room' | undefined {
   const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
   const isUnderSky = hasAny(named, LANDS) || reading.mentions.some(({ thing }) => isBuilding(thing));
@@ -39,7 +39,7 @@ export function settingIndoors(reading: PromptReading): 'portrait' | 'table' | '
   )
     return 'portrait';
   if (isOfPeople(reading, named)) return 'portrait';
-  // A diner before which something is parked is seen from the street; who sits at a window sits in a room.
+  // A diner with something parked in front of it is seen from the street; a person at a window is in a room.
   const isParked = hasAny(named, ['car', 'motorcycle', 'bicycle', 'train']);
   if (hasAny(named, ROOMS) && !isParked) return 'room';
   if (isUnderSky) return undefined;

@@ -1,5 +1,6 @@
 /**
- * The inks of a print: few colours that were mixed for each other, and the palette of a scene painted with nothing else.
+ * The inks of a print: a few colours that were mixed for each other, and the palette of a scene painted with only
+ * these.
  */
 import { adjust, hex, lightness, mix, tint } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -34,7 +35,7 @@ const NIGHT: readonly [Recipe, ...Recipe[]] = [
   ['#0a2226', '#164048', '#2f7272', '#86b3a1', '#e3e6cc', '#ef7f4d'],
 ];
 
-/** The inks for a prompt: by time of day, drawn towards its loose colours. */
+/** The inks for a prompt: by time of day, shifted towards its general colours. */
 export function chooseInks(reading: PromptReading, time: TimeOfDay, random: Random): Inks {
   const recipes = time === 'night' || time === 'dusk' ? NIGHT : time === 'sunset' || time === 'dawn' ? EVENING : DAY;
   const [darkest, dark, middle, light, lightest, accent] = random
@@ -52,7 +53,7 @@ export function chooseInks(reading: PromptReading, time: TimeOfDay, random: Rand
   };
 }
 
-/** A scene's palette made of the inks alone. */
+/** The palette of a scene made of the inks alone. */
 export function inkPalette(inks: Inks, isDark: boolean): Palette {
   const [darkest, dark, middle, light, lightest] = inks.ramp;
   return {

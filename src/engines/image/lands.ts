@@ -1,5 +1,6 @@
 /**
- * The land around what a prompt names, and scenes for prompts that name nothing known: so that no picture is empty.
+ * The land around the things that a prompt names, and scenes for prompts that name no known thing: so that no image is
+ * empty.
  */
 import type { Excluded } from './absence.ts';
 import { withCoast } from './coasts.ts';
@@ -9,7 +10,7 @@ import type { Random } from './random.ts';
 import { SUBJECTS } from './subjects.ts';
 import type { Habitat } from './subjects.ts';
 
-/** What is added where the prompt names a thing but no land around it. */
+/** The land that is added if the prompt names a thing but no land around it. */
 const LAND_AROUND: Record<Habitat, readonly [readonly Thing[], ...(readonly Thing[])[]]> = {
   meadow: [
     ['hill', 'field'],
@@ -41,7 +42,7 @@ const LAND_AROUND: Record<Habitat, readonly [readonly Thing[], ...(readonly Thin
   ],
 };
 
-/** Scenes for prompts of which no word is known. */
+/** Scenes for prompts without any known word. */
 const FREE_SCENES: readonly [readonly Thing[], ...(readonly Thing[])[]] = [
   ['mountain', 'lake', 'pine'],
   ['sea', 'boat', 'bird'],
@@ -56,7 +57,7 @@ const FREE_SCENES: readonly [readonly Thing[], ...(readonly Thing[])[]] = [
   ['mountain', 'river', 'pine', 'cloud'],
 ];
 
-/** What makes a scene by itself. */
+/** Things that make a scene by themselves. */
 export const LANDS: readonly Thing[] = [
   'mountain',
   'volcano',
@@ -82,7 +83,7 @@ export const LANDS: readonly Thing[] = [
 ];
 const GROWTH: readonly Thing[] = ['pine', 'tree', 'blossom', 'palm', 'cactus', 'flower', 'sunflower'];
 
-/** One of a list of which the prompt excludes nothing; of the whole list where it excludes something of each. */
+/** One item of a list that the prompt does not exclude; of the whole list if it excludes all of them. */
 export function pickAllowed<Choice extends Excluded | readonly Excluded[]>(
   list: readonly [Choice, ...Choice[]],
   absent: ReadonlySet<Excluded>,
@@ -91,7 +92,7 @@ export function pickAllowed<Choice extends Excluded | readonly Excluded[]>(
   const isAllowed = (choice: Excluded | readonly Excluded[]): boolean =>
     typeof choice === 'string' ? !absent.has(choice) : choice.every((name) => !absent.has(name));
   const [first, ...others] = list.filter(isAllowed);
-  // One draw whatever is excluded: what else chance decides stays as it is.
+  // One draw no matter what is excluded: later random choices stay the same.
   return random.pick(first === undefined ? list : [first, ...others]);
 }
 
@@ -100,7 +101,7 @@ export function hasAny(mentions: ReadonlyMap<Thing, unknown>, things: readonly T
   return things.some((thing) => mentions.has(thing));
 }
 
-/** Adds land where the prompt names none, so that no picture is empty. */
+/** Adds land if the prompt names none, so that no image is empty. */
 export function withLand(reading: PromptReading, random: Random): ReadonlyMap<Thing, Mention> {
   const { absent } = reading;
   const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
@@ -113,7 +114,7 @@ export function withLand(reading: PromptReading, random: Random): ReadonlyMap<Th
   };
   const isStreet = /^(street|alley|avenue|boulevard)$/.test(mentions.get('road')?.word ?? '');
   const isBuiltUp = hasAny(mentions, ['village', 'forest', 'house']);
-  // A street is one of a city, and so is what a neon prompt leaves open.
+  // A street belongs to a city, and so does a neon prompt that names no land.
   if ((isStreet && !isBuiltUp) || (reading.style === 'neon' && !hasAny(mentions, LANDS))) add(['city']);
   if (hasAny(mentions, LANDS)) {
     // A lone range of mountains stands behind something.

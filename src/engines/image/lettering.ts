@@ -1,5 +1,6 @@
 /**
- * Text in a box: broken into lines, as large as fits, shortened with an ellipsis where even the smallest size does not.
+ * Text in a box: broken into lines, as large as fits, shortened with an ellipsis if even the smallest size does not
+ * fit.
  */
 import { css } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -19,11 +20,11 @@ export interface TextBox {
 export interface LetteringStyle {
   readonly weight: Weight;
   readonly colour: Colour;
-  /** Height of the letters' line in logical units: at most, and at least. */
+  /** Font size in logical units: the largest and the smallest. */
   readonly largest: number;
   readonly smallest: number;
   readonly align: 'left' | 'center';
-  /** Where the block of lines sits in the box. */
+  /** The vertical position of the block of lines in the box. */
   readonly anchor: 'top' | 'middle' | 'bottom';
   /** Space between letters as a share of the size. */
   readonly tracking?: number;
@@ -32,7 +33,7 @@ export interface LetteringStyle {
   readonly halo?: Colour;
 }
 
-/** What is lettered of one text at most: more could not be read. */
+/** The most characters lettered from one text: more would not be readable. */
 const MOST_CHARACTERS = 240;
 const LINE_HEIGHT = 1.08;
 
@@ -44,7 +45,7 @@ interface Layout {
   readonly lines: readonly string[];
 }
 
-/** Breaks at blanks; a word wider than the line is broken anywhere. */
+/** Breaks at spaces; a word wider than the line is broken anywhere. */
 function breakLines(context: Context, text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -72,7 +73,7 @@ function useFont(context: Context, style: LetteringStyle, size: number): void {
   context.letterSpacing = `${(style.tracking ?? 0) * size}px`;
 }
 
-/** The largest size, by halving, at which the text fits without breaking a word; else the smallest, shortened. */
+/** The largest size, by bisection, at which the text fits without breaking a word; else the smallest, shortened. */
 function fit(context: Context, text: string, box: TextBox, style: LetteringStyle): Layout {
   const widest = (size: number): number => {
     useFont(context, style, size);
@@ -102,9 +103,9 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
 }
 
 /**
- * Checks the texts that a prompt wants lettered, before anything is painted.
+ * Checks the texts that a prompt requests, before anything is painted.
  *
- * @throws {UnusableInputError} of one of them no letter can be drawn: the picture would lack what was asked for.
+ * @throws {UnusableInputError} no letter of one of them can be drawn: the image would lack the requested text.
  */
 export function requireLetterable(texts: readonly string[]): void {
   if (texts.every(isLetterable)) return;
@@ -115,9 +116,9 @@ export function requireLetterable(texts: readonly string[]): void {
 }
 
 /**
- * Letters a text into a box.
+ * Draws a text in a box.
  *
- * @returns the y below the last line, or undefined where no font here has any character of the text.
+ * @returns the y below the last line, or undefined if no installed font has any character of the text.
  */
 export function letter(context: Context, text: string, box: TextBox, style: LetteringStyle): number | undefined {
   const characters = [...drawableText(text)];

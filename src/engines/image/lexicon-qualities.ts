@@ -1,5 +1,5 @@
 /**
- * The words by which a prompt says how a thing is: its colour, number, size and material.
+ * The words by which a prompt describes a thing: its colour, number, size and material.
  */
 
 /** Colour words, as paint in daylight. */
@@ -108,7 +108,7 @@ const MATERIAL_WORDS: Readonly<Record<Material, string>> = {
   paper: 'paper cardboard',
 };
 
-/** Words that tell a colour by themselves. */
+/** Words that imply a colour by themselves. */
 export const USUAL_COLOURS: Readonly<Record<string, string | undefined>> = {
   'polar-bear': '#f2efe6',
   panther: '#2b2930',

@@ -1,9 +1,9 @@
 /**
- * The words that the picture engines know: things that can be drawn, and what else a prompt says of a scene. Every word
- * is in the singular; `prompt-reading.ts` takes plurals off. Phrases of several words are joined by a hyphen there.
+ * The words that the image engines know: things that can be drawn, and other properties of a scene. Every word is in
+ * the singular; `prompt-reading.ts` removes plurals. Phrases of several words are joined by a hyphen there.
  */
 
-/** Things by their words. The order is of no importance; each word stands once. */
+/** Things by their words. The order does not matter; each word appears once. */
 const THING_WORDS = {
   mountain: 'mountain peak alp alps himalayas summit fjord ridge rockies everest',
   cliff: 'cliff clifftop cliffside sea-cliff headland promontory bluff cape crag',
@@ -244,7 +244,7 @@ export const WEATHERS = byWord(WEATHER_WORDS);
 export const SEASONS = byWord(SEASON_WORDS);
 export const STYLES = byWord(STYLE_WORDS);
 
-/** The phrases of several words, longest first, as the text that stands in a prompt. */
+/** The phrases of several words, longest first, as they appear in a prompt. */
 export const PHRASES: readonly string[] = [THINGS, TIMES, WEATHERS, SEASONS, STYLES]
   .flatMap((words) => [...words.keys()])
   .filter((word) => word.includes('-'))

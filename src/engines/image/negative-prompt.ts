@@ -1,6 +1,6 @@
 /**
- * The reading of a `negative_prompt` (spec §2.5): what it names is taken out of the reading of the prompt, and kept from
- * being added to the picture.
+ * The reading of a `negative_prompt` (spec §2.5): the things that it names are removed from the reading of the prompt,
+ * and are not added to the image.
  */
 import { groupOf, withKin } from './absence.ts';
 import type { Excluded } from './absence.ts';
@@ -13,16 +13,16 @@ import type { PromptReading } from './prompt-reading.ts';
 const LETTERING =
   /\b(text|texts|letters?|lettering|words?|writing|watermarks?|captions?|typography|signature|logos?)\b/i;
 
-/** What a `negative_prompt` takes away from a prompt. */
+/** The exclusions of a `negative_prompt`. */
 export interface Negation {
   readonly excluded: ReadonlySet<Excluded>;
   readonly style: Style;
-  /** Colours that stand alone: no part of the picture has them. */
+  /** Colours without a thing: no part of the image has them. */
   readonly colours: readonly Colour[];
   readonly isWithoutText: boolean;
 }
 
-/** Reads a `negative_prompt`: whatever it names, and whatever it says is not there. */
+/** Reads a `negative_prompt`: everything that it names, and everything that it says is absent. */
 export function readNegation(text: string): Negation {
   const reading = readPrompt(text);
   const words = reading.scenery.toLowerCase().match(/[a-z]+/g) ?? [];
@@ -42,7 +42,7 @@ export function readNegation(text: string): Negation {
   };
 }
 
-/** A prompt's reading without what a negation takes away. */
+/** A prompt's reading without the things that a negation excludes. */
 export function without(reading: PromptReading, negation: Negation): PromptReading {
   const { excluded, style, isWithoutText } = negation;
   return {

@@ -1,12 +1,12 @@
 /**
- * Smooth chance along a line and over a plane: the outline of ridges, the edges of clouds, the grain of paper.
+ * Smooth random values along a line and over a plane: the outline of ridges, the edges of clouds, the grain of paper.
  */
 import type { Random } from './random.ts';
 
-/** A value of -1 to 1 at every place of a line; places about 1 apart are independent. */
+/** A value of -1 to 1 at every point of a line; points about 1 apart are independent. */
 export type LineNoise = (place: number) => number;
 
-/** A value of -1 to 1 at every place of a plane. */
+/** A value of -1 to 1 at every point of a plane. */
 export type PlaneNoise = (x: number, y: number) => number;
 
 const CELLS = 256;

@@ -1,6 +1,6 @@
 /**
  * The light of a scene as colours: sky, sun, haze, land, water, by time of day, then changed by weather, season, the
- * colours of the prompt and the style. The tables are chosen by eye; nothing here draws.
+ * colours of the prompt and the style. The tables are chosen by eye; this module draws nothing.
  */
 import { adjust, hex, mix, tint, underLight } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -13,7 +13,7 @@ export interface Palette {
   /** From the zenith to the horizon. */
   readonly sky: readonly [Colour, Colour, Colour, Colour];
   readonly sun: Colour;
-  /** What the distance fades into. */
+  /** The colour that the distance fades into. */
   readonly haze: Colour;
   /** Bare land close by. */
   readonly land: Colour;
@@ -132,7 +132,7 @@ const FOLIAGE: Record<Season, { foliage: readonly [string, ...string[]]; grass: 
   winter: { foliage: ['#41605c', '#3b5a63'], grass: '#dfe8ee' },
 };
 
-/** Skies of neon pictures, whatever the time. */
+/** Skies of neon images, at any time. */
 const NEON_SKIES: readonly [readonly string[], ...(readonly string[])[]] = [
   ['#0b0324', '#2b0a5a', '#8a1c8c', '#ff4f9a'],
   ['#03081f', '#0d1f5c', '#3a2aa8', '#ff3fb4'],
@@ -150,7 +150,7 @@ function mapSky(sky: Sky, change: (colour: Colour, place: number) => Colour): Sk
   return [change(sky[0], 0), change(sky[1], 1), change(sky[2], 2), change(sky[3], 3)];
 }
 
-/** Clouds, rain and fog take the colour out of the sky and bring it closer to grey. */
+/** Clouds, rain and fog desaturate the sky and bring it closer to grey. */
 function underWeather(sky: Sky, reading: PromptReading, time: TimeOfDay): Sky {
   const { weather } = reading;
   const isDark = time === 'night' || time === 'dusk';
@@ -164,7 +164,7 @@ function underWeather(sky: Sky, reading: PromptReading, time: TimeOfDay): Sky {
   return sky;
 }
 
-/** The prompt's loose colours: the first takes the upper sky and the shadows, the last the light. */
+/** The prompt's general colours: the first tints the upper sky and the shadows, the last the light. */
 function tintedSky(sky: Sky, reading: PromptReading): Sky {
   const skyColour = reading.mentions.find(({ thing }) => thing === 'sky')?.colour;
   const [first] = reading.colours;
@@ -253,7 +253,7 @@ export function choosePalette(reading: PromptReading, time: TimeOfDay, season: S
 }
 
 /**
- * How a thing of some colour looks in this light and at this depth.
+ * How a colour looks in this light and at this depth.
  *
  * @param depth 0 close by to 1 at the horizon.
  */

@@ -1,5 +1,5 @@
 /**
- * A caller's picture as a print: turned into light and dark, and printed with the inks of the poster.
+ * The caller's image as a print: turned into light and dark, and printed with the inks of the poster.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -11,17 +11,17 @@ import type { Inks } from './inks.ts';
 import { printWith } from './print.ts';
 
 /**
- * Side to side. Finding where most is to be seen takes all of the picture in the size of the window: of a line of
- * pixels, that is thousands of windows (measured: 148 s for 1 x 3000).
+ * The largest ratio of the sides. Finding the most interesting part uses the whole image at the size of the window: for
+ * a line of pixels, that is thousands of windows (measured: 148 s for 1 x 3000).
  */
 const LONGEST_SHAPE = 4;
 
-/** Colours as far as this from the accent, 0 to 255 in each channel, are printed with it. */
+/** Colours within this distance of the accent, 0 to 255 in each channel, are printed with it. */
 const ACCENT_REACH = 90;
-/** Difference of the channels, 0 to 255, from which a colour is one and no shade of grey. */
+/** Difference of the channels, 0 to 255, from which a colour counts as one and not as a shade of grey. */
 const STRONG = 80;
 
-/** Pixels of a picture that fills a window, row by row, red, green and blue; what is cut off shows least. */
+/** The pixels of an image that fills a window, row by row, red, green and blue; the least interesting part is cut. */
 async function fill(picture: Pixels, width: number, height: number): Promise<Uint8Array> {
   sharp.concurrency(1);
   sharp.cache(false);
@@ -36,9 +36,10 @@ async function fill(picture: Pixels, width: number, height: number): Promise<Uin
 }
 
 /**
- * Prints a picture.
+ * Prints an image.
  *
- * @param frame the window that it fills, in logical units; what does not fit its shape is cut off where least is to be seen.
+ * @param frame the window that it fills, in logical units; the part that does not fit its shape is cut off where the
+ * image is least interesting.
  * @param scale pixels in one logical unit.
  */
 export async function printPicture(
@@ -73,7 +74,7 @@ function lightOf(red: number, green: number, blue: number): number {
   return red * 0.299 + green * 0.587 + blue * 0.114;
 }
 
-/** The light of the darkest and of the lightest hundredth of the pixels, so that a dull picture uses all inks too. */
+/** The light of the darkest and of the lightest hundredth of the pixels, so that a dull image uses all inks too. */
 function extremes(pixels: Uint8Array): readonly [dark: number, light: number] {
   const counts = new Uint32Array(256);
   for (let place = 0; place < pixels.length; place += 3) {
@@ -87,7 +88,7 @@ function extremes(pixels: Uint8Array): readonly [dark: number, light: number] {
     return light - step;
   };
   const [dark, light] = [reach(0, 1), reach(255, -1)];
-  // A picture of one tone has no range to stretch.
+  // An image of one tone has no range to stretch.
   return light - dark < 24 ? [0, 255] : [dark, light];
 }
 

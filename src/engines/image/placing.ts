@@ -1,6 +1,6 @@
 /**
- * Finds room for the things of a scene: on which ground each stands, where across, and how large, so that they keep
- * clear of each other and the first thing that the prompt names is the most prominent.
+ * Finds positions for the things of a scene: on which ground each stands, where across, and how large, so that they
+ * keep clear of each other and the first thing that the prompt names is the most prominent.
  */
 import { ANIMALS } from './absence.ts';
 import { isCostumed } from './layers/costumes.ts';
@@ -13,7 +13,7 @@ import { ridden } from './riding.ts';
 import { SUBJECTS } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 
-/** One thing in its place. */
+/** One thing at its position. */
 export interface Placed {
   readonly thing: Thing;
   readonly subject: Subject;
@@ -27,11 +27,11 @@ interface Taken {
   readonly half: number;
 }
 
-/** Remembers what is taken along one line and offers the freest of several places. */
+/** Remembers the occupied parts of a line and offers the freest of several positions. */
 export class Room {
   readonly #taken: Taken[] = [];
 
-  /** The x of the candidate with the most space, and takes it. */
+  /** Takes the candidate with the most space and returns its x. */
   take(candidates: readonly number[], half: number): number {
     const gap = (x: number): number =>
       Math.min(1e6, ...this.#taken.map((other) => Math.abs(x - other.x) - other.half - half));
@@ -41,22 +41,22 @@ export class Room {
     return best;
   }
 
-  /** Whether a place is free. */
+  /** Whether a position is free. */
   isFree(x: number, half: number): boolean {
     return this.#taken.every((other) => Math.abs(x - other.x) > other.half + half);
   }
 }
 
-/** How much larger a thing is drawn: the first that was named most, crowds less. */
+/** How much larger a thing is drawn: the first named thing most, crowds less. */
 function prominence(mention: Mention, order: number, things: number): number {
-  // An animal alone is what the picture is of, and so is somebody with a name of his own, and a rider.
+  // A single animal is the subject of the image, and so is a person with a costume, and a rider.
   const isOne = ANIMALS.includes(mention.thing) || isCostumed(mention.word) || mention.rider !== undefined;
   const isAlone = things === 1 && mention.count === 1 && isOne;
   const hero = order === 0 ? (isAlone ? 2.1 : things <= 2 ? 1.45 : 1.2) : things <= 3 ? 1.1 : 0.95;
   return hero * mention.scale * (mention.count > 4 ? 0.72 : mention.count > 2 ? 0.86 : 1);
 }
 
-/** One mention that is drawn as an object: the how-manieth of how many. */
+/** One mention that is drawn as an object: its index and the number of objects. */
 export interface Entry {
   readonly mention: Mention;
   readonly subject: Subject;
@@ -87,7 +87,7 @@ export function placeOnGround(entry: Entry, ground: PlacingGround, limit: number
   const chance = random.fork(mention.thing);
   const across = surface.right - surface.left;
   const wanted = subject.height * surface.scale * prominence(mention, entry.order, entry.things);
-  // Neither higher than the picture allows, nor a crowd wider than the ground.
+  // Neither a thing higher than the image allows, nor a crowd wider than the ground.
   const tallest = Math.min(limit / 1.2, surface.headroom ?? limit);
   const fit = Math.min(1, tallest / wanted, (across * 0.85) / (wanted * subject.half * 2 * mention.count));
   return Array.from({ length: mention.count }, (_, copy): Placed => {
@@ -154,7 +154,7 @@ export function placeInArea(
   });
 }
 
-/** From far to near: what stands lower in the picture is in front. */
+/** From far to near: a lower position in the image is in front. */
 function farToNear(things: readonly Placed[]): Placed[] {
   return things.toSorted((first, second) => first.place.y - second.place.y);
 }

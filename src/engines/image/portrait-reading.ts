@@ -1,5 +1,5 @@
 /**
- * What a prompt says about a face: who it is, hair, beard, glasses, hat, clothes, mood. What is open is chosen by chance.
+ * What a prompt says about a face: the person, hair, beard, glasses, hat, clothes, mood. The rest is chosen at random.
  */
 import { hex } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -28,7 +28,7 @@ export interface Sitter {
   readonly mood: number;
 }
 
-/** The colour that stands before a word, or after it with `is` or `are`. */
+/** The colour before a word, or after it with `is` or `are`. */
 function colourOf(text: string, words: string): Colour | undefined {
   const names = [...COLOURS.keys(), 'blonde', 'blond', 'brunette', 'dark', 'auburn'].join('|');
   // The last colour before the word: in `red hair and a yellow raincoat` each has its own.
@@ -75,7 +75,7 @@ function headWearOf(text: string): HeadWear {
   return /\b(hat|fedora|cowboy|farmer|sun hat|straw)\b/.test(text) ? 'hat' : 'none';
 }
 
-/** What some people are known to wear. */
+/** The clothes that some people usually wear. */
 function usualClothes(text: string): Colour | undefined {
   if (/\b(astronaut|cosmonaut|spaceman|bride|doctor|chef)\b/.test(text)) return hex('#e9e7e2');
   if (/\b(king|queen|prince|princess)\b/.test(text)) return hex('#7a2438');
@@ -85,7 +85,7 @@ function usualClothes(text: string): Colour | undefined {
   return /\b(wizard|monk)\b/.test(text) ? hex('#3f3a6b') : undefined;
 }
 
-/** Reads the sitter of a portrait. */
+/** Reads the sitter of a portrait from the prompt. */
 export function readSitter(scenery: string, random: Random): Sitter {
   const text = scenery.toLowerCase();
   const isWomanSaid = /\b(woman|girl|lady|queen|princess|mother|grandmother|she|her|actress|bride|ballerina)\b/.test(

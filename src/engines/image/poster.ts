@@ -1,7 +1,7 @@
 /**
- * The engine of `darkroom/poster`: a scene in few inks, in one of three layouts, under or over a large title; where the
- * input brings a picture, that one is printed instead. The title
- * is the first quotation, else the first known thing; the line is the second quotation, else what else was understood.
+ * The engine of `darkroom/poster`: a scene in a few inks, in one of three layouts, under or over a large title; if the
+ * input contains an image, that one is printed instead. The title is the first quotation, else the first known thing;
+ * the line below is the second quotation, else the other understood words.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -25,7 +25,7 @@ import { readPicture } from './picture/given.ts';
 import { printPicture } from './picture-print.ts';
 import type { Context, Stage } from './stage.ts';
 
-/** Pixels of the longer side of a picture that is printed: the largest poster. */
+/** Pixels of the longer side of a printed image: the largest poster. */
 const LARGEST_PICTURE = 4096;
 
 type LayoutName = 'framed' | 'full' | 'arch';
@@ -53,17 +53,17 @@ function wordsOf(reading: PromptReading, prompt: string, composition: Compositio
   return { title: inCapitals(title), line: inCapitals(line) };
 }
 
-/** In capitals, where a font here has them: some scripts got theirs only lately. */
+/** In capitals, if an installed font has them: some scripts got theirs only recently. */
 function inCapitals(text: string): string {
   const capitals = text.toUpperCase();
   return isLetterable(capitals) ? capitals : text;
 }
 
-/** Paints the scene in the size of its window and prints it with the inks. */
+/** Paints the scene at the size of its window and prints it with the inks. */
 function paintPicture(composition: Composition, inks: Inks, frame: Frame, scale: number, random: Random): Canvas {
   const canvas = createCanvas(Math.ceil(frame.width * scale), Math.ceil(frame.height * scale));
   const context = canvas.getContext('2d');
-  // The window has its own logical units, so that a small one does not show a cut-out of a large scene.
+  // The window has its own logical units, so that a small one does not show a section of a large scene.
   const unit = Math.sqrt((frame.width * frame.height) / 1_000_000) * scale;
   const size = { width: canvas.width / unit, height: canvas.height / unit };
   const isDark = composition.time === 'night' || composition.time === 'dusk';
@@ -107,7 +107,7 @@ function clipTo(context: Context, frame: Frame, layout: LayoutName): void {
   context.clip();
 }
 
-/** Where the picture and the text go, in logical units. */
+/** The positions of the image and the text, in logical units. */
 function layOut(layout: LayoutName, width: number, height: number): { picture: Frame; title: Frame; line: Frame } {
   const edge = Math.min(width, height) * 0.065;
   const inner = width - edge * 2;
@@ -131,8 +131,8 @@ function layOut(layout: LayoutName, width: number, height: number): { picture: F
  * Renders a poster. Input: `prompt`, and optionally `aspect_ratio`, `resolution`, `variation`, `image_url`
  * (models/poster.json).
  *
- * @throws {UndecodableMediaError} the picture of `image_url` cannot be read.
- * @throws {UnusableInputError} of a text in quotes no letter can be drawn.
+ * @throws {UndecodableMediaError} the image of `image_url` cannot be read.
+ * @throws {UnusableInputError} no letter of a quoted text can be drawn.
  */
 export async function renderPoster({ input, media }: EngineWork): Promise<readonly RenderedFile[]> {
   const given = media.get('image_url');
@@ -148,7 +148,7 @@ export async function renderPoster({ input, media }: EngineWork): Promise<readon
   const [width, height] = [pixels.width / scale, pixels.height / scale];
   const composition = compose(reading, random.fork('composition'));
   const inks = chooseInks(reading, composition.time, random.fork('inks'));
-  // Over a picture that we did not compose, a title may not be readable: it stays in its frame.
+  // A title over an image that we did not compose may not be readable: the image stays in its frame.
   const layout = random
     .fork('layout')
     .pick(given === undefined ? (['framed', 'full', 'arch'] as const) : (['framed', 'arch'] as const));

@@ -9,7 +9,7 @@ import type { Context } from './stage.ts';
 
 /** Distance of the dots in logical units. */
 const SCREEN = 5;
-/** Steps of each colour channel in the table that spares the search for each pixel. */
+/** Steps of each colour channel in the table that replaces the search for each pixel. */
 const STEPS = 32;
 
 interface Choice {
@@ -23,7 +23,7 @@ function distance(first: Colour, second: Colour): number {
   return 2 * (first[0] - second[0]) ** 2 + 4 * (first[1] - second[1]) ** 2 + 3 * (first[2] - second[2]) ** 2;
 }
 
-/** Of pure inks and mixtures of two neighbours the one nearest to a colour; mixtures only where they are clearly nearer. */
+/** The pure ink or mixture of two neighbours nearest to a colour; mixtures only where they are clearly nearer. */
 function chooseInk(colour: Colour, inks: Inks): Choice {
   const { ramp, accent } = inks;
   let best: Choice = { below: accent, above: accent, share: 1 };

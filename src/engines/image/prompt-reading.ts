@@ -1,7 +1,7 @@
 /**
  * Reads a prompt: which known things it names, in what colour and number, the time, the weather, the season, the style,
- * and the text in quotes. Never fails; what it does not know, it leaves out. Reading is by words and their order, not by
- * grammar: a colour belongs to the thing that follows it, and `no` and `without` take the next thing away.
+ * and the text in quotes. Never fails; it ignores unknown words. Reading is by words and their order, not by grammar: a
+ * colour belongs to the thing that follows it, and `no` and `without` exclude the next thing.
  */
 import { hex } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -16,46 +16,46 @@ import type { Season, Style, Thing, TimeOfDay, Weather } from './lexicon.ts';
 export interface Mention {
   readonly thing: Thing;
   readonly colour: Colour | undefined;
-  /** How many: a number that stands before it, 3 for a bare plural, else 1. */
+  /** How many: a number before it, 3 for a bare plural, else 1. */
   readonly count: number;
-  /** 1, or what an adjective of size makes of it. */
+  /** 1, or the factor of an adjective of size. */
   readonly scale: number;
-  /** The word that named it, in the singular: a person can be a knight. Absent where nothing named it. */
+  /** The word that named it, in the singular: a person can be a knight. Absent if no word named it. */
   readonly word?: string;
   readonly material?: Material;
-  /** Who sits on it. */
+  /** The rider on it. */
   readonly rider?: Mention;
 }
 
-/** What a prompt says, as far as it is understood. */
+/** The content of a prompt, as far as it is understood. */
 export interface PromptReading {
   /** In the order of first mention, each thing once. */
   readonly mentions: readonly Mention[];
-  /** What it says is not there. */
+  /** Things that it excludes. */
   readonly absent: ReadonlySet<Excluded>;
-  /** Colours that belong to no thing: they tint the whole. At most three. */
+  /** Colours that belong to no thing: they tint the whole image. At most three. */
   readonly colours: readonly Colour[];
   readonly time: TimeOfDay | undefined;
   readonly weather: ReadonlySet<Weather>;
   readonly season: Season | undefined;
   readonly style: Style;
-  /** The texts in quotes, at most four, blanks joined, control characters gone. */
+  /** The texts in quotes, at most four, spaces collapsed, control characters removed. */
   readonly quotations: readonly string[];
-  /** The prompt without its quotations: what a picture's chance comes from, so that other lettering leaves it as it is. */
+  /** The prompt without its quotations: it seeds the image, so that other lettering leaves the image unchanged. */
   readonly scenery: string;
 }
 
 const QUOTED =
   /"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|「([^」]*)」|(?<=^|[\s(,:;])['‘]([^'‘’]*)['’](?=$|[\s).,:;!?])/gu;
 const NEGATIONS = new Set(['no', 'without', 'not', 'minus']);
-/** Between a colour and its thing: `red and white lighthouse`, `a green old car`. */
+/** The most words between a colour and its thing: `red and white lighthouse`, `a green old car`. */
 const COLOUR_REACH_WORDS = 3;
-/** What makes the colours before it those of the whole picture: `in warm orange tones`. */
+/** Words that make the preceding colours those of the whole image: `in warm orange tones`. */
 const TONES = new Set(['tone', 'tones', 'palette', 'colour', 'colours', 'color', 'colors', 'hue', 'hues', 'shades']);
 const MORE_TONES = new Set(['light', 'glow', 'haze', 'mood', 'theme', 'tint', 'world', 'background', 'atmosphere']);
 const MOST_QUOTATIONS = 4;
 
-/** Colours that go without saying, and those that are no paint: a red fox is a fox. */
+/** Natural colours that need no paint: a red fox is a fox. */
 function ownColour(word: string, said: Colour | undefined): Colour | undefined {
   if (said !== undefined)
     return /^fox(es)?$/.test(word) && String(said) === String(hex(COLOURS.get('red') ?? '#000000')) ? undefined : said;
@@ -63,7 +63,7 @@ function ownColour(word: string, said: Colour | undefined): Colour | undefined {
   return usual === undefined ? undefined : hex(usual);
 }
 
-/** One line of printable text: control characters and lone halves of surrogate pairs (`Cs`) become blanks. */
+/** One line of printable text: control characters and lone halves of surrogate pairs (`Cs`) become spaces. */
 function printable(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cs}\p{Co}\p{Cn}\uFFFD]/gu, ' ')
@@ -75,14 +75,14 @@ function takeQuotations(prompt: string): { rest: string; quotations: string[] } 
   const quotations: string[] = [];
   const rest = prompt.replace(QUOTED, (_match, ...groups: unknown[]) => {
     const text = printable(groups.slice(0, 6).find((group): group is string => typeof group === 'string') ?? '');
-    // What is only joiners and marks of direction says nothing.
+    // A text of only joiners and direction marks is empty.
     if (!/^[\p{Z}\p{Cf}\p{M}]*$/u.test(text) && quotations.length < MOST_QUOTATIONS) quotations.push(text);
     return ' , ';
   });
   return { rest, quotations };
 }
 
-/** The words of a prompt in lower case; a comma or a full stop counts as a word, for it ends what belongs together. */
+/** The words of a prompt in lower case; a comma or a full stop counts as a word, because it ends a group of words. */
 function wordsOf(text: string): string[] {
   let plain = text
     .normalize('NFKD')
@@ -99,7 +99,7 @@ function wordsOf(text: string): string[] {
   );
 }
 
-/** The forms under which a word may stand in the lexicon, itself first. */
+/** The forms under which a word may appear in the lexicon, itself first. */
 function formsOf(word: string): string[] {
   const forms = [word];
   if (word.endsWith('ies')) forms.push(`${word.slice(0, -3)}y`);
@@ -123,7 +123,7 @@ function lookUp<Found>(
   return undefined;
 }
 
-/** Words whose bare form is already many. */
+/** Words whose base form already means several. */
 const COLLECTIVE = new Set([
   'flock',
   'people',
@@ -136,7 +136,7 @@ const COLLECTIVE = new Set([
   'cacti',
 ]);
 
-/** Reads a prompt of any content; the time it takes grows with its length only. */
+/** Reads a prompt of any content; the time grows with its length only. */
 export function readPrompt(prompt: string): PromptReading {
   const { rest, quotations } = takeQuotations(prompt);
   const mentions = new Map<Thing, Mention>();
@@ -152,7 +152,7 @@ export function readPrompt(prompt: string): PromptReading {
   let scale = 1;
   let material: Material | undefined;
 
-  // A colour before a word that is not known is that thing's, and tints nothing: `a red umbrella`.
+  // A colour before an unknown word belongs to that word, and tints nothing: `a red umbrella`.
   const release = (end: number): void => {
     if (pending !== undefined && end === pending.index + 1) loose.push(...pending.colours);
     pending = undefined;
@@ -194,7 +194,7 @@ export function readPrompt(prompt: string): PromptReading {
       }
       [isNegated, count, scale, material] = [false, undefined, 1, undefined];
     } else if (colour !== undefined) {
-      // Of `red and white lighthouse` the first colour is the thing's; `teal and orange` alone are both the picture's.
+      // In `red and white lighthouse` the first colour is the thing's; `teal and orange` alone are the image's.
       pending = { colours: [...(pending?.colours ?? []), hex(colour)], index };
     }
     const said = [lookUp(TIMES, word)?.found, lookUp(WEATHERS, word)?.found, lookUp(SEASONS, word)?.found] as const;

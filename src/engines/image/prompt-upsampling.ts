@@ -1,6 +1,6 @@
 /**
- * The enrichment of a short prompt (`prompt_upsampling`, spec §2.5): the hour, the air, the season, companions for what
- * it names, and what its buildings are made of, each only where the prompt leaves it open.
+ * The enrichment of a short prompt (`prompt_upsampling`, spec §2.5): the hour, the air, the season, companions for the
+ * named things, and the material of its buildings, each only if the prompt leaves it open.
  */
 import { settingIndoors } from './indoors.ts';
 import { pickAllowed } from './lands.ts';
@@ -9,7 +9,7 @@ import type { Material } from './lexicon-qualities.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
 import type { Random } from './random.ts';
 
-/** Companions, and how many of each; the first that a scene has decides. */
+/** Companions, and how many of each; the first entry that matches the scene decides. */
 const COMPANIONS: readonly (readonly [having: readonly Thing[], ...company: readonly [Thing, count: number][]])[] = [
   [
     ['coral', 'fish', 'jellyfish'],
@@ -93,7 +93,7 @@ const WEATHERS: Record<TimeOfDay, readonly [Weather, ...Weather[]]> = {
   night: ['clear', 'fog'],
 };
 
-/** A reading with everything decided that makes a picture rich; what the prompt says itself stays. */
+/** A reading with every choice made that enriches an image; the prompt's own words stay. */
 export function upsampled(reading: PromptReading, random: Random): PromptReading {
   const { absent } = reading;
   const isIndoor = settingIndoors(reading) !== undefined;
@@ -111,7 +111,7 @@ export function upsampled(reading: PromptReading, random: Random): PromptReading
   const added = company
     .filter(([thing]) => !isIndoor && !named.has(thing) && !absent.has(thing))
     .map(([thing, count]): Mention => ({ thing, colour: undefined, count, scale: 1 }));
-  // A prompt that names no land keeps the choice of it: companions alone would be taken for the scene.
+  // A prompt that names no land keeps the choice of it: companions alone would be read as the scene.
   const isOpen = reading.mentions.length === 0;
   return { ...reading, time, season, weather, mentions: isOpen ? mentions : [...mentions, ...added.slice(0, 4)] };
 }

@@ -1,5 +1,5 @@
 /**
- * Chance that repeats itself: a small seeded generator, and the hash that turns a prompt into a seed. No engine uses
+ * Reproducible random numbers: a small seeded generator, and the hash that turns a prompt into a seed. No engine uses
  * `Math.random` or the clock, so the same job gives the same bytes on every machine.
  */
 
@@ -14,7 +14,7 @@ export function hashText(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A stream of chance. `fork` gives an independent one, so that adding a draw in one layer leaves the others alone. */
+/** A stream of random numbers. `fork` gives an independent one, so that a new draw in one layer leaves others alone. */
 export interface Random {
   /** A number from 0 (included) to 1 (excluded). */
   next(): number;
@@ -22,7 +22,7 @@ export interface Random {
   between(low: number, high: number): number;
   /** A whole number between two bounds, both included. */
   integer(low: number, high: number): number;
-  /** Whether a thing of this probability happens. */
+  /** Whether an event of this probability happens. */
   chance(probability: number): boolean;
   /** One of a list that is not empty. */
   pick<List extends readonly [unknown, ...unknown[]]>(list: List): List[number];
@@ -30,7 +30,7 @@ export interface Random {
   fork(name: string): Random;
 }
 
-/** Mulberry32: 32 bits of state, good enough for pictures. */
+/** Mulberry32: 32 bits of state, good enough for images. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,6 +1,6 @@
 /**
- * Who rides on what: `an astronaut riding a horse` is one thing that is drawn by two painters. The rider sits behind the
- * animal's flank; a leg of his hangs before it.
+ * Riders and what they ride: `an astronaut riding a horse` is one thing that two painters draw. The rider sits behind
+ * the animal's flank, with one leg in front of it.
  */
 import { hex } from './colour.ts';
 import { fillEllipse, strokeLine } from './draw.ts';
@@ -23,7 +23,7 @@ const RIDERS: readonly Thing[] = [
   'frog',
 ];
 
-/** Where one sits on it, as shares of its height: above the ground, and ahead of its middle. */
+/** The position of the seat, as fractions of its height: above the ground, and ahead of its middle. */
 const SEATS: { readonly [Name in Thing]?: readonly [up: number, ahead: number] } = {
   horse: [0.7, 0],
   unicorn: [0.7, 0],
@@ -43,13 +43,13 @@ const SEATS: { readonly [Name in Thing]?: readonly [up: number, ahead: number] }
   dolphin: [0.55, 0],
 };
 
-/** The mentions with the rider taken up by what is ridden; the same where nobody rides. */
+/** The mentions with the rider merged into the mount; unchanged if there is no rider. */
 export function withRiders({ mentions, scenery }: PromptReading): readonly Mention[] {
   if (!/\b(riding|rides?|rode|on the back of|on top of)\b/i.test(scenery)) return mentions;
   const rider = mentions.find(({ thing }) => RIDERS.includes(thing));
   const mount = mentions.find((mention) => mention !== rider && SEATS[mention.thing] !== undefined);
   if (rider === undefined || mount === undefined) return mentions;
-  // The rider is no thing of his own any more, and what he rides comes as early as he did.
+  // The rider is no longer a thing of its own, and the mount takes the rider's position in the order.
   return mentions.flatMap((mention) => (mention === rider ? { ...mount, rider } : mention === mount ? [] : mention));
 }
 
@@ -62,7 +62,7 @@ export function ridden(mount: Subject, mention: Mention, rider: Subject): Subjec
     const tall = isWheeled ? size * 1.3 : Math.min(size * 0.8, (size * rider.height) / mount.height);
     const seat = { x: place.x + look.facing * ahead * size, y: place.y - up * size };
     const own = { ...look, colour: by?.colour, word: by?.word, random: look.random.fork('rider') };
-    // Hips are at two fifths of a figure; what sits like a cat sits on its foot.
+    // Hips are at two fifths of a figure; figures that sit like a cat sit on their foot.
     const hips = by?.thing === 'person' || by?.thing === 'astronaut' || by?.thing === 'robot' ? 0.38 : 0.04;
     rider.draw(stage, { x: seat.x, y: seat.y + tall * hips }, tall, own);
     mount.draw(stage, place, size, look);

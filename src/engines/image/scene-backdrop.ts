@@ -1,5 +1,5 @@
 /**
- * The far part of a scene: the sky with all that it holds, and the land on the horizon.
+ * The far part of a scene: the sky with everything in it, and the land on the horizon.
  */
 import type { Composition } from './composition.ts';
 import { hex } from './colour.ts';

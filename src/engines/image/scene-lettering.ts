@@ -1,5 +1,5 @@
 /**
- * The quotations of a prompt, lettered on a scene: the first large in the sky, the others smaller below it.
+ * The quotations of a prompt, written on a scene: the first large in the sky, the others smaller below it.
  */
 import { adjust, hex, lightness, mix } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -8,7 +8,7 @@ import type { Stage } from './stage.ts';
 
 const PAPER_STYLES: ReadonlySet<Stage['style']> = new Set(['ink', 'sketch']);
 
-/** Dark on a light sky, light on a dark one, as ink on paper where the picture is drawn on it. */
+/** Dark on a light sky, light on a dark one, as ink on paper if the image is drawn on paper. */
 function letterColour(stage: Stage): Colour {
   if (PAPER_STYLES.has(stage.style)) return hex('#26241f');
   if (stage.style === 'neon') return hex('#fff4ff');
@@ -18,7 +18,7 @@ function letterColour(stage: Stage): Colour {
     : mix(hex('#ffffff'), stage.palette.rim, 0.18);
 }
 
-/** Letters all quotations; nothing where there is none. @throws {UnusableInputError} one has no letter that can be drawn. */
+/** Letters all quotations; nothing if there are none. @throws {UnusableInputError} no letter of one can be drawn. */
 export function letterScene(stage: Stage, quotations: readonly string[]): void {
   requireLetterable(quotations);
   const { context, width, height, palette } = stage;

@@ -1,5 +1,5 @@
 /**
- * Paints a composed scene from far to near: sky, what stands on the horizon, water or land, things, weather, light.
+ * Paints a composed scene from far to near: sky, the horizon, water or land, things, weather, light.
  */
 import { adjust, mix } from './colour.ts';
 import type { Composition } from './composition.ts';
@@ -24,7 +24,7 @@ import { paintCopses, paintTrees, TREE_KINDS } from './scene-trees.ts';
 import { isSnowy } from './stage.ts';
 import type { Stage, Surface } from './stage.ts';
 
-/** The things of a scene by where they belong. */
+/** The things of a scene, grouped by where they belong. */
 export interface Cast {
   readonly middle: readonly Entry[];
   readonly near: readonly Entry[];
@@ -50,7 +50,7 @@ export function castOf(composition: Composition): Cast {
   const isSpace = composition.setting === 'space';
   const isViaduct = hasViaduct(composition);
   const middle = of('middle');
-  // On a viaduct there is room for its train alone.
+  // A viaduct only carries its train.
   const held = middle.filter(({ mention }) => !isSpace && (!isViaduct || mention.thing === 'train'));
   return {
     middle: held,
@@ -65,7 +65,7 @@ export function castOf(composition: Composition): Cast {
   };
 }
 
-/** What lies behind the water: a deck or a shore for a train, a cliff, or a low headland. */
+/** The surface behind the water: a deck or a shore for a train, a cliff, or a low headland. */
 function makeFarShore(stage: Stage, composition: Composition, side: 1 | -1): Surface {
   const { mentions } = composition;
   if (hasViaduct(composition)) return makeDeck(stage);
@@ -74,7 +74,7 @@ function makeFarShore(stage: Stage, composition: Composition, side: 1 | -1): Sur
   return mentions.has('lighthouse') ? makeCliff(stage, side, 0.14) : makeHeadland(stage, side, 1);
 }
 
-/** What there is to stand on: a headland and a bank at water, two bands of land elsewhere. */
+/** The grounds that things stand on: a headland and a bank at water, two bands of land elsewhere. */
 export function makeGrounds(stage: Stage, composition: Composition, cast: Cast): Grounds {
   const { height, horizon } = stage;
   const { mentions } = composition;
@@ -93,7 +93,7 @@ export function makeGrounds(stage: Stage, composition: Composition, cast: Cast):
     };
   }
   const drop = height - horizon;
-  // The trunks that frame a view into a forest stand at its edges: nothing is put behind them.
+  // The trunks that frame a view into a forest stand at its edges: no thing is placed behind them.
   const inset = mentions.has('forest') ? stage.width * 0.2 : 0;
   const near = makeSurface(stage, 'near', { y: horizon + drop * 0.56, swing: 40, depth: 0, scale: 1 });
   const rolling = makeSurface(stage, 'middle', { y: horizon + drop * 0.2, swing: 26, depth: 0.3, scale: 0.6 });
@@ -104,7 +104,7 @@ export function makeGrounds(stage: Stage, composition: Composition, cast: Cast):
   };
 }
 
-/** One ground with what grows and stands on it. */
+/** One ground with everything that grows and stands on it. */
 export function paintGround(
   stage: Stage,
   composition: Composition,
@@ -120,19 +120,19 @@ export function paintGround(
   }
   const isFar = surface.depth > 0.1;
   const hasWay = composition.setting === 'land' && (mentions.has('river') || mentions.has('road'));
-  // A way through the land lies on the ground that is there already: nothing may cover it.
+  // A way through the land lies on the existing ground: nothing may cover it.
   if (surface.form === 'cliff') drawCliff(stage, surface, kind);
   else if (isFar || !hasWay) drawSurface(stage, surface, kind);
   if (surface.form === 'track') drawTrack(stage, surface);
   const named = mentions.get('flower');
-  // In the snow nothing blooms but what the prompt itself names.
+  // Flowers in the snow only bloom if the prompt itself names them.
   const flower = isSnowy(stage) && named?.word === undefined ? undefined : named;
   const isBlooming =
     kind === 'meadow' && !stage.palette.isDark && (stage.season === 'spring' || stage.season === 'summer');
   const density = flower !== undefined ? 1 : isBlooming && stage.random.fork('blooming').chance(0.55) ? 0.3 : 0;
   const isStrewn = density > 0 && !stage.isFlat && !hasWay && !absent.has('flower');
   const isSunny = mentions.has('sunflower') && !stage.isFlat;
-  // On a wall of rock nothing blooms.
+  // No flowers on a wall of rock.
   const isOpen = isFar && surface.form !== 'cliff';
   if (isOpen && isSunny) drawSunflowers(stage, surface);
   if (isOpen && isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 0.8);
@@ -164,7 +164,7 @@ function paintUndersea(stage: Stage, composition: Composition): void {
   drawLightOver(stage);
 }
 
-/** The land or the water between the horizon and the nearest ground, with what stands and floats there. */
+/** The land or the water between the horizon and the nearest ground, with everything that stands and floats there. */
 function paintMiddle(stage: Stage, composition: Composition, cast: Cast, grounds: Grounds): void {
   const { mentions, setting } = composition;
   const { width, height, horizon } = stage;
@@ -178,14 +178,14 @@ function paintMiddle(stage: Stage, composition: Composition, cast: Cast, grounds
       composition.ground,
     );
   }
-  // What stands on a headland is drawn before the water, so that the water mirrors it.
+  // Things on a headland are drawn before the water, so that the water mirrors them.
   const { middle } = grounds;
   const paintFarShore = (): void => {
     if (middle === undefined) return;
     const things = cast.middle.flatMap((entry) => placeOnGround(entry, middle, horizon * 1.5, random));
     paintGround(stage, composition, middle, things);
   };
-  // A bridge stands too far out for its train to be mirrored.
+  // A bridge stands too far from the shore for its train to be mirrored.
   const isOnDeck = middle?.surface.form === 'deck';
   if (!isOnDeck) paintFarShore();
   if (setting === 'water') drawWater(stage, composition.water, height);
@@ -212,7 +212,7 @@ function paintMiddle(stage: Stage, composition: Composition, cast: Cast, grounds
   );
 }
 
-/** What hangs in front of everything: the frame of a forest, grass, weather, light. */
+/** Everything that hangs in the foreground: the frame of a forest, grass, weather, light. */
 function paintForeground(stage: Stage, composition: Composition, hasNear: boolean): void {
   const { mentions, weather, absent, ground, setting } = composition;
   const { palette } = stage;
@@ -230,7 +230,7 @@ function paintForeground(stage: Stage, composition: Composition, hasNear: boolea
   drawLightOver(stage);
 }
 
-/** The grain of the ground, and what is between it and the eye. */
+/** The grain of the ground, and the effects between it and the viewer. */
 function drawNearness(stage: Stage, composition: Composition): void {
   const { setting, absent } = composition;
   if (setting === 'land') drawGroundGrain(stage);

@@ -1,5 +1,5 @@
 /**
- * A portrait: head and shoulders before a ground out of focus, or before the land that the prompt names.
+ * A portrait: head and shoulders in front of a blurred background, or of the land that the prompt names.
  */
 import { adjust, css, hex, mix } from './colour.ts';
 import type { Composition } from './composition.ts';
@@ -55,10 +55,10 @@ interface Place {
   readonly size: number;
 }
 
-/** The edge of a table before the sitters, as a share of the height. */
+/** The edge of a table in front of the sitters, as a fraction of the height. */
 const TABLE = 0.82;
 
-/** Who sits where: one in the middle, two or three side by side, the ones at the sides in front. */
+/** The positions of the sitters: one in the middle, two or three side by side, the outer ones in front. */
 function placesOf(
   composition: Composition,
   { width, height }: { readonly width: number; readonly height: number },
@@ -70,7 +70,7 @@ function placesOf(
   const hasTable = mentions.has('table');
   const places = Array.from({ length: count }, (_, index): Place => {
     const sitter = readSitter(words, random.fork(index === 0 ? 'sitter' : `sitter ${index}`));
-    // What is worn on the head needs room above it.
+    // Headwear needs space above the head.
     const isTall = sitter.headWear === 'crown' || sitter.headWear === 'hat';
     const most = count === 1 ? 0.62 : count === 2 ? 0.4 : 0.29;
     const size = Math.min(height * (isTall ? 0.48 : hasTable ? 0.46 : 0.56), width * most);
@@ -85,7 +85,7 @@ function placesOf(
   return places.toSorted((one, other) => one.centre.y - other.centre.y);
 }
 
-/** A table in front, with what the prompt puts on it, or a cup for each. */
+/** A table in front, with the things that the prompt puts on it, or a cup for each. */
 function layTable(stage: Stage, composition: Composition): void {
   const { width, height, random } = stage;
   const edge = height * TABLE;
@@ -109,7 +109,7 @@ function layTable(stage: Stage, composition: Composition): void {
   }
 }
 
-/** Paints a portrait of whom the prompt describes. */
+/** Paints a portrait of the people that the prompt describes. */
 export function paintPortrait(stage: Stage, composition: Composition): void {
   const { width, height, palette, random, context } = stage;
   const isOutside = hasAny(composition.mentions, LANDS);

@@ -1,5 +1,5 @@
 /**
- * What an input asks of the scene engine, each field read once (spec §2.5; models/*.json say which model takes which).
+ * The parameters of the scene engine, each field read once (spec §2.5; models/*.json define which model takes which).
  */
 import type { EngineInput } from '../engine.ts';
 import { outputFormat } from './encode.ts';
@@ -11,23 +11,23 @@ import type { PromptReading } from './prompt-reading.ts';
 import type { AspectRatio, PixelSize } from './sizes.ts';
 import { namedSize, nearestRatio, pixelSize } from './sizes.ts';
 
-/** How much work goes into a picture: `quality`, or `prompt_upsampling`, which asks for all there is. */
+/** How much work goes into an image: `quality`, or `prompt_upsampling`, which requests the most. */
 export type Effort = 'low' | 'medium' | 'high';
 
 export interface SceneRequest {
   readonly reading: PromptReading;
   readonly negation: Negation | undefined;
   readonly pixels: PixelSize;
-  /** How many pictures. */
+  /** How many images. */
   readonly pictures: number;
   readonly effort: Effort;
-  /** Whether the prompt is to be enriched. */
+  /** Whether to enrich the prompt. */
   readonly isUpsampled: boolean;
   readonly format: OutputFormat;
 }
 
 const MOST_PICTURES = 4;
-/** What `auto` chooses among. */
+/** The ratios that `auto` chooses from. */
 const AUTO_RATIOS: readonly [AspectRatio, ...AspectRatio[]] = [
   '1:1',
   '4:3',
@@ -49,7 +49,7 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The shape that suits a prompt, or the picture that it refers to. */
+/** The shape that suits a prompt, or its reference image. */
 function autoRatio(prompt: string, picture: PixelSize | undefined): AspectRatio {
   if (SQUARE.test(prompt)) return '1:1';
   if (picture !== undefined) return nearestRatio(picture, AUTO_RATIOS);
@@ -60,7 +60,7 @@ function autoRatio(prompt: string, picture: PixelSize | undefined): AspectRatio 
 /**
  * Reads an input.
  *
- * @param reference the first of the pictures that it refers to.
+ * @param reference the first of its reference images.
  */
 export function readSceneRequest(input: EngineInput, reference: PixelSize | undefined): SceneRequest {
   const prompt = text(input['prompt']);

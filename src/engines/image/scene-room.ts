@@ -1,5 +1,5 @@
 /**
- * A room: wall and floor in the light of a window and lamps, furniture along the wall, a rug, and whoever is at home.
+ * A room: wall and floor in the light of a window and lamps, furniture along the wall, a rug, and the people at home.
  */
 import { adjust, css, hex, mix } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -17,12 +17,12 @@ import { TABLE_THINGS } from './tabletop.ts';
 
 interface Piece {
   readonly draw: DrawThing;
-  /** As a share of the wall's height. */
+  /** As a fraction of the wall's height. */
   readonly tall: number;
   readonly half: number;
 }
 
-/** The counter of a kitchen goes by `table`, which is drawn apart where the prompt names one. */
+/** The counter of a kitchen is named `table`; an actual table is drawn separately if the prompt names one. */
 const PIECES: { readonly [Name in Thing]?: Piece } = {
   fireplace: { draw: furniture.drawFireplace, tall: 0.5, half: 0.9 },
   bookshelf: { draw: furniture.drawBookshelf, tall: 0.82, half: 0.38 },
@@ -36,7 +36,7 @@ const PIECES: { readonly [Name in Thing]?: Piece } = {
   houseplant: { draw: (...args) => TABLE_THINGS.houseplant?.draw(...args), tall: 0.42, half: 0.45 },
 };
 
-/** What furnishes a room of a kind that names nothing itself; the first is seen first. */
+/** The furniture of a room for which the prompt names none; the first is the most prominent. */
 const FURNISHED: { readonly [Name in Thing]?: readonly Thing[] } = {
   library: ['bookshelf', 'armchair', 'bookshelf', 'lamp'],
   kitchen: ['table', 'houseplant'],
@@ -149,7 +149,7 @@ export function paintRoom(stage: Stage, composition: Composition): void {
   if (!absent.has('rug'))
     paintRug(indoors, edge, mentions.get('rug')?.colour ?? hex(chance.pick(['#a8443a', '#3f5f7a', '#7a5a86'])));
 
-  // Tall things stand at the wall, low ones a little before it.
+  // Tall things stand at the wall, low ones a little in front of it.
   const order = places.toSorted((one, other) => (PIECES[other.thing]?.tall ?? 0) - (PIECES[one.thing]?.tall ?? 0));
   const [atWall, before] = [new Room(), new Room()];
   if (hasWindow && !isTall) atWall.take([opening.x + opening.width / 2], opening.width * 0.62);
@@ -164,7 +164,7 @@ export function paintRoom(stage: Stage, composition: Composition): void {
     );
     const isWide = isTallPiece && piece.half > 0.5;
     const x = (isTallPiece ? atWall : before).take(candidates, half * 0.9);
-    // Nothing low stands before a fire.
+    // Nothing low stands in front of a fire.
     if (isWide) before.take([x], half * 0.7);
     const y = edge + (height - edge) * (isTallPiece ? 0.03 : thing === 'sofa' || thing === 'bed' ? 0.22 : 0.34);
     piece.draw(indoors, { x, y }, size, {
@@ -190,7 +190,7 @@ export function paintRoom(stage: Stage, composition: Composition): void {
   lightRoom(stage, opening, isDark, hasWindow);
 }
 
-/** A low table in front with what the prompt puts on one. */
+/** A low table in front with the things that the prompt puts on one. */
 function paintTable(stage: Stage, composition: Composition, edge: number): void {
   const { context, width, height, random } = stage;
   const things = [...composition.mentions.values()].filter(

@@ -9,18 +9,18 @@ import type { Random } from './random.ts';
 import type { PixelSize } from './sizes.ts';
 import type { Context, Detail, Stage } from './stage.ts';
 
-/** Area of a picture in square units, of every shape that is not a strip. */
+/** Area of an image in square units, for every shape except a strip. */
 const AREA = 1_000_000;
-/** Units of the short side at least: a strip shows more of the scene, not larger things. */
+/** The least units of the short side: a strip shows more of the scene, not larger things. */
 const SHORTEST = 640;
 
-/** Pixels in one logical unit of a picture. */
+/** Pixels in one logical unit of an image. */
 export function unitOf({ width, height }: PixelSize): number {
   const shape = Math.max(width, height) / Math.min(width, height);
   return Math.sqrt((width * height) / Math.max(AREA, SHORTEST ** 2 * shape));
 }
 
-/** The stage of a scene on a canvas of some pixels; scales the context to logical units. */
+/** The stage of a scene on a canvas of a given size; scales the context to logical units. */
 export function stageFor(
   context: Context,
   composition: Composition,
@@ -30,7 +30,7 @@ export function stageFor(
   const { width, height } = context.canvas;
   const scale = unitOf({ width, height });
   const size = { width: width / scale, height: height / scale };
-  // Towers of sky over a strip of land would be empty: the land takes what is above twice its width.
+  // A very tall sky over a strip of land would be empty: the land takes the part above twice its width.
   const horizon = Math.max(composition.horizon * size.height, size.height - size.width * 1.4);
   const { palette, style, detail } = look;
   context.setTransform(scale, 0, 0, scale, 0, 0);

@@ -1,6 +1,6 @@
 /**
- * Things on a table: a wall in the light of a window, the table with its grain, and what stands on it with its shadows;
- * through the window, where one is named, the land outside.
+ * Things on a table: a wall in the light of a window, the table with its grain, and the things on it with their
+ * shadows; and if a window is named, the land outside.
  */
 import { adjust, css, hex, mix } from './colour.ts';
 import type { Colour } from './colour.ts';
@@ -15,7 +15,7 @@ import type { Stage } from './stage.ts';
 import { TABLE_THINGS } from './tabletop.ts';
 import type { TableThing } from './tabletop.ts';
 
-/** What stands there where the prompt names only the table. */
+/** The things on the table if the prompt names only the table. */
 const STILL_LIFES: readonly [readonly Thing[], ...(readonly Thing[])[]] = [
   ['bottle', 'bowl', 'goblet', 'apple'],
   ['vase', 'book', 'cup'],
@@ -23,7 +23,7 @@ const STILL_LIFES: readonly [readonly Thing[], ...(readonly Thing[])[]] = [
   ['candle', 'book', 'apple', 'grape'],
 ];
 
-/** A companion that makes a lone thing a still life. */
+/** Companions that turn a single thing into a still life. */
 const COMPANY: { readonly [Name in Thing]?: readonly Thing[] } = {
   cup: ['book', 'houseplant'],
   bowl: ['bottle', 'pear'],
@@ -51,22 +51,22 @@ const COMPANY: { readonly [Name in Thing]?: readonly Thing[] } = {
   houseplant: ['cup', 'book'],
 };
 
-/** What several of are one thing: a stack, a bowl. */
+/** Things of which several are drawn as one: a stack, a bowl. */
 const HEAPED: readonly Thing[] = ['pancake', 'noodles', 'pizza', 'bowl'];
-/** What a bowl is full of where the prompt says `a bowl of` it. */
+/** The fruits that fill a bowl if the prompt says `a bowl of` one of them. */
 const FRUITS: readonly Thing[] = ['citrus', 'apple', 'pear', 'lemon'];
 
 interface Standing {
   readonly thing: TableThing;
   readonly mention: Mention;
-  /** Of a bowl: what it is full of. */
+  /** For a bowl: its content. */
   readonly filling: Thing | undefined;
   readonly size: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** The wall behind, lighter where the window throws its light. */
+/** The wall behind, lighter where light falls from the window. */
 function paintWall(stage: Stage, wall: Colour, edge: number): void {
   const { context, width, height, random } = stage;
   const chance = random.fork('wall');
@@ -167,7 +167,7 @@ function arrange(stage: Stage, composition: Composition, edge: number): Standing
           copy,
         }));
   });
-  // As large as fits across, the first of all in the middle and in front.
+  // As large as fits across, with the first thing in the middle and in front.
   const across = all.reduce((sum, { thing, mention }) => sum + thing.height * mention.scale * thing.half * 1.7, 0);
   const grow = Math.min(
     1.6,

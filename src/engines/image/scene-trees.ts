@@ -16,7 +16,7 @@ type TreeKind = (typeof TREE_KINDS)[number];
 /** In logical units, close by. */
 const TREE_HEIGHTS: Record<TreeKind, number> = { pine: 270, tree: 300, blossom: 290, palm: 330, cactus: 190 };
 
-/** Leaves of a kind in this season and light; the prompt's colour where it names one. */
+/** Leaves of a kind in this season and light; the prompt's colour if it names one. */
 export function treeColour(stage: Stage, kind: TreeKind, colour: Colour | undefined): Colour {
   const { palette } = stage;
   if (colour !== undefined) return mix(colour, palette.land, palette.isDark ? 0.6 : 0.12);
@@ -34,7 +34,7 @@ function drawTree(stage: Stage, kind: TreeKind, place: Point, size: number, look
   else drawBroadleaf(stage, place, size, look, kind === 'blossom');
 }
 
-/** A single tree stands where there is most room, close by; of several, some stand here and some further off. */
+/** A single tree stands at the freest position, close by; of several, some stand there and some further away. */
 export function paintTrees(stage: Stage, composition: Composition, ground: PlacingGround): void {
   const { surface, room } = ground;
   const wide = surface.right - surface.left;
@@ -63,7 +63,7 @@ export function paintTrees(stage: Stage, composition: Composition, ground: Placi
   }
 }
 
-/** Small groups of bushes and trees on open land, so that it has a scale. */
+/** Small groups of bushes and trees on open land, so that it has a sense of scale. */
 export function paintCopses(stage: Stage, ground: PlacingGround): void {
   const { surface, room } = ground;
   const random = stage.random.fork('copses');

@@ -1,6 +1,6 @@
 /**
- * The engine of the models that make a picture from words: reads the prompt, composes a scene, paints it, gives it the
- * finish of its style, letters what stands in quotes, and encodes it; as many pictures as the input asks for.
+ * The engine of the models that make an image from words: reads the prompt, composes a scene, paints it, applies the
+ * finish of its style, letters the quoted texts, and encodes it; as many images as the input requests.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -25,20 +25,20 @@ import { readSceneRequest } from './scene-request.ts';
 import type { SceneRequest } from './scene-request.ts';
 import { stageFor } from './scene-stage.ts';
 
-/** A picture of low quality is painted in half its size and drawn up. */
+/** An image of low quality is painted at half its size and scaled up. */
 const HALF = 0.5;
-/** So is one of more pixels than this in a style whose finish works on every pixel and has no edges to lose. */
+/** So is one with more pixels than this in a style whose finish works on every pixel and has no edges to lose. */
 const MOST_FINISHED = 6_000_000;
 const WORKED_BY_PIXEL: ReadonlySet<Style> = new Set(['watercolour', 'ink', 'sketch', 'glass']);
 
-/** Of a reference: more is not seen of it in a scene. */
+/** The longest side of a reference: more detail is not visible in a scene. */
 const REFERENCE_EDGE = 1280;
 
-/** Paints one of the pictures that were asked for. */
+/** Paints one of the requested images. */
 function paintOne(request: SceneRequest, references: References | undefined, seed: number, picture: number): Canvas {
   const { pixels, effort, negation } = request;
   const { scenery } = request.reading;
-  // The first picture of several is the one that is made when one is asked for.
+  // The first image of several is the same as a single one.
   const random = createRandom(hashText(picture === 0 ? `${seed}/${scenery}` : `${seed}/${scenery}/${picture}`));
   const said = references === undefined ? request.reading : atItsHour(request.reading, references.facts);
   const reading = request.isUpsampled ? upsampled(said, random.fork('upsampling')) : said;
@@ -76,11 +76,11 @@ function paintOne(request: SceneRequest, references: References | undefined, see
 }
 
 /**
- * Renders scenes. Input: `prompt`, and whichever of `aspect_ratio`, `resolution`, `size`, `n`, `quality`,
- * `negative_prompt`, `prompt_upsampling`, `image_urls`, `output_format` the model takes (models/*.json).
+ * Renders scenes. Input: `prompt`, and those of `aspect_ratio`, `resolution`, `size`, `n`, `quality`,
+ * `negative_prompt`, `prompt_upsampling`, `image_urls`, `output_format` that the model takes (models/*.json).
  *
- * @throws {UndecodableMediaError} a picture of `image_urls` cannot be read.
- * @throws {UnusableInputError} of a text in quotes no letter can be drawn.
+ * @throws {UndecodableMediaError} an image of `image_urls` cannot be read.
+ * @throws {UnusableInputError} no letter of a quoted text can be drawn.
  */
 export async function renderScene(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, seed, media, progress } = work;

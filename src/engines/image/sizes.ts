@@ -30,7 +30,7 @@ const ONE_MEGAPIXEL = {
   '1:8': [362, 2896],
 } as const satisfies Readonly<Record<string, readonly [width: number, height: number]>>;
 
-/** A shape that a picture can be asked for in by name. */
+/** A shape that can be requested by name. */
 export type AspectRatio = keyof typeof ONE_MEGAPIXEL;
 
 const MULTIPLES: Readonly<Record<string, number>> = { '1k': 1, '2k': 2, '1K': 1, '2K': 2, '4K': 4 };
@@ -47,8 +47,8 @@ function multipleOf(resolution: unknown): number {
 /**
  * The pixels for an input's `aspect_ratio` and `resolution`.
  *
- * @param fallbackRatio what is taken for a ratio that is absent or has no pixels of its own, as `auto`; an absent or
- *   unknown resolution is the first.
+ * @param fallbackRatio the ratio used if the requested one is absent or has no pixels of its own, like `auto`; an
+ * absent or unknown resolution means the first.
  */
 export function pixelSize(aspectRatio: unknown, resolution: unknown, fallbackRatio: AspectRatio): PixelSize {
   const [width, height] = ONE_MEGAPIXEL[isAspectRatio(aspectRatio) ? aspectRatio : fallbackRatio];
@@ -56,7 +56,7 @@ export function pixelSize(aspectRatio: unknown, resolution: unknown, fallbackRat
   return { width: width * multiple, height: height * multiple };
 }
 
-/** The pixels of a `size`, as `1536x1024`; undefined where it is none. Sides are 16 to 4096. */
+/** The pixels of a `size`, as `1536x1024`; undefined if it is not a size. Sides are 16 to 4096. */
 export function namedSize(size: unknown): PixelSize | undefined {
   const found = typeof size === 'string' ? /^(\d{2,4})x(\d{2,4})$/.exec(size) : null;
   const [width, height] = [Number(found?.[1]), Number(found?.[2])];
@@ -68,14 +68,14 @@ function even(length: number): number {
   return Math.max(2, Math.round(length / 2) * 2);
 }
 
-/** `match_input_image`: the area of a resolution in the shape of a picture; both sides even, the shape within 8:1. */
+/** `match_input_image`: the area of a resolution in the shape of an image; both sides even, the shape within 8:1. */
 export function matchingSize(picture: PixelSize, resolution: unknown): PixelSize {
   const shape = Math.max(1 / 8, Math.min(8, picture.width / picture.height));
   const height = Math.sqrt(MEGAPIXEL / shape) * multipleOf(resolution);
   return { width: even(height * shape), height: even(height) };
 }
 
-/** The shape of a list that comes closest to another. */
+/** The shape of a list that is closest to another. */
 export function nearestRatio(picture: PixelSize, ratios: readonly [AspectRatio, ...AspectRatio[]]): AspectRatio {
   const wanted = Math.log(picture.width / picture.height);
   const distance = (ratio: AspectRatio): number => {

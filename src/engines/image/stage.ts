@@ -1,6 +1,7 @@
 /**
- * What every layer is given: the canvas, its size in logical units, the scene's light and its own chance. A picture is
- * laid out in units of which about 1000 x 1000 cover any aspect ratio, so that every resolution shows the same picture.
+ * Input of every layer: the canvas, its size in logical units, the scene's light and its own random numbers. An image
+ * is laid out in units of which about 1000 x 1000 cover any aspect ratio, so that every resolution shows the same
+ * image.
  */
 import type { SKRSContext2D } from '@napi-rs/canvas';
 import type { Colour } from './colour.ts';
@@ -10,7 +11,7 @@ import type { Random } from './random.ts';
 
 export type Context = SKRSContext2D;
 
-/** A place in logical units; y grows downwards. */
+/** A point in logical units; y grows downwards. */
 export interface Point {
   readonly x: number;
   readonly y: number;
@@ -19,12 +20,12 @@ export interface Point {
 /** Where the light comes from. */
 export interface LightSource extends Point {
   readonly body: 'sun' | 'moon' | 'crescent';
-  /** Hidden behind clouds: it lights, but is not drawn. */
+  /** False if hidden behind clouds: it lights, but is not drawn. */
   readonly isVisible: boolean;
   readonly radius: number;
 }
 
-/** How much is drawn beyond what makes the scene; a plain amount where a stage tells none. */
+/** How much is drawn beyond the essentials of the scene; the usual amount if a stage does not specify it. */
 export type Detail = 'low' | 'high';
 
 export interface Stage {
@@ -45,37 +46,37 @@ export interface Stage {
   /** Whether shapes are of one colour, without gradients and detail. */
   readonly isFlat: boolean;
   readonly detail?: Detail;
-  /** How a sky without gradients is divided: plain where absent. */
+  /** How a sky without gradients is divided: plain if absent. */
   readonly skyForm?: 'rays' | 'rings' | 'bands';
   readonly random: Random;
 }
 
-/** Ground to stand on: a curve across the picture, and how far away it is. */
+/** Ground for things to stand on: a curve across the image, and its distance. */
 export interface Surface {
   yAt(x: number): number;
   readonly left: number;
   readonly right: number;
   /** 0 close by to 1 at the horizon. */
   readonly depth: number;
-  /** How much smaller things are here than close by. */
+  /** The scale of things here relative to things close by. */
   readonly scale: number;
-  /** What it is besides open ground: a wall of rock, level ground with rails, the deck of a bridge. */
+  /** Its form if it is not open ground: a wall of rock, level ground with rails, the deck of a bridge. */
   readonly form?: 'cliff' | 'track' | 'deck';
-  /** The tallest that something on it may be and still be seen whole. */
+  /** The largest height at which a thing on it is still completely visible. */
   readonly headroom?: number;
 }
 
-/** 1 where the light comes from the right of a place, -1 from the left. */
+/** 1 if the light comes from the right of a point, -1 from the left. */
 export function lightSide(stage: Stage, x: number): 1 | -1 {
   return stage.light.x >= x ? 1 : -1;
 }
 
-/** Whether snow lies. */
+/** Whether there is snow on the ground. */
 export function isSnowy(stage: Stage): boolean {
   return stage.season === 'winter' || stage.weather.has('snow');
 }
 
-/** How one thing is drawn: whatever it is, it stands on its foot (or hangs at its centre) and its size is its height. */
+/** How one thing is drawn: every thing stands on its foot (or hangs at its centre) and its size is its height. */
 export interface Look {
   /** The prompt's colour for it, as paint in daylight. */
   readonly colour: Colour | undefined;
@@ -87,5 +88,5 @@ export interface Look {
   readonly random: Random;
 }
 
-/** Draws one thing at a place. */
+/** Draws one thing at a point. */
 export type DrawThing = (stage: Stage, place: Point, size: number, look: Look) => void;

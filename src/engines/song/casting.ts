@@ -1,6 +1,6 @@
 /**
- * Who plays: the genre's band, with the instruments that the prompt names in the places where they fit, and without those
- * that it does not want.
+ * Chooses the players: the genre's band, with the instruments that the prompt names in the parts that they fit, and
+ * without those that it excludes.
  */
 import type { Random } from '../image/random.ts';
 import type { Genre, Part } from './genre.ts';
@@ -8,16 +8,16 @@ import { instrumentNamed } from './instruments.ts';
 import type { Family, Instrument } from './instruments.ts';
 import type { SongBrief } from './prompt-reading.ts';
 
-/** An accompanist: what the genre asks of the part, and who plays it. */
+/** An accompanist: the part that the genre defines, and its instrument. */
 export interface Player extends Part {
   readonly instrument: Instrument;
 }
 
 export interface Cast {
   readonly players: readonly Player[];
-  /** Who carries the tune: in verses, and in choruses. */
+  /** The instruments that carry the tune: in verses, and in choruses. */
   readonly leads: readonly [verse: Instrument, chorus: Instrument];
-  /** Program of the drum kit; undefined where nobody drums. */
+  /** Program of the drum kit; undefined without drums. */
   readonly kit: number | undefined;
   /** Name of the groove. */
   readonly groove: string;
@@ -25,7 +25,7 @@ export interface Cast {
 
 /** Families that carry a tune rather than chords. */
 const SINGERS: ReadonlySet<Family> = new Set(['bowed', 'blown', 'voice', 'bells', 'synth']);
-/** What a family plays when it joins a band that has no place for it. */
+/** What a family plays when it joins a band without a part for it. */
 const JOINING: Readonly<Record<Family, readonly [role: Part['role'], pattern: string, db: number]>> = {
   keys: ['comp', 'push', -6],
   plucked: ['arp', 'pick', -7],
@@ -70,7 +70,7 @@ function fits(instrument: Instrument, part: Part): boolean {
     : families.includes(instrument.family) && canChords;
 }
 
-/** A centre where the instrument sounds like itself. */
+/** A centre in the natural range of the instrument. */
 function within(instrument: Instrument, centre: number): number {
   const [low, high] = instrument.range;
   return Math.min(Math.max(centre, low + 7), Math.max(low + 7, high - 9));
@@ -80,7 +80,7 @@ function hired(part: Part, instrument: Instrument): Player {
   return { ...part, instrument, centre: part.role === 'bass' ? part.centre : within(instrument, part.centre) };
 }
 
-/** One instrument, or a few, and nobody else. */
+/** One instrument, or a few, and no other players. */
 function soloists(brief: SongBrief): Player[] {
   return brief.instruments.flatMap((name, index) => {
     const instrument = instrumentNamed(name);
@@ -102,7 +102,7 @@ function soloists(brief: SongBrief): Player[] {
   });
 }
 
-/** Casts a band. Whoever the prompt names plays; the rest is chance. */
+/** Casts a band. The instruments that the prompt names play; the rest is random. */
 export function castBand(brief: SongBrief, genre: Genre, random: Random): Cast {
   const isWanted = (name: string): boolean => !brief.excluded.has(name);
   const named = brief.instruments.map(instrumentNamed);
@@ -118,7 +118,7 @@ export function castBand(brief: SongBrief, genre: Genre, random: Random): Cast {
       const chosen = wanted ?? listed;
       if (wanted !== undefined) unplaced.delete(wanted);
       if (chosen !== undefined) {
-        // Somebody asked for it: it is heard from the beginning and clearly.
+        // The prompt names it, so it is heard from the beginning and clearly.
         players.push({
           ...hired(part, chosen),
           from: Math.min(part.from, 1.2),
@@ -161,7 +161,7 @@ export function castBand(brief: SongBrief, genre: Genre, random: Random): Cast {
       );
     }
   }
-  // Somebody plays chords from the first bar on.
+  // At least one player plays chords from the first bar on.
   const chords = players.filter(({ role }) => role !== 'bass' && role !== 'counter');
   const earliest = Math.min(...chords.map(({ from }) => from));
   players = players.map((player) =>

@@ -1,5 +1,5 @@
 /**
- * From steps to seconds: tempo and swing, and the small unevenness of people's hands.
+ * From steps to seconds: tempo and swing, and the small timing errors of human players.
  */
 import type { Random } from '../image/random.ts';
 import type { Genre } from './genre.ts';
@@ -8,7 +8,7 @@ import type { Bar } from './tune.ts';
 export interface Clock {
   /** Seconds at a step counted from the beginning of the song; between steps as well. */
   at(step: number): number;
-  /** Seconds of one step, swing left aside. */
+  /** Seconds of one step, without swing. */
   readonly stepSeconds: number;
 }
 
@@ -17,12 +17,12 @@ export function barOf(metre: Genre['metre']): Bar {
   return metre === '4/4' ? { steps: 16, beat: 4 } : metre === '3/4' ? { steps: 12, beat: 4 } : { steps: 12, beat: 6 };
 }
 
-/** Beats that a tempo counts in a bar. */
+/** How many beats of the tempo a bar has. */
 export function beatsOf(bar: Bar): number {
   return bar.steps / bar.beat;
 }
 
-/** @param swing how late the second of two lies, 0 to 0.33; `swingSteps` how long each of the two is. */
+/** @param swing how late the second of two notes is, 0 to 0.33; `swingSteps` how long each of the two is. */
 export function createClock(barSeconds: number, bar: Bar, swing: number, swingSteps: number): Clock {
   const stepSeconds = barSeconds / bar.steps;
   return {
@@ -38,7 +38,7 @@ export function createClock(barSeconds: number, bar: Bar, swing: number, swingSt
   };
 }
 
-/** How far somebody strays, around 0, mostly little: in the unit of `most`. */
+/** A random deviation around 0, mostly small: in the unit of `most`. */
 export function stray(most: number, random: Random): number {
   return ((random.next() + random.next() + random.next()) / 1.5 - 1) * most;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides what a song is before anybody plays: key, tempo, form, chords, themes and band. The same prompt and seed decide
- * the same.
+ * Decides what a song is before it is played: key, tempo, form, chords, themes and band. The same prompt and seed give
+ * the same decisions.
  */
 import type { Random } from '../image/random.ts';
 import { writeScore } from './arrangement.ts';
@@ -19,9 +19,9 @@ import type { Key } from './theory.ts';
 import { inventTheme } from './tune.ts';
 import type { Bar } from './tune.ts';
 
-/** Tonics that bands like: few accidentals first. */
+/** Common tonics of bands: few accidentals first. */
 const TONICS = [0, 7, 2, 9, 4, 5, 10, 3, 0, 7, 2, 9] as const;
-/** A blues goes round in twelve bars, everything else in eight. */
+/** A blues repeats after twelve bars, everything else after eight. */
 const [BLUES_UNIT, UNIT] = [12, 8];
 
 export function chooseKey(brief: SongBrief, genre: Genre, random: Random): Key {
@@ -34,7 +34,7 @@ export function chooseKey(brief: SongBrief, genre: Genre, random: Random): Key {
   return { tonic: brief.tonic ?? random.pick(TONICS), mode };
 }
 
-/** What a genre and a prompt settle before the form is known. */
+/** What a genre and a prompt determine before the form is known. */
 export interface Frame {
   readonly genre: Genre;
   readonly key: Key;
@@ -92,7 +92,7 @@ export function composeOver(
   };
 }
 
-/** Composes a piece without words that is so many seconds long. */
+/** Composes a piece without words of a given length in seconds. */
 export function composeInstrumental(brief: SongBrief, seconds: number, random: Random): Score {
   const frame = chooseFrame(brief, random);
   const timing = fitBars(

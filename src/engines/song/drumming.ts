@@ -1,5 +1,5 @@
 /**
- * The drummer: a groove for each section's intensity, small changes every few bars, fills into what comes next, and a
+ * The drummer: a groove for each section's intensity, small changes every few bars, fills into the next section, and a
  * crash where it begins.
  */
 import type { Random } from '../image/random.ts';
@@ -61,7 +61,7 @@ export function writeDrums(setting: Setting, part: number, scribe: Scribe, rando
   for (const [index, section] of sections.entries()) {
     const next = sections[index + 1];
     const gain = 0.72 + 0.055 * section.intensity;
-    // Beats come in halfway through an introduction, and are silent where a dance floor holds its breath.
+    // Beats come in halfway through an introduction, and are silent in the quiet sections of dance music.
     const holdsBreath = genre.isDance && section.intensity < 1.3 && section.kind !== 'intro';
     const from = section.kind === 'intro' && section.bars >= 4 && !genre.isDance ? section.bars / 2 : 0;
     for (let at = 0; at < section.bars; at++) {
@@ -69,7 +69,7 @@ export function writeDrums(setting: Setting, part: number, scribe: Scribe, rando
       const isLast = at === section.bars - 1;
       if (isLast && next !== undefined && next.intensity > 1.5 && section.bars >= 2 && fills.length > 0) {
         const fill = playDrums(fills[random.integer(0, fills.length - 1)] ?? '');
-        // A small change takes half a bar, a great one the whole.
+        // A small change takes half a bar, a large one the whole bar.
         const half = Math.abs(next.intensity - section.intensity) < 1.2 ? bar.steps / 2 : 0;
         const before = at < from || holdsBreath ? [] : grooveFor(section, grooves).filter(({ step }) => step < half);
         play([...before, ...fill.filter(({ step }) => step >= half)], barIndex, gain);

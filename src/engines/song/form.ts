@@ -1,6 +1,6 @@
 /**
- * How a song is cut: how many bars at which tempo fill the asked time, and which sections they make. The last bar is
- * always followed by a final chord that rings out into the end of the file.
+ * The form of a song: how many bars at which tempo fill the requested time, and which sections they make. The last bar
+ * is always followed by a final chord that rings out into the end of the file.
  */
 import type { Random } from '../image/random.ts';
 
@@ -9,7 +9,7 @@ export type SectionKind = 'intro' | 'verse' | 'chorus' | 'bridge' | 'solo' | 'br
 export interface Section {
   readonly kind: SectionKind;
   readonly bars: number;
-  /** How much is going on, 0 (almost nothing) to 5 (everybody). */
+  /** How much is going on, 0 (almost nothing) to 5 (the whole band). */
   readonly intensity: number;
   /** Semitones above the song's key. */
   readonly shift: number;
@@ -27,16 +27,16 @@ export interface Timing {
   readonly endSeconds: number;
 }
 
-/** What a final chord needs at least to ring: seconds, and share of a short piece. */
+/** The least time that a final chord rings: seconds, and share of a short piece. */
 const RING_SECONDS = 2.2;
 const RING_SHARE = 0.3;
 
-/** How long the final chord of a piece of so many seconds rings at least. */
+/** The least time that the final chord of a piece of a given length rings. */
 export function ringOf(seconds: number): number {
   return Math.min(RING_SECONDS, seconds * RING_SHARE);
 }
 
-/** How far from the genre's own range a tempo may go to make bars fit, where the prompt names none. */
+/** How far from the genre's own range a tempo may go to make bars fit, if the prompt names none. */
 const TEMPO_SLACK = 0.04;
 
 /** The tempo that a genre takes in a mood: calm ones near its slow end, or somewhat below. */
@@ -50,9 +50,9 @@ export function usualTempo(range: readonly [number, number], energy: number, ran
  * Fits bars into a time.
  *
  * @param seconds of the whole file.
- * @param bpm the tempo that is wished for; exact when `isFixed`.
- * @param beats a bar.
- * @param grain bars come in multiples of this where there are enough of them.
+ * @param bpm the desired tempo; exact when `isFixed`.
+ * @param beats per bar.
+ * @param grain bars come in multiples of this if there are enough of them.
  */
 export function fitBars(seconds: number, bpm: number, isFixed: boolean, beats: number, grain: number): Timing {
   const ring = ringOf(seconds);
@@ -74,14 +74,14 @@ export function fitBars(seconds: number, bpm: number, isFixed: boolean, beats: n
   let bestCost = Infinity;
   for (const bars of candidates) {
     if (bars < 1) continue;
-    // Even numbers of bars are worth a little tempo, multiples of the phrase a little more.
+    // Even numbers of bars justify a small change of the tempo, multiples of the phrase a slightly larger one.
     const stray = Math.abs(Math.log(bars / nearest));
     const isOver = Math.max(0, stray - TEMPO_SLACK) * 4;
     const odd = bars % grain === 0 ? 0 : bars % 4 === 0 ? 0.015 : bars % 2 === 0 ? 0.03 : 0.06;
     const cost = stray + isOver + odd * Math.min(1, nearest / 6);
     if (cost < bestCost) [best, bestCost] = [bars, cost];
   }
-  // The final chord rings through what a little slack in the tempo leaves over.
+  // The final chord rings through the time that remains after stretching the tempo a little.
   const fitted = room / best;
   const barSeconds = Math.min(fitted, wished * (1 + TEMPO_SLACK));
   return { bpm: (60 / barSeconds) * beats, barSeconds, bars: best, endSeconds: best * barSeconds };
@@ -118,7 +118,7 @@ function bodyOf(units: number): SectionKind[] {
   return ['verse', 'verse', 'chorus', 'verse', 'chorus', ...middle, 'bridge', 'chorus', 'chorus'];
 }
 
-/** What an arrangement needs to know to cut a song. */
+/** The input for the form of a song. */
 export interface FormWish {
   readonly bars: number;
   /** Bars of one section: 8, or 12 for a blues. */
@@ -129,13 +129,13 @@ export interface FormWish {
   readonly mayRise: boolean;
 }
 
-/** Cuts a number of bars into sections that add up to it. */
+/** Divides a number of bars into sections that add up to it. */
 export function cutSections(wish: FormWish, random: Random): Section[] {
   const { bars, unit } = wish;
   let plan: PlainSection[];
   if (bars < 4) plan = [{ kind: 'chorus', bars }];
   else if (bars < unit) {
-    // Four bars of tune, and what is over before them.
+    // Four bars of tune, and the remaining bars before them.
     const over = bars - 4;
     plan =
       over < 3
@@ -146,7 +146,7 @@ export function cutSections(wish: FormWish, random: Random): Section[] {
           ];
     plan = [...plan, { kind: 'chorus', bars: 4 }];
   } else if (bars < unit * 2) {
-    // A short song: a verse and a chorus, both in halves where there is no room for more.
+    // A short song: a verse and a chorus, both in halves if there is no room for more.
     const half = unit / 2;
     const rest = bars - unit;
     const chorus = rest >= half ? unit : half;
@@ -162,7 +162,7 @@ export function cutSections(wish: FormWish, random: Random): Section[] {
   return shapeSections(plan, wish, random);
 }
 
-/** A section before it is known how loud it is. */
+/** A section without its loudness. */
 export interface PlainSection {
   readonly kind: SectionKind;
   readonly bars: number;
@@ -198,7 +198,7 @@ function longPlan(bars: number, unit: number): PlainSection[] {
   const units = Math.max(1, Math.floor((bars - 2 * ends) / unit));
   const spare = bars - 2 * ends - units * unit;
   const body = bodyOf(units).map((kind) => ({ kind, bars: unit }));
-  // What is left over stands still before the last chorus; a bar or two go to the ends.
+  // The remaining bars become a break before the last chorus; a bar or two extend the ends.
   const pause = spare >= 4 ? 4 : spare >= 2 && units > 3 ? 2 : 0;
   const left = spare - pause;
   const intro = ends + Math.floor(left / 4) * 2;

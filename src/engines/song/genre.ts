@@ -1,33 +1,33 @@
 /**
- * What a genre is: tempo, harmony, groove, who plays what, and how the tune moves. The rows are in `genres-band.ts`,
- * `genres-floor.ts`, `genres-hall.ts` and `genres-world.ts`.
+ * What a genre is: tempo, harmony, groove, instruments of each part, and how the tune moves. The rows are in
+ * `genres-band.ts`, `genres-floor.ts`, `genres-hall.ts` and `genres-world.ts`.
  */
 import type { ProgressionName } from './progressions.ts';
 import type { Colour, ModeName } from './theory.ts';
 
 export type Metre = '4/4' | '3/4' | '6/8';
 
-/** Whoever accompanies: bass, chords, arpeggios. The lead and the drums have fields of their own. */
+/** An accompanying part: bass, chords, arpeggios. The lead and the drums have fields of their own. */
 export interface Part {
   readonly role: 'bass' | 'comp' | 'pad' | 'arp' | 'counter';
-  /** Alternatives, by name; chance picks one. */
+  /** Alternatives, by name; one is picked at random. */
   readonly instruments: readonly string[];
-  /** Name of a bass line or an accompaniment; with bars of three, of the one for three. */
+  /** Name of a bass line or an accompaniment; in bars of three, of the variant for three. */
   readonly pattern: string;
   /** Plays in sections of at least this intensity, 0 to 5. */
   readonly from: number;
-  /** Around which pitch it lies. */
+  /** The pitch around which it lies. */
   readonly centre: number;
-  /** Notes in a chord. */
+  /** Notes per chord. */
   readonly voices: number;
-  /** Against the lead, in decibels. */
+  /** Relative to the lead, in decibels. */
   readonly db: number;
   /** Left -1 to right 1. */
   readonly pan: number;
 }
 
 export interface TuneStyle {
-  /** Notes a beat. */
+  /** Notes per beat. */
   readonly density: number;
   /** Share of notes off the beat, 0 to 1. */
   readonly syncopation: number;
@@ -35,7 +35,7 @@ export interface TuneStyle {
   readonly span: number;
   /** How readily it leaps, 0 to 1. */
   readonly leaps: number;
-  /** Steps between notes at least: 1 sixteenths, 2 eighths, 4 quarters. */
+  /** The shortest distance of notes in steps: 1 sixteenths, 2 eighths, 4 quarters. */
   readonly grid: 1 | 2 | 4;
 }
 
@@ -48,7 +48,7 @@ export interface Genre {
   readonly swingSteps: 1 | 2;
   readonly bright: readonly ModeName[];
   readonly dark: readonly ModeName[];
-  /** How often it is dark where the prompt names no mood. */
+  /** How often it is dark if the prompt names no mood. */
   readonly darkChance: number;
   readonly progressions: ProgressionName;
   readonly colour: Colour;
@@ -59,17 +59,17 @@ export interface Genre {
   readonly kits: readonly number[];
   readonly fill: string;
   readonly drumsDb: number;
-  /** Who may carry the tune. */
+  /** The instruments that may carry the tune. */
   readonly leads: readonly string[];
   readonly tune: TuneStyle;
   readonly parts: readonly Part[];
-  /** Share of every sound that goes to the hall, 0 to 1. */
+  /** Share of every sound that is sent to the reverb, 0 to 1. */
   readonly hall: number;
   /** How far from the beat players stray, in milliseconds. */
   readonly looseMs: number;
   /** Whether intensity rises and falls by adding and dropping layers, as on a dance floor. */
   readonly isDance: boolean;
-  /** Whether lyrics are spoken in rhythm where the prompt does not say. */
+  /** Whether lyrics are spoken in rhythm if the prompt does not say. */
   readonly isRapped: boolean;
   /** Loudness of the finished track, LUFS. */
   readonly lufs: number;

@@ -1,5 +1,5 @@
 /**
- * Genres that a band of people plays: rock and its kin, blues, jazz, soul.
+ * Genres played by a band: rock and its kin, blues, jazz, soul.
  */
 import { PLAIN_GENRE, part } from './genre.ts';
 import type { Genre } from './genre.ts';

@@ -1,5 +1,5 @@
 /**
- * Genres made of machines: beats to nod to, to dance to, to play games to, and sounds to drift in.
+ * Electronic genres: beats to nod to, to dance to, to play games to, and ambient sounds.
  */
 import { PLAIN_GENRE, part } from './genre.ts';
 import type { Genre } from './genre.ts';

@@ -1,5 +1,5 @@
 /**
- * Songs and dances from around the world, and what is played in the open air.
+ * Songs and dances from around the world, and outdoor music.
  */
 import { PLAIN_GENRE, part } from './genre.ts';
 import type { Genre } from './genre.ts';

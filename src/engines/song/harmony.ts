@@ -10,7 +10,7 @@ import type { ProgressionSet } from './progressions.ts';
 import { coloured, isMinor, readChord, tonesOf, transposed } from './theory.ts';
 import type { Chord, Key } from './theory.ts';
 
-/** What sounds in one half of a bar. */
+/** The harmony of one half of a bar. */
 export interface Harmony {
   readonly chord: Chord;
   readonly key: Key;
@@ -34,7 +34,7 @@ export function themeOf(kind: Section['kind']): Theme {
 function progressionsFor(genre: Genre, key: Key): ProgressionSet {
   const family = PROGRESSIONS[genre.progressions];
   const own = isMinor(key.mode) ? family.dark : family.bright;
-  // A blues is one whatever its scale; a church mode has chords of its own.
+  // A blues stays a blues in any scale; a church mode has chords of its own.
   return genre.progressions === 'blues' ? own : (MODAL[key.mode] ?? own);
 }
 
@@ -43,7 +43,7 @@ function barsOf(progression: string): string[][] {
   return progression.split(' ').map((bar) => bar.split(':'));
 }
 
-/** @param mayCadence false where the bars' harmony is the genre itself: a blues, a drone. */
+/** @param mayCadence false if the bars' harmony defines the genre: a blues, a drone. */
 export function layHarmony(sections: readonly Section[], key: Key, genre: Genre, random: Random): HarmonyPlan {
   const set = progressionsFor(genre, key);
   const chosen: Readonly<Record<Theme, string[][]>> = {
@@ -67,7 +67,7 @@ export function layHarmony(sections: readonly Section[], key: Key, genre: Genre,
       for (const half of [0, 1]) {
         let symbol = row[Math.min(half, row.length - 1)] ?? 'I';
         if (leads && half === 1 && next.kind === 'chorus' && genre.progressions !== 'blues') symbol = dominant;
-        // Into a higher key by its own dominant.
+        // A higher key is introduced by its own dominant.
         const target = leads && half === 1 && next.shift !== shift ? transposed(key, next.shift) : here;
         if (target !== here) symbol = 'V7';
         halves.push({ chord: coloured(readChord(symbol, target.tonic), genre.colour, here), key: here });

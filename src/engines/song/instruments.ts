@@ -1,21 +1,21 @@
 /**
- * The instruments of the band: where each lies in the General MIDI sound font, what range it plays in, how loud it is
- * there, and the words by which a prompt names it.
+ * The instruments of the band: the program of each in the General MIDI sound font, what range it plays in, how loud it
+ * is there, and the words by which a prompt names it.
  */
 
-/** How an instrument may be used: a tune needs one that sings, chords one that can play several notes. */
+/** How an instrument may be used: a tune needs a melodic one, chords one that can play several notes. */
 export type Family = 'keys' | 'plucked' | 'bowed' | 'blown' | 'voice' | 'synth' | 'bass' | 'bells' | 'pad';
 
 export interface Instrument {
   readonly name: string;
   /** Program of the sound font, 0 to 127. */
   readonly program: number;
-  /** Bank of the sound font; 0 but for variations. */
+  /** Bank of the sound font; 0 except for variations. */
   readonly bank: number;
   readonly family: Family;
-  /** Lowest and highest pitch where it sounds like itself. */
+  /** Lowest and highest pitch of its natural range. */
   readonly range: readonly [low: number, high: number];
-  /** What brings it to the loudness of the others, in decibels; measured with notes as it usually plays them. */
+  /** Brings it to the loudness of the others, in decibels; measured with notes as it usually plays them. */
   readonly trimDb: number;
   /** Whether a note lasts as long as it is held. */
   readonly isSustained: boolean;
@@ -33,7 +33,7 @@ type Row = readonly [
 ];
 
 const SUSTAINED: ReadonlySet<Family> = new Set(['bowed', 'blown', 'voice', 'pad']);
-/** Of families that ring out, those that are held all the same. */
+/** Instruments of decaying families that are held all the same. */
 const HELD: ReadonlySet<string> = new Set([
   'organ',
   'church-organ',
@@ -165,7 +165,7 @@ export function instrumentNamed(name: string): Instrument {
   return found;
 }
 
-/** What brings a drum kit to the loudness of the others, in decibels; measured with a plain groove. */
+/** The gain that brings a drum kit to the loudness of the others, in decibels; measured with a plain groove. */
 const KIT_TRIMS: Readonly<Record<number, number>> = { 0: 4, 8: 0, 16: 0, 24: 1, 25: -8, 32: -1, 40: 0, 48: 0 };
 
 export function kitTrimDb(program: number): number {

@@ -1,6 +1,6 @@
 /**
- * Who carries the tune plays it: the themes in verse, chorus and bridge, a freer line in a solo, a hint of the chorus in
- * the introduction, and, where somebody sings, only small answers in the gaps.
+ * The lead plays the tune: the themes in verse, chorus and bridge, a freer line in a solo, a hint of the chorus in the
+ * introduction, and, if there are vocals, only small answers in the gaps.
  */
 import type { Random } from '../image/random.ts';
 import type { Instrument } from './instruments.ts';
@@ -12,12 +12,12 @@ import type { Key } from './theory.ts';
 import { phrasesFor, pitchLine } from './tune.ts';
 import type { Theme, TuneNote } from './tune.ts';
 
-/** Where a tune lies best, whatever else an instrument can reach. */
+/** The best range of a tune, whatever else an instrument can reach. */
 const [TUNE_LOW, TUNE_HIGH] = [55, 88];
-/** Gaps in which fewer notes have room are left to the singer's breath. */
+/** Gaps with room for fewer notes than this are left to the singer's breath. */
 const FEWEST_ANSWER_NOTES = 2;
 
-/** The pitches between which an instrument plays a tune of that span. */
+/** The range in which an instrument plays a tune of that span. */
 export function tuneRange(instrument: Instrument, span: number): readonly [low: number, high: number] {
   const [low, high] = [Math.max(instrument.range[0], TUNE_LOW - 12), Math.min(instrument.range[1], TUNE_HIGH)];
   const wished = instrument.family === 'bells' ? 76 : instrument.range[0] < 45 && instrument.isSustained ? 60 : 69;
@@ -54,7 +54,7 @@ function stepAbove(pitch: number, key: Key): number {
   return scaleOf(key).includes((pitch + 1) % 12) ? pitch + 1 : pitch + 2;
 }
 
-/** A tune's notes as an instrument plays them: tied, or a little apart, and now and then with an ornament. */
+/** A tune's notes as an instrument plays them: tied, or a little apart, and occasionally with an ornament. */
 function writePhrase(
   notes: readonly TuneNote[],
   start: number,
@@ -86,7 +86,7 @@ export function writeLead(
   const { bar, sections, genre, harmony, cast, timing, seconds } = setting;
   let from: number | undefined;
   for (const section of sections) {
-    // A section's tune starts afresh, so that it comes back as it was.
+    // A section's tune starts without a previous note, so that its repetitions are identical.
     from = undefined;
     const which = leadOf(section);
     const instrument = cast.leads[which];

@@ -1,15 +1,15 @@
 /**
- * Reads lyrics as they are usually typed: sections with tags in brackets or none at all, a line a phrase, repeated
- * choruses written out or only named. What cannot be spoken is left out.
+ * Reads lyrics as they are usually typed: sections with tags in brackets or none at all, one phrase per line, repeated
+ * choruses written out or only named. Text that cannot be spoken is omitted.
  */
 import { speakableText } from '../speech/speakable-text.ts';
 import type { SectionKind } from './form.ts';
 
 export interface LyricSection {
   readonly kind: SectionKind;
-  /** As they are sung; none: nobody sings here. */
+  /** As they are sung; empty: the section is instrumental. */
   readonly lines: readonly string[];
-  /** Whether the tag asks for rap or for speech. */
+  /** Whether the tag indicates rap or speech. */
   readonly isSpoken: boolean;
 }
 
@@ -38,7 +38,7 @@ function tagOf(line: string): string | undefined {
   return isTag ? bracketed : NAMED.exec(line)?.[1];
 }
 
-/** A line in phrases that can be sung in one breath. */
+/** A line split into phrases that can be sung in one breath. */
 function phrases(line: string): string[] {
   if (line.length <= LONGEST_LINE) return [line];
   const middle = line.length / 2;
@@ -67,7 +67,7 @@ function sungLines(line: string): string[] {
   return Array.from({ length: count }, () => kept).flat();
 }
 
-/** Stanzas of lyrics without tags: what comes twice is the chorus, otherwise every second one is. */
+/** Stanzas of lyrics without tags: a repeated stanza is the chorus, otherwise every second one is. */
 function stanzasOf(lines: readonly string[]): LyricSection[] {
   const stanzas: string[][] = [[]];
   for (const line of lines) {
@@ -92,12 +92,12 @@ function stanzasOf(lines: readonly string[]): LyricSection[] {
   });
 }
 
-/** Reads lyrics; an empty list when nothing of them can be sung. */
+/** Reads lyrics; an empty list if none of them can be sung. */
 export function readLyrics(text: string): LyricSection[] {
   const lines = text
     .normalize('NFKC')
     .split(/\r\n?|\n|\u2028|\u2029/u)
-    // Long runs of blanks mean nothing, and the expressions above would try every way to divide them.
+    // Long runs of spaces mean nothing, and the expressions above would try every way to divide them.
     .map((line) => line.replace(/\s+/gu, ' '));
   const first = lines.findIndex((line) => tagOf(line) !== undefined);
   if (first < 0) return stanzasOf(lines);
@@ -116,7 +116,7 @@ export function readLyrics(text: string): LyricSection[] {
       sections.at(-1)?.lines.push(...sungLines(line));
     }
   }
-  // `[Chorus]` with nothing below it means the one that was there before.
+  // `[Chorus]` with nothing below it means the previous one.
   for (const [index, section] of sections.entries()) {
     if (section.lines.length > 0 || section.kind !== 'chorus') continue;
     const before = sections.slice(0, index).find((one) => one.kind === 'chorus' && one.lines.length > 0);

@@ -1,23 +1,23 @@
 /**
- * What is done to a finished mix: rumble out, a little air, a gentle compressor that holds it together, the loudness that
- * a genre is heard at with a limiter over it, and a fade at the very end. In two passes, because loudness is only known
- * when all has been played.
+ * The processing of a finished mix: it removes rumble, adds a little air, compresses gently, brings the mix to the
+ * loudness of its genre with a limiter, and fades it out at the very end. In two passes, because loudness is only known
+ * when everything has been played.
  */
 import { Biquad, highPass, highShelf, peak } from '../sound/signal/biquad.ts';
 
 /** Left and right. */
 export type Stereo = readonly [Float32Array, Float32Array];
 
-/** No sample goes above: -1.2 dB, so that what an mp3 encoder adds stays below full scale. */
+/** No sample goes above: -1.2 dB, so that the overshoot of an mp3 encoder stays below full scale. */
 export const CEILING = 10 ** (-1.2 / 20);
-/** The most that the limiter is asked to take off: beyond it music is squashed. */
+/** The largest reduction by the limiter: beyond it music is squashed. */
 const MOST_LIMITING_DB = 7;
-/** More than any mix needs; what is nearly silent stays so. */
+/** More than any mix needs; a nearly silent one stays so. */
 const MOST_GAIN = 40;
-/** How often the compressor looks at its meter: every 0.7 ms. */
+/** How often the compressor reads its meter: every 0.7 ms. */
 const CONTROL_SAMPLES = 32;
 const [ATTACK_SECONDS, RELEASE_SECONDS, AVERAGE_SECONDS] = [0.025, 0.22, 0.01];
-/** It works above this level, two to one, and never takes off more than this. */
+/** The compressor works above this level, two to one, and never reduces more than this. */
 const [THRESHOLD_DB, MOST_REDUCTION_DB] = [-18, 6];
 
 /** The first pass: tone and compression, in place, block after block. */
@@ -64,7 +64,7 @@ export function createMixBus(rate: number): MixBus {
 }
 
 /**
- * The gain that brings a mix to a loudness, as far as its peaks allow.
+ * The gain that brings a mix to a loudness, within the limits of its peaks.
  *
  * @param measured and wanted: LUFS. @param highest the highest sample.
  * @returns a factor.

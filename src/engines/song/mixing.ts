@@ -1,7 +1,7 @@
 /**
- * From the players to the finished track, by way of files of samples in the scratch folder, so that five minutes take no
- * more memory than one: the band is played and measured, the singer's track is laid over it at the right level, and the
- * mix is mastered while it is encoded.
+ * From the players to the finished track, through files of samples in the scratch directory, so that five minutes take
+ * no more memory than one: the band is played and measured, the singer's track is laid over it at the right level, and
+ * the mix is mastered while it is encoded.
  */
 import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -12,18 +12,18 @@ import { SAMPLE_RATE } from './band.ts';
 import { CEILING, createMixBus, fadeAt, loudnessGain } from './mastering.ts';
 import type { MixBus, Stereo } from './mastering.ts';
 
-/** A third of a second: 130 kB of stereo, and often enough to tell the progress. */
+/** A third of a second: 130 kB of stereo, and often enough to report the progress. */
 export const BLOCK_SAMPLES = 16_384;
 const BYTES_PER_FRAME = 8;
-/** The last bit of the ring, at most a tenth of a short piece. */
+/** The end of the ring, at most a tenth of a short piece. */
 const FADE_SECONDS = 1.6;
-/** How much louder the singer is than the band, in LU, and by how much the band makes room, as a factor. */
+/** How much louder the singer is than the band, in LU, and how much the voice lowers the band, as a factor. */
 const [VOICE_OVER_BAND, MAKES_ROOM] = [1, 0.8];
-/** How fast the band makes room and comes back, in seconds. */
+/** How fast the band is lowered and raised again, in seconds. */
 const [YIELDS_SECONDS, RETURNS_SECONDS] = [0.05, 0.35];
-/** The power of a voice from which the band makes all the room it makes. */
+/** The power of a voice at which the band is lowered fully. */
 const FULL_VOICE = 0.05 ** 2;
-/** What playing, and then laying the voice over it, take of the whole. */
+/** The share of all work that is done after playing, after singing and after mixing. */
 const [PLAYED_SHARE, SUNG_SHARE, MIXED_SHARE] = [0.6, 0.8, 0.85];
 
 /** A track in a file: left and right in turn, 32-bit floats. */
@@ -44,7 +44,7 @@ function interleave([left, right]: Stereo): Uint8Array {
   return new Uint8Array(frames.buffer);
 }
 
-/** Writes a track, through a bus where there is one, and measures it. */
+/** Writes a track, through a bus if given, and measures it. */
 async function record(
   blocks: AsyncIterable<Stereo> | Iterable<Stereo>,
   file: string,
@@ -79,7 +79,7 @@ async function readBlock(handle: FileHandle, start: number, length: number): Pro
   return [left, right];
 }
 
-/** The band with the singer over it: the band steps back while somebody sings. */
+/** The band with the singer over it: the band is lowered during vocals. */
 async function* laidOver(band: TrackFile, voice: TrackFile, total: number): AsyncGenerator<Stereo> {
   const gain = 10 ** ((band.loudness + VOICE_OVER_BAND - voice.loudness) / 20);
   const yields = 1 - Math.exp(-1 / (YIELDS_SECONDS * SAMPLE_RATE));
@@ -111,9 +111,9 @@ async function* laidOver(band: TrackFile, voice: TrackFile, total: number): Asyn
 /**
  * Plays and mixes.
  *
- * @param work.scratch the folder for the files; only the mix is left there.
+ * @param work.scratch the directory for the files; only the mix remains there.
  * @param work.total samples.
- * @param work.progress is told the share of all work, mastering included.
+ * @param work.progress is called with the share of all work, mastering included.
  */
 export async function mixDown(work: {
   readonly band: AsyncIterable<Stereo>;
@@ -146,7 +146,7 @@ export async function* mastered(
   const fade = Math.round(Math.min(FADE_SECONDS * SAMPLE_RATE, total / 10));
   const handle = await open(mix.file, 'r');
   try {
-    // What comes out of the limiter is late: its first samples are dropped, and silence pushes out its last ones.
+    // The output of the limiter is delayed: its first samples are dropped, and silence pushes out its last ones.
     for (let start = 0; start < total + limiter.delay; start += BLOCK_SAMPLES) {
       const length = Math.min(BLOCK_SAMPLES, total + limiter.delay - start);
       const block = await readBlock(handle, start, length);

@@ -1,6 +1,6 @@
 /**
- * Where the periods of a spoken line lie: one mark a period where the voice sounds, marks at even distances where it only
- * hisses. What is known of the sounds helps: an `s` has no pitch, however much it looks like one.
+ * Where the periods of a spoken line lie: one mark per period where the voice sounds, marks at even distances where it
+ * only hisses. The known sounds help: an `s` has no pitch, however much it looks like one.
  */
 import type { SpokenLine } from './singer.ts';
 
@@ -13,19 +13,19 @@ export interface Mark {
 
 const VOICELESS: ReadonlySet<string> = new Set(['p', 't', 'k', 'f', 'th', 's', 'sh', 'ch', 'hh', 'pau']);
 const FRAME_SECONDS = 0.007;
-/** A pitch shows below 4 kHz: every second product tells it. */
+/** Pitch is detectable below 4 kHz: every second product is enough. */
 const TRACKING_STRIDE = 2;
 const WINDOW_SECONDS = 0.028;
 const HISS_PERIOD_SECONDS = 0.003;
-/** Below this a window is too little like itself one period later to have a pitch. */
+/** Below this a window differs too much from itself one period later to have a pitch. */
 const LIKENESS = 0.45;
-/** What it costs to change the pitch by an octave from one frame to the next. */
+/** The cost of changing the pitch by an octave from one frame to the next. */
 const JUMP_COST = 2.2;
 
-/** Tells how alike two stretches of a line are: 1 for the same shape, whatever their levels. */
+/** Measures how alike two stretches of a line are: 1 for the same shape, whatever their levels. */
 type Likeness = (start: number, lag: number, length: number, stride: number) => number;
 
-/** Sums of squares are kept from the beginning, so that only the products are left to be added up. */
+/** Sums of squares are precomputed, so that only the products have to be summed. */
 function createLikeness(samples: Float32Array): Likeness {
   const energies = new Float64Array(samples.length + 1);
   for (let index = 0; index < samples.length; index++)
@@ -62,7 +62,7 @@ function trackPeriods(line: SpokenLine, alike: Likeness, lowest: number, highest
       if (here < LIKENESS || here < left || here < right) continue;
       const bend = (left - right) / (2 * (left - 2 * here + right) || 1);
       const lag = shortest + index + bend;
-      // Two periods look like one: the shorter is worth a little more.
+      // Two periods look like one: the shorter scores a little higher.
       peaks.push({ lag, worth: here - (0.12 * (lag - shortest)) / (longest - shortest), from: -1 });
     }
     const before = options.at(-1);
@@ -96,7 +96,7 @@ function trackPeriods(line: SpokenLine, alike: Likeness, lowest: number, highest
   return periods;
 }
 
-/** Whether a voice can sound at a time, by the sounds of the line. */
+/** Whether a voice can sound at a time, according to the sounds of the line. */
 function voicingOf(line: SpokenLine): (seconds: number) => boolean {
   const phones = line.syllables.flatMap(({ onset, vowel, coda }) => [...onset, vowel, ...coda]);
   const mute = phones.filter(({ name }) => VOICELESS.has(name));
@@ -139,7 +139,7 @@ export function marksOf(line: SpokenLine, lowestHertz: number, highestHertz: num
   return marks;
 }
 
-/** The place of the highest sample in a stretch. */
+/** The index of the highest sample in a stretch. */
 function highestIn(samples: Float32Array, from: number, length: number): number {
   let highest = Math.round(from);
   for (let index = highest; index < from + length; index++)

@@ -14,13 +14,13 @@ export interface PatternNote {
   readonly pitch: number;
   /** 0 to 1. */
   readonly weight: number;
-  /** Place of the note in a chord struck from the bottom up, 0 the first; for strings that are strummed. */
+  /** Index of the note in a chord struck from the bottom up, 0 the first; for strings that are strummed. */
   readonly strum: number;
 }
 
 const LOUDNESS: Readonly<Record<string, number>> = { X: 1, x: 0.8, o: 0.55 };
 
-/** The alternatives of a name in bars of four or of three beats; what threes do not know they play as a waltz. */
+/** The alternatives of a name in bars of four or of three beats; without a variant for three, the waltz. */
 function choices(
   ofFour: Readonly<Record<string, readonly string[]>>,
   ofThree: Readonly<Record<string, readonly string[]>>,
@@ -54,7 +54,7 @@ function heldFor(pattern: string, step: number): number {
   return length;
 }
 
-/** Where a player of chords is: what it played last. */
+/** The position of a chord player's hand: its last chord. */
 export interface CompHand {
   pattern: string;
   voicing: readonly number[];
@@ -115,7 +115,7 @@ function sameChord(one: Harmony, other: Harmony): boolean {
   );
 }
 
-/** Root, fifth and octave: what a distorted guitar can play without mud. */
+/** Root, fifth and octave: playable by a distorted guitar without muddiness. */
 function powerVoicing({ chord }: Harmony, centre: number): readonly number[] {
   const root = nearest(chord.root, centre - 3);
   const fifth = chord.intervals.includes(6) && !chord.intervals.includes(7) ? 6 : 7;
@@ -125,7 +125,7 @@ function powerVoicing({ chord }: Harmony, centre: number): readonly number[] {
 /**
  * Plays one bar of bass.
  *
- * @param next the harmony after the bar, for what leads there.
+ * @param next the harmony after the bar, for notes that lead there.
  */
 export function playBass(
   pattern: string,
@@ -169,7 +169,7 @@ export function playBass(
   return notes;
 }
 
-/** A step of the scale below or above where the line goes, from the side that it comes from. */
+/** A step of the scale below or above the target, on the side of the previous note. */
 function approach(to: number, from: number, { key }: Harmony): number {
   const scale = scaleOf(key);
   const side = from >= to ? 1 : -1;
@@ -177,7 +177,7 @@ function approach(to: number, from: number, { key }: Harmony): number {
   return to + side;
 }
 
-/** Four beats that walk from this root to the next one. */
+/** Four walking beats from this root to the next one. */
 function walk(
   harmonies: readonly [Harmony, Harmony],
   next: Harmony,

@@ -15,7 +15,7 @@ export interface ProgressionFamily {
   readonly dark: ProgressionSet;
 }
 
-/** Modes that have a sound of their own; they take the place of a family's rows. */
+/** Modes with a sound of their own; they replace a family's rows. */
 export const MODAL: Readonly<Partial<Record<ModeName, ProgressionSet>>> = {
   dorian: {
     verse: ['i i IV IV', 'i IV i IV', 'i bVII IV i'],

@@ -1,6 +1,6 @@
 /**
- * What a prompt's words mean to the band: genres, moods, places and scenes that call for a genre. Data only; the reading
- * is in `prompt-reading.ts`. Phrases are written as they are typed, in lower case.
+ * What a prompt's words mean to the band: genres, moods, and places and scenes that imply a genre. Data only; the
+ * reading is in `prompt-reading.ts`. Phrases are written as they are typed, in lower case.
  */
 import type { ModeName } from './theory.ts';
 
@@ -43,7 +43,7 @@ export const GENRE_NAMES = [
 
 export type GenreName = (typeof GENRE_NAMES)[number];
 
-/** Genres by name; the earliest in a prompt wins, and of two at one place the longer. */
+/** Genres by name; the earliest in a prompt wins, and of two at the same position the longer. */
 export const GENRE_WORDS: Readonly<Record<GenreName, string>> = {
   pop: 'pop|k-pop|j-pop|indie pop|dance pop|chart|catchy|jingle|commercial|advert|corporate|ukulele song|upbeat song|anthem',
   ballad: 'ballad|power ballad|love song|torch song|slow song|singer songwriter|singer-songwriter',
@@ -87,7 +87,7 @@ export const GENRE_WORDS: Readonly<Record<GenreName, string>> = {
     'japanese|chinese|asian|oriental|zen garden|zen|samurai|geisha|kabuki|indian|raga|arabic|arabian|middle eastern|persian|egyptian|turkish|balkan|bollywood',
 };
 
-/** Scenes that no genre is named after, and what they call for. */
+/** Scenes that are not names of genres, and the genres that they imply. */
 export const SCENE_WORDS: Readonly<Partial<Record<GenreName, string>>> = {
   lofi: 'study|studying|homework|rainy window|late night coding|coding|bedroom|cassette|coffee shop',
   jazz: 'cafe|bar|cigar|detective|new york|saxophone|city at night|midnight|whiskey',
@@ -116,11 +116,11 @@ export const SCENE_WORDS: Readonly<Partial<Record<GenreName, string>>> = {
 
 export interface Mood {
   readonly words: string;
-  /** Dark -1 to bright 1: which mode it takes. */
+  /** Dark -1 to bright 1: selects the mode. */
   readonly valence: number;
   /** Calm -1 to driven 1: tempo, density and loudness of the parts. */
   readonly energy: number;
-  /** A mode that goes with it where the genre leaves the choice. */
+  /** A mode that goes with it if the genre leaves the choice open. */
   readonly mode?: ModeName;
 }
 

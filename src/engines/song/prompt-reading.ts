@@ -1,6 +1,6 @@
 /**
- * Reads what a prompt asks of the band: genre, moods, tempo, key, metre, instruments, and what to leave out. Never
- * fails: what it does not know, it leaves to chance.
+ * Reads the musical requests of a prompt: genre, moods, tempo, key, metre, instruments, and exclusions. Never fails: it
+ * chooses at random where it understands nothing.
  */
 import type { Random } from '../image/random.ts';
 import { INSTRUMENT_WORDS, instrumentNamed } from './instruments.ts';
@@ -10,21 +10,21 @@ import type { ModeName } from './theory.ts';
 
 export interface SongBrief {
   readonly genre: GenreName;
-  /** Dark -1 to bright 1; undefined where no mood is named. */
+  /** Dark -1 to bright 1; undefined if no mood is named. */
   readonly valence: number | undefined;
   /** Calm -1 to driven 1. */
   readonly energy: number;
-  /** Beats a minute, 40 to 220, where the prompt names them. */
+  /** Beats a minute, 40 to 220, if the prompt names them. */
   readonly bpm: number | undefined;
-  /** Pitch class of the tonic, where the prompt names a key. */
+  /** Pitch class of the tonic, if the prompt names a key. */
   readonly tonic: number | undefined;
   readonly mode: ModeName | undefined;
   readonly metre: '4/4' | '3/4' | '6/8' | undefined;
-  /** Names of instruments in the order of their mention. */
+  /** Names of instruments in the order of mention. */
   readonly instruments: readonly string[];
   /** Names of instruments that must not play. */
   readonly excluded: ReadonlySet<string>;
-  /** Whether the prompt asks for drums (true) or for none (false). */
+  /** Whether the prompt requests drums (true) or excludes them (false). */
   readonly drums: boolean | undefined;
   /** Whether only the named instruments play. */
   readonly isSolo: boolean;
@@ -70,7 +70,7 @@ const TEMPO_WORDS: readonly (readonly [words: RegExp, bpm: number])[] = [
   [/\bpresto\b/, 184],
 ];
 
-/** Where one of the alternatives `one|other` stands in a text; the length tells a longer match from a shorter. */
+/** The position of one of the alternatives `one|other` in a text; the length separates longer matches from shorter. */
 function findWords(text: string, alternatives: string): { at: number; length: number } | undefined {
   let best: { at: number; length: number } | undefined;
   for (const word of alternatives.split('|')) {
@@ -104,7 +104,7 @@ function readTempo(prompt: string): number | undefined {
   return named === undefined ? undefined : Math.min(Math.max(named, SLOWEST_BPM), FASTEST_BPM);
 }
 
-/** Takes `no drums`, `without guitars and drums` out of a text. */
+/** Removes `no drums`, `without guitars and drums` from a text. */
 function splitNegations(text: string): { wanted: string; unwanted: string } {
   const unwanted: string[] = [];
   const wanted = text.replace(
@@ -119,7 +119,7 @@ function splitNegations(text: string): { wanted: string; unwanted: string } {
 
 function readInstruments(text: string): string[] {
   const found: { at: number; name: string }[] = [];
-  // A genre, and no instruments.
+  // A genre, not instruments.
   let rest = text.replace(/\bdrum (?:and|&|n|'n') bass\b/g, '');
   for (const [word, name] of INSTRUMENT_WORDS) {
     const match = new RegExp(`(?<![a-z0-9])${word}s?(?![a-z0-9])`, 'u').exec(rest);
@@ -130,7 +130,7 @@ function readInstruments(text: string): string[] {
   return found.sort((one, other) => one.at - other.at).map(({ name }) => name);
 }
 
-/** The genre that an instrument brings along where the prompt names none. */
+/** The genre that an instrument implies if the prompt names none. */
 const GENRE_OF_INSTRUMENT: Readonly<Record<string, GenreName>> = {
   piano: 'piano',
   'music-box': 'music-box',
@@ -191,7 +191,7 @@ const GENRE_OF_INSTRUMENT: Readonly<Record<string, GenreName>> = {
   tuba: 'march',
 };
 
-/** Words that name a genre only where no other does: of `epic rock` the band plays rock. */
+/** Words that name a genre only if no other word does: for `epic rock` the band plays rock. */
 const WEAK =
   /^(epic|cinematic|electronic|acoustic|retro|orchestral|orchestra|dance|chill|party|80s|eighties|groovy|groove|catchy|soundtrack|adventure|fantasy|christmas|festival|relaxing|relaxation|anthem|minimal|minimalist|club|war|church|tropical|island|western|swing|classical|wedding|spa|sleep|upbeat song|choral|medieval|noir|lounge|suspense|creepy|scary|parade|indian|praise|toy|baby|pub)$/;
 
@@ -241,7 +241,7 @@ function readGenre(
   return random.pick(['pop', 'folk', 'soul', 'funk', 'rock'] as const);
 }
 
-/** Reads a prompt of any content. Chance decides only what it leaves open. */
+/** Reads a prompt of any content. Only open choices are random. */
 export function readPrompt(prompt: string, random: Random): SongBrief {
   const lower = prompt.normalize('NFKC').toLowerCase().replace(/[’]/g, "'").replace(/\s+/g, ' ');
   const { wanted, unwanted } = splitNegations(lower);

@@ -1,5 +1,5 @@
 /**
- * A score: who plays which note when. What `arrangement.ts` writes and `band.ts` plays.
+ * A score: which instrument plays which note when. Written by `arrangement.ts` and played by `band.ts`.
  */
 import type { Instrument } from './instruments.ts';
 import type { Section } from './form.ts';
@@ -14,7 +14,7 @@ export interface ScorePart {
   readonly db: number;
   /** Left -1 to right 1. */
   readonly pan: number;
-  /** Share that goes to the hall, 0 to 1. */
+  /** Share that is sent to the reverb, 0 to 1. */
   readonly hall: number;
 }
 
@@ -29,7 +29,7 @@ export interface ScoreNote {
   readonly velocity: number;
 }
 
-/** A section with its place in time. */
+/** A section with its position in time. */
 export interface PlacedSection extends Section {
   readonly startBar: number;
   readonly startSeconds: number;

@@ -1,5 +1,5 @@
 /**
- * What is decided before anybody plays, and how players put down their notes.
+ * The decisions made before a song is played, and how players write down their notes.
  */
 import type { Random } from '../image/random.ts';
 import type { Cast } from './casting.ts';
@@ -12,7 +12,7 @@ import type { PlacedSection, ScoreNote } from './score.ts';
 import type { Key } from './theory.ts';
 import type { Bar, Theme } from './tune.ts';
 
-/** What is decided before anybody plays. */
+/** The decisions made before a song is played. */
 export interface Setting {
   readonly genre: Genre;
   readonly key: Key;
@@ -24,16 +24,16 @@ export interface Setting {
   readonly cast: Cast;
   /** Of the whole file. */
   readonly seconds: number;
-  /** Steps from the beginning in which somebody sings: first and last. */
+  /** Steps from the beginning with vocals: first and last. */
   readonly sung: readonly (readonly [from: number, to: number])[];
 }
 
-/** Where the notes of a part go. */
+/** The receiver of the notes of a part. */
 export interface Scribe {
   readonly clock: Clock;
-  /** Ends of the bars: what begins after is not played. */
+  /** Ends of the bars: notes that begin later are not played. */
   readonly endSeconds: number;
-  /** Adds a note at a step from the beginning. @param weight 0 to 1. @param looseMs how far it may stray. */
+  /** Adds a note at a step from the beginning. @param weight 0 to 1. @param looseMs how far it may deviate. */
   note(
     part: number,
     step: number,
@@ -45,7 +45,7 @@ export interface Scribe {
   ): void;
 }
 
-/** The bars of all sections in a row. */
+/** The bars of all sections in sequence. */
 export function placeSections(sections: readonly Section[], barSeconds: number): PlacedSection[] {
   let startBar = 0;
   return sections.map((section) => {
@@ -55,7 +55,7 @@ export function placeSections(sections: readonly Section[], barSeconds: number):
   });
 }
 
-/** What is written goes to `notes`; hands stray by chance. */
+/** Writes notes to `notes`, with random timing errors. */
 export function createScribe(setting: Setting, notes: ScoreNote[], random: Random): Scribe {
   const { genre, bar, timing } = setting;
   const clock = createClock(timing.barSeconds, bar, genre.swing, genre.swingSteps);
@@ -73,7 +73,7 @@ export function createScribe(setting: Setting, notes: ScoreNote[], random: Rando
   };
 }
 
-/** How loud a section is played: part of what makes a chorus one. */
+/** How loud a section is played: part of what distinguishes a chorus. */
 export function dynamics(section: Section): number {
   return 0.7 + 0.06 * section.intensity;
 }

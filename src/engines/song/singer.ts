@@ -1,6 +1,6 @@
 /**
- * The singer's voice: each line of the lyrics spoken once by a voice of the speech engine, near the pitch that it will be
- * sung at, slowly, and kept with its syllables for every time that it is sung.
+ * The singer's voice: each line of the lyrics spoken once by a voice of the speech engine, near the pitch at which it
+ * will be sung, slowly, and kept with its syllables for every repetition.
  */
 import { speak } from '../speech/speaking.ts';
 import type { VoiceName } from '../speech/voices.ts';
@@ -11,7 +11,7 @@ export interface Singer {
   readonly voice: VoiceName;
   /** Lowest and highest pitch of its tunes. */
   readonly range: readonly [low: number, high: number];
-  /** Where its spoken lines lie, in Hz, for telling their periods. */
+  /** The pitch range of its spoken lines, in Hz, for detecting their periods. */
   readonly lowestHertz: number;
   readonly highestHertz: number;
   /** How it speaks for singing: semitones over its usual pitch, and how fast. */
@@ -23,7 +23,7 @@ export const SINGERS: Readonly<Record<'female' | 'male', Singer>> = {
   male: { voice: 'awb', range: [47, 62], lowestHertz: 85, highestHertz: 280, manner: { pitch: 3, speed: 0.8 } },
 };
 
-/** A line as it was spoken. */
+/** A spoken line. */
 export interface SpokenLine {
   readonly text: string;
   readonly samples: Float32Array;
@@ -32,7 +32,7 @@ export interface SpokenLine {
   readonly syllables: readonly Syllable[];
 }
 
-/** Speaks lines, each once. A line in which no syllable is heard gives undefined. */
+/** Speaks lines, each once. Returns undefined for a line in which no syllable is heard. */
 export function createReader(singer: Singer, isRapped: boolean): (text: string) => SpokenLine | undefined {
   const spoken = new Map<string, SpokenLine | undefined>();
   const manner = isRapped ? { pitch: 0, speed: 1 } : singer.manner;

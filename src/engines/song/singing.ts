@@ -1,8 +1,8 @@
 /**
- * Makes spoken lines sung: each syllable begins on its note, consonants keep their length, vowels are drawn out in their
- * steady middle, and the pitch follows the tune with small glides and a vibrato on long notes. Grains of two periods are
- * laid down at the periods of the tune (pitch-synchronous overlap and add), blended from two neighbours each, so that a
- * long vowel flows instead of stuttering. The timbre of the voice stays its own.
+ * Turns spoken lines into sung ones: each syllable begins on its note, consonants keep their length, vowels are
+ * extended in their steady middle, and the pitch follows the tune with small glides and a vibrato on long notes. Grains
+ * of two periods are laid down at the periods of the tune (pitch-synchronous overlap and add), blended from two
+ * neighbours each, so that a long vowel flows instead of stuttering. The timbre of the voice stays its own.
  */
 import type { Random } from '../image/random.ts';
 import type { Mark } from './pitch-marks.ts';
@@ -11,17 +11,17 @@ import type { SungNote } from './sung-tune.ts';
 
 /** How a line is sung besides its notes. */
 export interface Delivery {
-  /** Samples a second of the result. */
+  /** Samples per second of the result. */
   readonly rate: number;
   /** Keeps the pitch of speech and only the rhythm of the tune. */
   readonly isSpoken: boolean;
-  /** Semitones off the written pitch: of a second voice; small ones for a double. */
+  /** Semitones off the written pitch: the interval of a second voice; small for a double. */
   readonly detune: number;
-  /** How many seconds it comes late. */
+  /** Its delay in seconds. */
   readonly late: number;
 }
 
-/** A stretch of time in the result, and the stretch of the spoken line that it is made of. */
+/** A stretch of time in the result, and its source in the spoken line. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -29,11 +29,11 @@ interface Stretch {
   readonly sourceEnd: number;
 }
 
-/** Lines are spoken slowly; consonants at their usual speed again. */
+/** Lines are spoken slowly; this restores the usual speed of consonants. */
 const CONSONANT_PACE = 0.82;
-/** The most of a note that consonants may take. */
+/** The largest share of a note that consonants may take. */
 const CONSONANT_SHARE = 0.5;
-/** Which part of a spoken vowel is held: after its attack, before it turns to what follows. */
+/** Which part of a spoken vowel is held: after its attack, before it changes to the next sound. */
 const [HOLD_FROM, HOLD_TO] = [0.32, 0.56];
 const SHORTEST_VOWEL_SECONDS = 0.045;
 const GLIDE_SECONDS = 0.07;
@@ -87,7 +87,7 @@ function consonants(
   });
 }
 
-/** A vowel in three parts: how it begins, how it is held, how it ends. Only the middle is drawn out. */
+/** A vowel in three parts: how it begins, how it is held, how it ends. Only the middle is extended. */
 function heldVowel(start: number, end: number, from: number, to: number): Stretch[] {
   const [spoken, sung] = [end - start, to - from];
   if (sung <= spoken) return [{ from, to, source: start, sourceEnd: end }];
@@ -100,7 +100,7 @@ function heldVowel(start: number, end: number, from: number, to: number): Stretc
   ];
 }
 
-/** The pitch of the tune at a time, as a number of MIDI with a fraction. */
+/** The pitch of the tune at a time, as a fractional MIDI number. */
 function pitchCurve(notes: readonly SungNote[], random: Random): (at: number) => number {
   const drift = Array.from({ length: 8 }, () => ({ hertz: random.between(0.3, 1.6), phase: random.between(0, 6.28) }));
   const phase = random.between(0, 6.28);
@@ -125,7 +125,7 @@ function pitchCurve(notes: readonly SungNote[], random: Random): (at: number) =>
   };
 }
 
-/** Adds the sound around one place of the line to the result, under a window of two periods. */
+/** Adds the sound around one position of the line to the result, under a window of two periods. */
 function addGrain(
   into: Float32Array,
   rate: number,
@@ -155,7 +155,7 @@ function between(samples: Float32Array, place: number): number {
   return b + 0.5 * x * (c - a + x * (2 * a - 5 * b + 4 * c - d + x * (3 * (b - c) + d - a)));
 }
 
-/** A breath's end, not a switch: the last sound dies away, and the first begins without a click. */
+/** Fades like the end of a breath: the last sound dies away, and the first begins without a click. */
 function fadeEnds(samples: Float32Array, rate: number, seconds: number): void {
   const from = Math.floor((seconds - RELEASE_SECONDS) * rate);
   for (let index = Math.max(0, from); index < samples.length; index++) {

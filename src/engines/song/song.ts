@@ -1,6 +1,6 @@
 /**
- * The engine `song`: a prompt, and lyrics where there are any, become a piece of music of an exact length. Composed as a
- * score, played by a sound font, mixed and mastered in two passes over a file in the scratch folder, so that five minutes
+ * The engine `song`: a prompt, and optional lyrics, become a piece of music of an exact length. Composed as a score,
+ * played by a sound font, mixed and mastered in two passes over a file in the scratch directory, so that five minutes
  * take no more memory than one.
  */
 import { rm } from 'node:fs/promises';
@@ -27,17 +27,17 @@ import { singTrack } from './vocal-track.ts';
 
 const DEFAULT_SECONDS = 30;
 const FORMATS = ['mp3', 'wav', 'flac'] as const;
-/** What reading the lyrics takes of the whole. */
+/** The share of the progress that reading the lyrics takes. */
 const READING_SHARE = 0.1;
 
-/** A piece that is decided and can be played. */
+/** A complete piece that is ready to be played. */
 interface Piece {
   readonly score: Score;
-  /** The singer's track, where somebody sings. */
+  /** The singer's track, if there are vocals. */
   readonly vocals: (() => Iterable<Stereo>) | undefined;
 }
 
-/** @throws {UnusableInputError} lyrics of which nothing can be sung. */
+/** @throws {UnusableInputError} no part of the lyrics can be sung. */
 function compose(input: EngineInput, brief: SongBrief, random: Random, progress: (fraction: number) => void): Piece {
   const { lyrics, duration } = input;
   const seconds = typeof duration === 'number' ? duration : undefined;
@@ -62,10 +62,10 @@ function compose(input: EngineInput, brief: SongBrief, random: Random, progress:
 /**
  * Renders one song.
  *
- * Input: `prompt`; `lyrics`, or none for a piece without words; `duration` in seconds, 1 to 300 (30, with lyrics as long as
- * they take); `format` mp3, wav or flac (mp3).
+ * Input: `prompt`; `lyrics`, or none for a piece without words; `duration` in seconds, 1 to 300 (30; with lyrics as
+ * long as they take); `format` mp3, wav or flac (mp3).
  *
- * @throws {UnusableInputError} lyrics of which nothing can be sung.
+ * @throws {UnusableInputError} no part of the lyrics can be sung.
  */
 export const renderSong: Engine = async (work) => {
   const { input, seed, scratch } = work;

@@ -1,6 +1,6 @@
 /**
- * Composes a song with words: the lyrics are spoken once to know their syllables, the form is cut for them, and the tune
- * is set before the band plays, so that the band can listen.
+ * Composes a song with words: the lyrics are spoken once to know their syllables, the form is made for them, and the
+ * tune is set before the band plays, so that the band can adapt to it.
  */
 import type { Random } from '../image/random.ts';
 import { writeScore } from './arrangement.ts';
@@ -23,7 +23,7 @@ export interface SungSong {
   readonly singer: Singer;
 }
 
-/** Behind the voice in choruses: softly, an octave where the voice is. */
+/** Behind the voice in choruses: softly, at the voice's octave. */
 const DOUBLE: ScorePart = { name: 'double', instrument: instrumentNamed('voices'), kit: 0, db: -15, pan: 0, hall: 0.5 };
 const DOUBLE_VELOCITY = 62;
 
@@ -35,7 +35,7 @@ function chooseSinger(brief: SongBrief, random: Random): Singer {
   return SINGERS[brief.voice ?? (isLow ? 'male' : 'female')];
 }
 
-/** Who doubles the sung line, and when. */
+/** The part that doubles the sung line in choruses. */
 function doubleNotes(part: number, lines: readonly SungLine[]): ScoreNote[] {
   return lines
     .filter(({ section, isSpoken }) => section.kind === 'chorus' && !isSpoken)
@@ -54,7 +54,7 @@ function doubleNotes(part: number, lines: readonly SungLine[]): ScoreNote[] {
  * Composes a song with lyrics.
  *
  * @param seconds of the whole song; undefined: as long as the lyrics take, 300 at most.
- * @param progress is told how much of the lyrics has been read, 0 to 1.
+ * @param progress is called with the share of the lyrics that has been read, 0 to 1.
  * @returns undefined when no syllable of the lyrics can be sung.
  */
 export function composeSung(

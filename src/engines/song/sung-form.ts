@@ -1,7 +1,7 @@
 /**
- * How lyrics make a form: bars for each line, an introduction, interludes and an end, fitted into a time. What does not
- * fit is sung at a faster tempo, then without its repetitions, then with more syllables to the beat; the first verse is
- * never left out.
+ * How lyrics define a form: bars for each line, an introduction, interludes and an end, fitted into a time. Lyrics that
+ * do not fit are sung at a faster tempo, then without repetitions, then with more syllables per beat; the first verse
+ * is never omitted.
  */
 import { ringOf } from './form.ts';
 import type { PlainSection, SectionKind } from './form.ts';
@@ -10,7 +10,7 @@ import type { SpokenLine } from './singer.ts';
 /** A section of lyrics whose lines have been spoken once. */
 export interface ReadSection {
   readonly kind: SectionKind;
-  /** None: nobody sings. */
+  /** Empty: the section is instrumental. */
   readonly lines: readonly SpokenLine[];
   readonly isSpoken: boolean;
 }
@@ -30,26 +30,26 @@ export interface SungForm {
   readonly seconds: number;
 }
 
-/** What a form is made for. */
+/** The requirements of a form. */
 export interface SungWish {
-  /** Seconds of a bar at the tempo that is wished for. */
+  /** Seconds of a bar at the desired tempo. */
   readonly barSeconds: number;
-  /** Whether that tempo was asked for. */
+  /** Whether that tempo was requested. */
   readonly isFixed: boolean;
   /** Of the whole song; undefined: as long as the lyrics take. */
   readonly seconds: number | undefined;
 }
 
-/** Seconds that a syllable likes to have, sung and rapped; and a breath after the line. */
+/** The preferred seconds per syllable, sung and rapped; and a breath after the line. */
 const [SUNG_SECONDS, RAPPED_SECONDS, BREATH_SECONDS] = [0.27, 0.19, 0.3];
 /** No song is longer. */
 const MOST_SECONDS = 300;
 const BARS_PER_LINE = [0.25, 0.5, 1, 2, 4, 8] as const;
-/** How much faster than wished a song may be to fit. */
+/** How much faster than desired a song may be to fit. */
 const FASTER = [1, 1.05, 1.1, 1.15] as const;
 /** How much slower it may be where few bars must fill the time. */
 const SLOWEST = 1.3;
-/** How much less time than they like syllables may get: 0.3 is 12 a second, as fast as anybody speaks. */
+/** The factors by which the time per syllable may shrink: 0.3 is 12 a second, the fastest possible speech. */
 const TIGHTER = [1, 0.85, 0.7, 0.55, 0.42, 0.3] as const;
 /** How long an introduction is, about. */
 const INTRO_SECONDS = 7;
@@ -59,7 +59,7 @@ interface Squeeze {
   readonly faster: number;
   readonly tight: number;
   readonly isWithoutRepeats: boolean;
-  /** How many sections with lines are kept, and how many lines of the last of them. */
+  /** How many sections with lines are kept, and how many lines of the last section. */
   readonly sections: number;
   readonly lines: number;
 }
@@ -70,7 +70,7 @@ function textOf({ lines }: ReadSection): string {
   return lines.map(({ text }) => text.toLowerCase()).join('\n');
 }
 
-/** The sections that are left, without what was sung before. */
+/** The remaining sections, without repeated lyrics. */
 function keptSections(sections: readonly ReadSection[], squeeze: Squeeze): ReadSection[] {
   const texts = sections.map(textOf);
   const once = sections.filter(
@@ -100,7 +100,7 @@ function planOf(section: ReadSection, barSeconds: number, tight: number): SungPl
   return { kind, lines, isSpoken, barsPerLine: each, bars: bars > 2 && tight === 1 ? bars + (bars % 2) : bars };
 }
 
-/** An interlude of so many bars. */
+/** An interlude of a given number of bars. */
 function silent(kind: SectionKind, bars: number): SungPlan {
   return { kind, bars, lines: [], barsPerLine: 0, isSpoken: false };
 }
@@ -131,7 +131,7 @@ function* squeezes(sections: readonly ReadSection[], isFixed: boolean): Generato
   const faster = speeds.at(-1) ?? 1;
   const hard = { ...UNSQUEEZED, faster, isWithoutRepeats: true };
   for (const tight of TIGHTER.slice(1)) yield { ...hard, tight };
-  // Only then less of it, and what is left as easily as it goes.
+  // Only then fewer lyrics, each time with the gentlest squeeze first.
   const sung = sections.filter(({ lines }) => lines.length > 0);
   for (let count = sung.length - 1; count >= 1; count--) {
     for (const tight of TIGHTER) yield { ...hard, tight, sections: count };
@@ -141,7 +141,7 @@ function* squeezes(sections: readonly ReadSection[], isFixed: boolean): Generato
   }
 }
 
-/** Fills the bars that lyrics leave over: longer ends, solos between the sections, and everything once more. */
+/** Fills the bars that lyrics leave over: longer ends, solos between the sections, and repetitions of everything. */
 function stretched(sections: readonly SungPlan[], bars: number): SungPlan[] {
   let filled = [...sections];
   const sung = sections.filter(({ lines }) => lines.length > 0);
@@ -155,7 +155,7 @@ function stretched(sections: readonly SungPlan[], bars: number): SungPlan[] {
   }
   let spare = bars - barsIn(filled);
   if (spare >= 8) {
-    // Before the last chorus, or at its end where there is none.
+    // Before the last chorus, or at its end if there is none.
     const last = filled.findLastIndex(({ kind, lines }) => kind === 'chorus' && lines.length > 0);
     const solo = Math.min(16, Math.floor(spare / 8) * 4);
     filled.splice(last > 0 ? last : filled.length - 1, 0, silent('solo', solo));
@@ -183,7 +183,7 @@ export function cutSungForm(sections: readonly ReadSection[], wish: SungWish): S
   );
   const asked = wish.seconds ?? Math.min(MOST_SECONDS, barsIn(usual) * wish.barSeconds + ringOf(Infinity));
   if (wish.seconds === undefined && asked < MOST_SECONDS) {
-    // Whole seconds: the ring takes what is over.
+    // Whole seconds: the final chord takes the rest.
     return { sections: usual, barSeconds: wish.barSeconds, bars: barsIn(usual), seconds: Math.ceil(asked) };
   }
   const room = asked - ringOf(asked);
@@ -198,7 +198,7 @@ export function cutSungForm(sections: readonly ReadSection[], wish: SungWish): S
       barsIn(whole) <= bars ? stretched(whole, bars) : barsIn(short) <= bars ? stretched(short, bars) : undefined;
     if (chosen !== undefined) {
       const count = barsIn(chosen);
-      // Where the tempo is free the bars fill the time exactly; what was squeezed takes all the time there is.
+      // If the tempo is free, the bars fill the time exactly; squeezed lyrics take all the available time.
       const slowest = squeeze.tight < 1 ? wish.barSeconds * SLOWEST : barSeconds * 1.05;
       const exact = wish.isFixed ? barSeconds : Math.min(room / count, slowest);
       return { sections: chosen, barSeconds: exact, bars: count, seconds: asked };

@@ -27,7 +27,7 @@ export interface SungLine {
   readonly isSpoken: boolean;
 }
 
-/** A section in which somebody sings: so many bars for each line. */
+/** A section with vocals: a number of bars for each line. */
 export interface SungSection {
   readonly section: PlacedSection;
   readonly lines: readonly SpokenLine[];
@@ -35,19 +35,19 @@ export interface SungSection {
   readonly isSpoken: boolean;
 }
 
-/** The share of a line's bars in which its syllables begin; then the last one is held, and there is breath. */
+/** The share of a line's bars in which its syllables begin; then the last one is held, followed by a breath. */
 const SUNG_SHARE = 0.74;
-/** Of a line that must be hurried through. */
+/** The same for a line that must be hurried. */
 const HURRIED_SHARE = 0.93;
-/** Nobody sings notes shorter than this, in seconds; a rapper does. */
+/** No singer sings notes shorter than this, in seconds; a rapper does. */
 const SHORTEST_SUNG = 0.15;
 const SHORTEST_RAPPED = 0.105;
 
 /**
- * Places so many syllables on steps of a phrase.
+ * Places syllables on steps of a phrase.
  *
- * @param isLight by syllable: whether it may be between beats.
- * @param grid steps between places, 1 or 2.
+ * @param isLight for each syllable, whether it may be between beats.
+ * @param grid steps between possible positions, 1 or 2.
  * @returns steps from the beginning of the phrase, rising.
  */
 function placeSyllables(
@@ -69,7 +69,7 @@ function placeSyllables(
     const isHeavy = isLight[syllable] !== true;
     return (isHeavy ? 1.5 * weight : 0.5 * (1 - weight)) + (themed.has(step) ? 0.6 : 0);
   };
-  // Of all ways to place them the best: by the place of the syllable before.
+  // The best of all ways to place them, by dynamic programming over the position of the previous syllable.
   let scores = places.map((step) => worthOf(0, step) - (step / steps) * 4 - (step === 0 ? 0 : 0.15));
   const back: Int32Array[] = [];
   for (let syllable = 1; syllable < count; syllable++) {
@@ -107,7 +107,7 @@ function themeOf(setting: Setting, { kind }: PlacedSection): Theme {
   return kind === 'bridge' ? themes.bridge : kind === 'chorus' ? themes.chorus : themes.verse;
 }
 
-/** The theme's rhythm over so many bars: its two bars again and again, or only the first. */
+/** The theme's rhythm over a number of bars: its two bars repeated, or only the first. */
 function rhythmOver(theme: Theme, phrase: Parameters<Theme['rhythm']>[0], bars: number, bar: Bar): Beat[] {
   const rhythm = theme.rhythm(phrase);
   const repeats = Math.ceil(bars / 2);
@@ -145,7 +145,7 @@ export function setLyrics(
       );
       const beats = withLengths(placed, Math.min(steps - bar.beat * 0.5, (placed.at(-1) ?? 0) + bar.beat * 2), bar);
       const [low, high] = range;
-      // A chorus lies above its verse.
+      // A chorus is higher than its verse.
       const lift = section.kind === 'chorus' ? 3 : 0;
       const notes = pitchLine(
         beats,

@@ -1,6 +1,6 @@
 /**
- * The syllables of a spoken line: its sounds divided where a singer would divide them, so that a syllable begins with as
- * many consonants as English allows.
+ * The syllables of a spoken line: its sounds divided where a singer would divide them, so that a syllable begins with
+ * as many consonants as English allows.
  */
 import type { Phone } from '../speech/speaking.ts';
 
@@ -19,7 +19,7 @@ const VOWELS: ReadonlySet<string> = new Set(
 );
 const LIGHT: ReadonlySet<string> = new Set(['ax', 'axr', 'ix', 'el', 'em', 'en']);
 const SILENCE = 'pau';
-/** What may begin a syllable, beside any single consonant but `ng`. */
+/** Onsets of a syllable, in addition to any single consonant except `ng`. */
 const ONSETS: ReadonlySet<string> = new Set(
   (
     'p l|p r|p y|b l|b r|b y|t r|t w|t y|d r|d w|d y|k l|k r|k w|k y|g l|g r|g w|f l|f r|f y|v y|th r|th w|sh r|hh y|hh w|m y|n y|' +

@@ -1,6 +1,6 @@
 /**
- * What a song knows of harmony: keys, scales, chords written as roman numerals, and voicings that move little from one
- * chord to the next. Pitches are MIDI numbers (60 = middle C), pitch classes 0 (C) to 11 (B).
+ * Harmony for songs: keys, scales, chords written as roman numerals, and voicings that move little from one chord to
+ * the next. Pitches are MIDI numbers (60 = middle C), pitch classes 0 (C) to 11 (B).
  */
 
 export type ModeName = 'major' | 'minor' | 'dorian' | 'mixolydian' | 'phrygian' | 'lydian' | 'harmonic' | 'freygish';
@@ -43,7 +43,7 @@ export interface Chord {
   readonly root: number;
   /** Semitones over the root, from 0 up. */
   readonly intervals: readonly number[];
-  /** Pitch class of the lowest note: the root, but for a chord over another bass. */
+  /** Pitch class of the lowest note: the root, except for a chord over another bass. */
   readonly bass: number;
 }
 
@@ -78,7 +78,7 @@ function degree(accidental: string, semitones: number): number {
  * Reads a chord in roman numerals: `I`, `vi7`, `bVII`, `V7/3`. Degrees count from the major scale of the tonic, small
  * letters are minor, `/3` puts the third in the bass.
  *
- * @throws {RangeError} it is no such symbol.
+ * @throws {RangeError} it is not such a symbol.
  */
 export function readChord(symbol: string, tonic: number): Chord {
   const [, accidental = '', numeral = '', suffix = '', , over] = SYMBOL.exec(symbol) ?? [];
@@ -95,7 +95,7 @@ export function readChord(symbol: string, tonic: number): Chord {
 /** How rich a genre's chords are. */
 export type Colour = 'power' | 'triads' | 'added' | 'sevenths' | 'ninths';
 
-/** Dresses a plain triad in the colour of a genre; a chord that names its own colour stays as it is. */
+/** Extends a plain triad to the colour of a genre; a chord that names its own colour stays as it is. */
 export function coloured(chord: Chord, colour: Colour, key: Key): Chord {
   const [first, third, fifth, ...more] = chord.intervals;
   if (first === undefined || third === undefined || fifth !== 7 || more.length > 0) return chord;
@@ -113,7 +113,7 @@ export function tonesOf(chord: Chord): readonly number[] {
   return chord.intervals.map((step) => (chord.root + step) % 12);
 }
 
-/** The pitch classes a melody may use over a chord: the key's, bent where the chord says otherwise. */
+/** The pitch classes a melody may use over a chord: the key's, altered where the chord requires it. */
 export function melodyTones(chord: Chord, key: Key): readonly number[] {
   const tones = tonesOf(chord);
   const strange = tones.filter((tone) => !scaleOf(key).includes(tone));
@@ -135,7 +135,7 @@ export function nearest(pitchClass: number, to: number): number {
  * Lays a chord out around a centre so that its notes move as little as they can from the voicing before.
  *
  * @param previous the pitches of the chord before, lowest first; empty at a beginning.
- * @param voices how many notes at most; the fifth goes first, then the root, which the bass has anyway.
+ * @param voices how many notes at most; the fifth is dropped first, then the root, which the bass has anyway.
  * @returns pitches, lowest first.
  */
 export function voiced(chord: Chord, centre: number, previous: readonly number[], voices: number): readonly number[] {
@@ -162,7 +162,7 @@ export function voiced(chord: Chord, centre: number, previous: readonly number[]
   return best;
 }
 
-/** How far the notes of one voicing are from the nearest ones of another, in semitones a note. */
+/** How far the notes of one voicing are from the nearest ones of another, in semitones per note. */
 function distance(pitches: readonly number[], previous: readonly number[]): number {
   const each = pitches.map((pitch) => Math.min(...previous.map((other) => Math.abs(other - pitch))));
   return each.reduce((sum, one) => sum + one, 0) / Math.max(1, pitches.length);

@@ -1,6 +1,6 @@
 /**
- * Tunes: short rhythms that come back, a line that rises and falls, and pitches that fit the chords, go mostly by step
- * and come home at the end. The same phrase over the same chords is the same notes, which is what makes a tune of it.
+ * Tunes: short rhythms that come back, a line that rises and falls, and pitches that fit the chords, move mostly by
+ * step and end on the tonic. The same phrase over the same chords gives the same notes, which makes it a tune.
  */
 import { createRandom, hashText } from '../image/random.ts';
 import type { Random } from '../image/random.ts';
@@ -37,7 +37,7 @@ export function weightOf(step: number, { steps, beat }: Bar): number {
   return at % 2 === 0 ? 0.35 : 0.1;
 }
 
-/** A bar's rhythm: so many notes, heavy steps first, as far off the beat as the style goes. */
+/** A bar's rhythm: a number of notes, heavy steps first, as far off the beat as the style goes. */
 function barRhythm(notes: number, style: TuneStyle, bar: Bar, from: number, to: number, random: Random): number[] {
   const places: { step: number; worth: number }[] = [];
   for (let step = from; step < to; step += style.grid) {
@@ -74,7 +74,7 @@ export interface Theme {
   readonly seed: number;
 }
 
-/** Invents a theme; its phrases are two bars long. */
+/** Invents a theme with phrases of two bars. */
 export function inventTheme(style: TuneStyle, bar: Bar, lift: number, random: Random): Theme {
   const perBar = (style.density * bar.steps) / bar.beat;
   const count = (share: number): number => {
@@ -105,7 +105,7 @@ export function inventTheme(style: TuneStyle, bar: Bar, lift: number, random: Ra
   };
 }
 
-/** Notes last until the next; the last one breathes before the phrase ends. */
+/** Notes last until the next; the last one ends before the phrase to leave a breath. */
 export function withLengths(steps: readonly number[], end: number, bar: Bar): Beat[] {
   return steps.map((step, index) => {
     const next = steps[index + 1] ?? Math.max(step + bar.beat, end - 2);
@@ -113,7 +113,7 @@ export function withLengths(steps: readonly number[], end: number, bar: Bar): Be
   });
 }
 
-/** The phrases of a section of so many bars, two bars each. */
+/** The phrases of a section of a given number of bars, two bars each. */
 export function phrasesFor(bars: number): PhraseName[] {
   const count = Math.max(1, Math.round(bars / 2));
   const rows: readonly (readonly PhraseName[])[] = [
@@ -129,7 +129,7 @@ export function phrasesFor(bars: number): PhraseName[] {
   return [...phrasesFor((count - 4) * 2), 'open', 'answer', 'other', 'close'];
 }
 
-/** What the pitches of a line must keep to. */
+/** The constraints on the pitches of a line. */
 export interface Line {
   readonly lowest: number;
   readonly highest: number;
@@ -138,7 +138,7 @@ export interface Line {
   /** The harmony at a step from the beginning of the rhythm. */
   harmonyAt(step: number): Harmony;
   readonly contour: Contour;
-  /** Pitch that the line comes from. */
+  /** The previous pitch. */
   readonly from: number | undefined;
   /** Whether it ends on the tonic. */
   readonly comesHome: boolean;
@@ -148,8 +148,8 @@ export interface Line {
 const MOVE_COST: readonly number[] = [0.9, 0, 0, 0.55, 0.7, 1, 3.2, 1.3, 2, 2.4, 3.5, 4.5, 2.6];
 
 /**
- * Gives a rhythm its pitches: of all lines the one that costs least, where it costs to leap, to stray from the contour, to
- * sit on a heavy beat with a note that is not the chord's.
+ * Gives a rhythm its pitches: the line with the lowest cost, where leaps, deviations from the contour, and notes
+ * outside the chord on heavy beats have a cost.
  */
 export function pitchLine(rhythm: readonly Beat[], line: Line, bar: Bar): TuneNote[] {
   const { lowest, highest, leaps } = line;
@@ -178,7 +178,7 @@ export function pitchLine(rhythm: readonly Beat[], line: Line, bar: Bar): TuneNo
       for (const one of before) {
         const move = Math.abs(pitch - one.pitch);
         const leap = (MOVE_COST[move] ?? 6) * (1.35 - leaps);
-        // Strange notes are passed by step.
+        // Notes outside the chord are approached and left by step.
         const strange = move > 2 && (!isChord || !one.isChord) ? 1.6 : 0;
         const total = one.cost + leap + strange;
         if (best === undefined || total < best.cost) best = { ...one, cost: total };
@@ -198,7 +198,7 @@ export function pitchLine(rhythm: readonly Beat[], line: Line, bar: Bar): TuneNo
   }));
 }
 
-/** The same small chance for the same note of the same theme. */
+/** The same small random value for the same note of the same theme. */
 function chanceOf(seed: number, index: number, pitch: number): number {
   return createRandom((seed ^ Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(pitch, 0x85ebca6b)) >>> 0).next();
 }

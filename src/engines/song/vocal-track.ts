@@ -1,6 +1,6 @@
 /**
- * The singer's track: every line sung, levelled, with a second and a third voice in choruses, and a room around it. Given
- * out block by block; only the lines that sound are in memory.
+ * The singer's track: every line sung, levelled, with a second and a third voice in choruses, and reverb. Produced
+ * block by block; only the sounding lines are in memory.
  */
 import type { Random } from '../image/random.ts';
 import { filtered, highPass, highShelf, peak } from '../sound/signal/biquad.ts';
@@ -14,10 +14,10 @@ import type { SungLine, SungNote } from './sung-tune.ts';
 import { scaleOf } from './theory.ts';
 import type { Key } from './theory.ts';
 
-/** The level that every line is brought to, as the mean square of what sounds. */
+/** The level that every line is brought to, as the mean square of its sounding samples. */
 const LINE_POWER = 0.1 ** 2;
 const QUIET = 0.004;
-/** Levelling: how long a word is, and how much of a difference in level is taken away. */
+/** Levelling: the length of a word, and the share of a difference in level that is removed. */
 const [LEVEL_SECONDS, LEVEL_SHARE] = [0.12, 0.6];
 const WET = 0.17;
 
@@ -43,7 +43,7 @@ const RAP_CHORUS: readonly Voice[] = [
   { above: 0, detune: -0.2, late: 0.028, gain: 0.35, pan: 0.7 },
 ];
 
-/** The same notes some steps of the scale higher. */
+/** The same notes, raised by some steps of the scale. */
 function raised(notes: readonly SungNote[], steps: number, key: Key): readonly SungNote[] {
   if (steps === 0) return notes;
   const scale = scaleOf(key);
@@ -57,7 +57,7 @@ function raised(notes: readonly SungNote[], steps: number, key: Key): readonly S
   });
 }
 
-/** Evens out the levels of the words, as an engineer does with a fader, and brings the line to its level. */
+/** Evens out the levels of the words, as a sound engineer does with a fader, and brings the line to its level. */
 function levelled(samples: Float32Array, rate: number): Float32Array {
   filtered(samples, highPass(rate, 95), peak(rate, 300, 0.8, -4), peak(rate, 2900, 0.8, 5), highShelf(rate, 5200, 6));
   const hold = Math.exp(-1 / (LEVEL_SECONDS * rate));
@@ -90,12 +90,12 @@ function levelled(samples: Float32Array, rate: number): Float32Array {
 interface Part {
   readonly start: number;
   readonly samples: Float32Array;
-  /** Gains to the left and to the right. */
+  /** Gains for the left and the right. */
   readonly l: number;
   readonly r: number;
 }
 
-/** One line by all its voices. */
+/** One line by all of its voices. */
 function performLine(sung: SungLine, marks: readonly Mark[], key: Key, rate: number, random: Random): Part[] {
   const { line, notes, section, isSpoken } = sung;
   const voices = section.kind !== 'chorus' ? ALONE : isSpoken ? RAP_CHORUS : CHORUS;
@@ -126,14 +126,14 @@ function addPart(part: Part, start: number, [left, right]: Stereo): void {
   }
 }
 
-/** A sung line waits this long in memory before it sounds: its first consonants begin before its first note. */
+/** How early a sung line is prepared before it sounds: its first consonants begin before its first note. */
 const AHEAD_SECONDS = 1.5;
 
 /**
  * Sings all lines.
  *
- * @param total samples; @param blockSamples how many come at a time.
- * @param wet how large the room is, 0 to 1.
+ * @param total samples; @param blockSamples samples per block.
+ * @param wet the amount of reverb, 0 to 1.
  */
 export function* singTrack(
   lines: readonly SungLine[],

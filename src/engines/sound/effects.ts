@@ -1,4 +1,4 @@
-/** What a prompt says of a sound as a whole: under water, over the radio, behind a wall, with an echo. */
+/** The effects of a prompt on a whole sound: under water, over the radio, behind a wall, with an echo. */
 import type { Random } from '../image/random.ts';
 import type { Effects } from './prompt-words.ts';
 import { Biquad, highPass, lowPass, peak } from './signal/biquad.ts';
@@ -8,7 +8,7 @@ import { underwater } from './things/water.ts';
 import type { Bed } from './thing.ts';
 
 const CONTROL_STEP = 64;
-/** An echo from a wall some 65 m away, and another, and another. */
+/** A repeated echo from a wall about 65 m away. */
 const ECHO_SECONDS = 0.38;
 const ECHO_GAIN = 0.48;
 const USUAL = { weight: 0.8, pace: 1, pitch: 1, surface: undefined, course: undefined, seconds: 1 } as const;
@@ -47,7 +47,7 @@ export class WholeEffects {
     this.#echoes = [new Float32Array(length), new Float32Array(Math.round(length * 1.07))];
   }
 
-  /** A block, in place. */
+  /** Processes a block, in place. */
   process(left: Float32Array, right: Float32Array): void {
     const { isThroughRadio, isUnderwater, hasEcho } = this.#effects;
     if (hasEcho) this.#echo(left, right);

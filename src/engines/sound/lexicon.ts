@@ -1,4 +1,4 @@
-/** All things that sound and all scenes that they make, by their names. */
+/** All things that make a sound and all scenes that they form, by their names. */
 import { stems } from './prompt-words.ts';
 import type { SoundLexicon } from './prompt-reading.ts';
 import { SCENES } from './scenes.ts';

@@ -1,6 +1,6 @@
 /**
- * One thing in the sound: when it strikes, from where it is heard, how far away. Gives its samples block by block, dry
- * and for the room.
+ * One thing in the sound: when it strikes, from which direction it is heard, and how far away it is. Produces its
+ * samples block by block, dry and for the reverb.
  */
 import type { Random } from '../image/random.ts';
 import { Biquad, lowPass } from './signal/biquad.ts';
@@ -10,18 +10,18 @@ import { Passage } from './passage.ts';
 import type { Mention } from './prompt-reading.ts';
 import type { Bed, Manner, Rhythm, Take } from './thing.ts';
 
-/** Everything is brought to this before the prompt's own words make it louder or softer. */
+/** Everything is brought to this level before the prompt's own words make it louder or softer. */
 const BED_LUFS = -24;
 const STRIKE_LUFS = -19;
 const HIGHEST_PEAK = 0.9;
-/** A bed is judged by its beginning: as much of it as a gust of wind lasts. */
+/** A bed is measured at its beginning: for about as long as a gust of wind lasts. */
 const SHORTEST_TRIAL = 0.8;
 const LONGEST_TRIAL = 4;
 const FADE_IN_SECONDS = 0.12;
 const FADE_OUT_SECONDS = 0.35;
 const DEFAULT_FIRST = 0.05;
 
-/** A take that is being heard. */
+/** A take that is playing. */
 interface Sounding {
   readonly left: Float32Array;
   readonly right: Float32Array;
@@ -36,8 +36,8 @@ function between(random: Random, [low, high]: readonly [number, number]): number
 /**
  * When a thing strikes, in seconds from the beginning of its part.
  *
- * @param room what must be left of the part for another strike to begin; the first always does.
- * @param count how many strikes there are to be; as its rhythm has it where it is left out.
+ * @param room how much of the part must remain for another strike to begin; the first always does.
+ * @param count the number of strikes; if absent, the rhythm determines it.
  */
 export function strikeTimes(
   random: Random,
@@ -51,7 +51,7 @@ export function strikeTimes(
   const gap = rhythm.gap ?? rhythm.every;
   let at = rhythm.first ?? DEFAULT_FIRST;
   if (count !== undefined) {
-    // So many and no more: as they would come, or closer where there is no time.
+    // The exact count: at the usual intervals, or closer together if there is not enough time.
     const step = Math.min(between(random, gap) / pace, Math.max(0.12, (seconds - at) / (count + 0.5)));
     return Array.from({ length: count }, (_, index) => at + index * step);
   }
@@ -88,7 +88,7 @@ export class Part {
   #strikeGain: number | undefined;
 
   /**
-   * @param start and end: of its part of the whole, in samples. What was struck before the end rings on after it.
+   * @param start and end: of its part of the whole, in samples. Strikes before the end ring on after it.
    * @param isLast nothing follows its part.
    */
   constructor(mention: Mention, random: Random, start: number, end: number, isLast: boolean) {
@@ -99,12 +99,12 @@ export class Part {
     this.#end = end;
     this.#manner = { ...mention.manner, seconds: (end - start) / SAMPLE_RATE };
     const { pace, seconds, course, weight } = this.#manner;
-    // A thing that goes on and strikes is one of the two where it is counted.
+    // If a count is given, a thing with a bed and a strike only uses the strike.
     if (thing.bed !== undefined && (mention.count === undefined || thing.strike === undefined)) {
       this.#bedGain = this.#trialGain(thing.bed);
       this.#bed = thing.bed(random.fork('bed'), this.#manner);
     }
-    // What happens only now and then is not begun to be cut off by what follows.
+    // A rare event does not begin so late that the next part would cut it off.
     const isRare = (thing.rhythm?.every[0] ?? 0) > 1;
     const room = isRare && !isLast ? (thing.naturalSeconds ?? 0) * 0.6 : 0;
     this.#strikes =
@@ -122,7 +122,7 @@ export class Part {
     this.wet = Math.min(1, (thing.wet ?? 0.2) * (distance < 2 ? 0.5 : 1 + Math.max(0, distance - 4) / 30));
   }
 
-  /** What its bed has to be multiplied with. */
+  /** The gain of its bed. */
   #trialGain(make: NonNullable<Mention['thing']['bed']>): number {
     const bed = make(this.#random.fork('bed'), this.#manner);
     const length = Math.round(SAMPLE_RATE * Math.min(Math.max(this.#manner.seconds, SHORTEST_TRIAL), LONGEST_TRIAL));
@@ -134,7 +134,7 @@ export class Part {
     return 10 ** ((target - Math.max(meter.integrated(), -60)) / 20);
   }
 
-  /** Adds the next block, which begins at a sample of the whole. @param send for the room; one channel. */
+  /** Adds the next block, which begins at a sample of the whole. @param send for the reverb; one channel. */
   render(blockStart: number, left: Float32Array, right: Float32Array, send: Float32Array): void {
     const length = left.length;
     const from = blockStart - this.#start;
@@ -170,7 +170,7 @@ export class Part {
     }
   }
 
-  /** Makes the takes that begin within a block. */
+  /** Creates the takes that begin within a block. */
   #beginTakes(from: number, length: number): void {
     for (
       let next = this.#strikes[0];
@@ -183,7 +183,7 @@ export class Part {
       const sides = sidesOf(thing.strike?.(random, this.#manner, this.#turn) ?? new Float32Array(1));
       const gain = this.#gainOf(sides) * (this.#turn === 0 ? 1 : random.between(0.78, 1.04));
       const spread = (thing.spread ?? 0.3) * (thing.rhythm?.isFixed === true ? 0 : 1);
-      // On both sides already: it only leans.
+      // A take that is already stereo is only panned a little.
       const lean = (side ?? random.between(-spread, spread)) * (sides[0] === sides[1] ? 1 : 0.4);
       const angle = ((Math.max(-1, Math.min(1, lean)) + 1) * Math.PI) / 4;
       const [gainLeft, gainRight] = [Math.cos(angle) * Math.SQRT2 * gain, Math.sin(angle) * Math.SQRT2 * gain];

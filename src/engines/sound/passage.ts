@@ -1,14 +1,14 @@
 /**
- * A thing on its way past the ear: nearer and further, from one side to the other, and higher and lower in pitch as it
- * comes and goes, because the way of its sound gets shorter and longer (Doppler).
+ * A thing that moves past the listener: nearer and further, from one side to the other, and higher and lower in pitch
+ * as it comes and goes, because the path of its sound gets shorter and longer (Doppler).
  */
 import { Biquad, lowPass } from './signal/biquad.ts';
 import { SAMPLE_RATE } from './signal/shapes.ts';
 
 const METRES_A_SECOND = 343;
-/** Where it is nearest. */
+/** The smallest distance. */
 const NEAREST_METRES = 4;
-/** How far it comes from, and no faster than this: some 90 km/h. */
+/** How far it comes from, and no faster than this: about 90 km/h. */
 const FARTHEST_METRES = 110;
 const FASTEST = 26;
 const CONTROL_STEP = 64;
@@ -33,7 +33,7 @@ export class Passage {
     this.#delays = [new Float32Array(longest), new Float32Array(longest)];
   }
 
-  /** Metres along its way from the nearest point, before it below zero. */
+  /** Metres along its path from the nearest point; negative before it. */
   #alongAt(sample: number): number {
     const seconds = this.#length / SAMPLE_RATE;
     const part = Math.min(Math.max(sample / this.#length, 0), 1.2);

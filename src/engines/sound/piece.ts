@@ -1,6 +1,6 @@
 /**
- * The whole of a sound as it was asked for: its acts one after the other in the given time, the things of each at once,
- * the room around them, and what the prompt says of the whole. Rendered block by block.
+ * A whole sound: its acts one after the other in the requested time, the things of each at once, the reverb around
+ * them, and the effects that the prompt applies to the whole. Rendered block by block.
  */
 import { createRandom } from '../image/random.ts';
 import type { Random } from '../image/random.ts';
@@ -14,18 +14,18 @@ import { SAMPLE_RATE } from './signal/shapes.ts';
 import { ROOMS } from './thing.ts';
 import type { RoomName } from './thing.ts';
 
-/** A third of a second: small in memory, and progress is told between. */
+/** A third of a second: small in memory, and progress is reported between blocks. */
 export const BLOCK_SAMPLES = 16_384;
 
-/** What is never quite silent, even in a quiet room: far below what is heard. */
+/** A noise floor that is never quite silent, even in a quiet room: far below the audible level. */
 const AIR_LEVEL = 0.0006;
 const DEFAULT_NATURAL_SECONDS = 4;
-/** Below what is heard: pulses that push one way only would hold a loudspeaker out. */
+/** Below the audible range: pulses in only one direction would push a loudspeaker out of its centre. */
 const LOWEST_HERTZ = 22;
-/** How loud the answer of a room is beside what goes in. */
+/** The level of a room's reverb relative to its input. */
 const ROOM_GAIN = 0.55;
 
-/** Shares the time among acts as long as they would like it, in samples. */
+/** Divides the time among acts in proportion to the length that they prefer, in samples. */
 function boundsOf(acts: readonly Act[], total: number): number[] {
   const wishes = acts.map((act) =>
     Math.max(...act.mentions.map(({ thing }) => thing.naturalSeconds ?? DEFAULT_NATURAL_SECONDS)),

@@ -1,7 +1,7 @@
 /**
- * Reads a prompt for a sound: which known things it names, how they are to sound, what follows what, and where it all
- * happens. By words and their order, not by grammar: an adjective belongs to the thing that follows it, and where none
- * follows, to the one before. Never fails; what it does not know, it leaves out.
+ * Reads a prompt for a sound: which known things it names, how they sound, their order, and where everything happens.
+ * By words and their order, not by grammar: an adjective belongs to the thing that follows it, and where none follows,
+ * to the one before. Never fails; it ignores unknown words.
  */
 import { BESIDE, CHANGES, COUNTS, EFFECTS, NOT, NO_EFFECTS, PLACES, THEN, TIMES, WHERE, stem } from './prompt-words.ts';
 import type { Change, Effects } from './prompt-words.ts';
@@ -13,30 +13,30 @@ export interface Mention {
   readonly manner: Omit<Manner, 'seconds'>;
   /** In metres. */
   readonly distance: number;
-  /** -1 left to 1 right; undefined where the prompt does not say. */
+  /** -1 left to 1 right; undefined if the prompt does not say. */
   readonly side: number | undefined;
-  /** How often it happens; undefined where the prompt does not say. */
+  /** How often it happens; undefined if the prompt does not say. */
   readonly count: number | undefined;
 }
 
-/** What sounds at the same time. */
+/** Things that sound at the same time. */
 export interface Act {
   readonly mentions: readonly Mention[];
   readonly room: RoomName | undefined;
 }
 
 export interface SoundReading {
-  /** One after the other; none where the prompt names nothing that is known. */
+  /** One after the other; empty if the prompt names nothing that is known. */
   readonly acts: readonly Act[];
   readonly effects: Effects;
 }
 
 const LONGEST_PHRASE = 4;
 const NEAR_METRES = 4;
-/** More at once is noise. */
+/** More at the same time is only noise. */
 const MOST_AT_ONCE = 8;
 
-/** The words in lower case; commas and full stops stay, for they end what belongs together. */
+/** The words in lower case; commas and full stops stay, because they end a group of words. */
 function wordsOf(prompt: string): string[] {
   return (
     prompt
@@ -66,7 +66,7 @@ function within(value: number | undefined, lowest: number, highest: number): num
   return Math.min(Math.max(value ?? 1, lowest), highest);
 }
 
-/** A thing with all that was said of it, while the reading goes on. */
+/** A thing and everything said about it, while reading. */
 interface Draft {
   readonly thing: Thing;
   readonly changes: Change[];
@@ -83,26 +83,26 @@ function mentionOf({ thing, changes }: Draft): Mention {
       surface,
       course,
     },
-    // A thing that moves has its own way.
+    // A moving thing has a path of its own.
     distance: course === undefined ? (distance ?? NEAR_METRES) : NEAR_METRES,
     side,
     count,
   };
 }
 
-/** What names stand for: one thing, or several that are heard together. */
+/** The meaning of names: one thing, or several that are heard together. */
 export interface SoundLexicon {
   readonly things: ReadonlyMap<string, Thing>;
   readonly scenes: ReadonlyMap<string, { readonly parts: readonly ScenePart[]; readonly room: RoomName | undefined }>;
 }
 
-/** One thing of a scene, and how it is there. */
+/** One thing of a scene, and its properties there. */
 export interface ScenePart {
   readonly thing: Thing;
   readonly change: Change;
 }
 
-/** The reading as it grows, word by word. */
+/** The state of the reading, word by word. */
 class Reader {
   readonly #lexicon: SoundLexicon;
   readonly #acts: { drafts: Draft[]; room: RoomName | undefined }[] = [{ drafts: [], room: undefined }];
@@ -117,7 +117,7 @@ class Reader {
     this.#lexicon = lexicon;
   }
 
-  /** Takes a phrase if it means anything here. */
+  /** Takes a phrase if it has a meaning here. */
   take(phrase: string): boolean {
     if (THEN.has(phrase)) return this.#beginAct();
     if (NOT.has(phrase)) return (this.#isNegated = true);
@@ -125,7 +125,7 @@ class Reader {
     if (BESIDE.has(phrase)) this.#isWhere = false;
     const change = CHANGES.get(phrase);
     const thing = this.#lexicon.things.get(phrase);
-    // `glass` alone is what rain falls on; `glass breaking` is a thing. The longer phrase came first.
+    // `glass` alone is a surface that rain falls on; `glass breaking` is a thing. The longer phrase is tried first.
     if (thing !== undefined && !(change?.surface !== undefined && this.#last !== undefined)) return this.#name(thing);
     if (change !== undefined) return this.#change(change);
     const effect = EFFECTS.get(phrase);
@@ -141,7 +141,7 @@ class Reader {
     return true;
   }
 
-  /** Takes a word that counts. */
+  /** Takes a number or a word like `times`. */
   count(word: string): boolean {
     const number = /^\d{1,2}$/.test(word) ? Number(word) : COUNTS.get(word);
     if (number !== undefined && number > 0) {
@@ -154,7 +154,7 @@ class Reader {
     return true;
   }
 
-  /** A comma or a full stop: adjectives that found no thing go to the one before. */
+  /** A comma or a full stop: adjectives that found no thing go to the previous one. */
   endClause(): void {
     this.#last?.changes.push(...this.#waiting);
     this.#waiting = [];
@@ -171,7 +171,7 @@ class Reader {
     return {
       acts: acts.map((act) => ({
         mentions: act.drafts.slice(0, MOST_AT_ONCE).map(mentionOf),
-        // A room that stands alone, before or after all, is where everything happens.
+        // A room on its own, before or after everything else, applies everywhere.
         room: act.room ?? room,
       })),
       effects: this.#effects,
@@ -185,14 +185,14 @@ class Reader {
   }
 
   #change(change: Change): true {
-    // What tells where or on what comes behind its thing: `rain on a roof`, `barks twice`.
+    // Words for a surface, side, course or count come after their thing: `rain on a roof`, `barks twice`.
     const follows = change.surface ?? change.side ?? change.course ?? change.count;
     if (follows !== undefined && this.#last !== undefined) this.#last.changes.push(change);
     else this.#waiting.push(change);
     return true;
   }
 
-  /** A place with sounds of its own: all of them, each with what was said of the place. */
+  /** A place with sounds of its own: adds all of them, each with the adjectives of the place. */
   #set(phrase: string): true {
     const scene = this.#lexicon.scenes.get(phrase);
     const act = this.#acts.at(-1);
@@ -215,7 +215,7 @@ class Reader {
     const isNegated = this.#isNegated;
     this.#isNegated = false;
     this.#isWhere = false;
-    // `a forest without birds`: what came with the place goes.
+    // `a forest without birds`: removes a thing that came with the place.
     if (act !== undefined && isNegated) act.drafts = act.drafts.filter((draft) => draft.thing !== thing);
     if (act === undefined || isNegated || isWhere) return true;
     const counted = this.#number === undefined ? [] : [{ count: this.#number }];

@@ -1,17 +1,17 @@
 /**
- * The words of prompts for sounds that are no things themselves: adjectives, places, ways of moving, order. Words are
+ * The words of prompts for sounds that are not things themselves: adjectives, places, ways of moving, order. Words are
  * compared by their stems, so `crickets`, `chirping` and `chirped` need no entry of their own.
  */
 import type { Course, RoomName, Surface } from './thing.ts';
 
-/** What a word changes in the thing that it belongs to. Numbers multiply. */
+/** The change that a word makes to the thing that it belongs to. Numbers multiply. */
 export interface Change {
   readonly weight?: number;
   readonly pace?: number;
   readonly pitch?: number;
   readonly surface?: Surface;
   readonly course?: Course;
-  /** In metres; a thing is 4 m away where nothing is said. */
+  /** In metres; a thing is 4 m away by default. */
   readonly distance?: number;
   /** -1 left to 1 right. */
   readonly side?: number;
@@ -19,7 +19,7 @@ export interface Change {
   readonly count?: number;
 }
 
-/** What a word changes in the whole. */
+/** The change that a word makes to the whole sound. */
 export interface Effects {
   readonly isReversed: boolean;
   readonly isUnderwater: boolean;
@@ -40,7 +40,7 @@ export const NO_EFFECTS: Effects = {
 
 const VOWEL = /[aeiouy]/;
 
-/** What is left of an English word without its endings; both sides of a comparison are cut the same way. */
+/** An English word without its endings; both sides of a comparison are cut the same way. */
 export function stem(word: string): string {
   let rest = word.replace(/'s?$/, '');
   if (rest.endsWith('ies') && rest.length > 4) rest = `${rest.slice(0, -3)}y`;
@@ -55,7 +55,7 @@ export function stem(word: string): string {
   return rest.length > 3 ? rest.replace(/e$/, '') : rest;
 }
 
-/** A phrase by its stems, joined by blanks: how phrases are looked up. */
+/** A phrase by its stems, joined by spaces: the key of a phrase. */
 export function stems(phrase: string): string {
   return phrase.split(/[ -]/).map(stem).join(' ');
 }
@@ -152,7 +152,7 @@ export const CHANGES: ReadonlyMap<string, Change> = lookup<Change>([
   [['tent', 'umbrella', 'canvas', 'tarp'], { surface: 'cloth' }],
 ]);
 
-/** Places that sound, by their echo alone. Places with sounds of their own stand among the things. */
+/** Places with an echo and no sounds of their own. Places with sounds of their own are among the things. */
 export const PLACES: ReadonlyMap<string, RoomName> = lookup<RoomName>([
   [['room', 'bedroom', 'office', 'kitchen', 'house', 'indoors', 'inside', 'studio', 'living room', 'corridor'], 'room'],
   [['bathroom', 'shower room', 'toilet'], 'bathroom'],
@@ -203,7 +203,7 @@ export const EFFECTS: ReadonlyMap<string, Partial<Effects>> = lookup<Partial<Eff
   [['echo', 'echoing', 'echoes'], { hasEcho: true }],
 ]);
 
-/** What parts a prompt into sounds that follow each other. */
+/** Words that split a prompt into sounds that follow each other. */
 export const THEN: ReadonlySet<string> = new Set(
   [
     'then',
@@ -223,13 +223,13 @@ export const THEN: ReadonlySet<string> = new Set(
   ].map(stems),
 );
 
-/** After these a thing that only strikes is where something happens, not what: `a knock on a door`. */
+/** After these words a thing that only strikes is where something happens, not what: `a knock on a door`. */
 export const WHERE: ReadonlySet<string> = new Set(['on', 'onto', 'against', 'upon', 'at', 'of']);
 
-/** These end what was begun with such a word: `rain on a roof and thunder`. */
+/** These words end the effect of such a word: `rain on a roof and thunder`. */
 export const BESIDE: ReadonlySet<string> = new Set(['and', 'with', 'while', 'plus', 'as', 'in']);
 
-/** What takes the next thing away. */
+/** Words that exclude the next thing. */
 export const NOT: ReadonlySet<string> = new Set(['no', 'without', 'not', 'minus', 'except']);
 
 export const COUNTS: ReadonlyMap<string, number> = new Map(
@@ -238,5 +238,5 @@ export const COUNTS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** What makes a count of what stands before it: `three times`. */
+/** Words that turn the number before them into a count: `three times`. */
 export const TIMES: ReadonlySet<string> = new Set(['times', 'strokes', 'beats'].map(stem));

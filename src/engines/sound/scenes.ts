@@ -1,6 +1,6 @@
 /**
  * Places and moments that are several things at once: a forest has birds, leaves and wind. A scene is read like a thing
- * and heard as its parts, each as loud beside the others as it is there.
+ * and heard as its parts, each at its usual level relative to the others.
  */
 import type { Change } from './prompt-words.ts';
 import type { RoomName } from './thing.ts';
@@ -8,7 +8,7 @@ import type { RoomName } from './thing.ts';
 /** Several things under one name. */
 export interface Scene {
   readonly names: readonly string[];
-  /** Names of things, and how each is there. */
+  /** Names of things, and the properties of each in the scene. */
   readonly parts: readonly (readonly [string, Change])[];
   readonly room?: RoomName;
 }

@@ -1,10 +1,10 @@
 /**
- * The engine `sound`: a sound effect from the things that a prompt names, 1 to 300 seconds, 48 kHz stereo. It is rendered
- * block by block into a file of raw samples, so that a long one takes no more memory than a short one, measured on the
- * way, and then encoded at an even loudness; a reversed one is read from its end.
+ * The engine `sound`: a sound effect from the things that a prompt names, 1 to 300 seconds, 48 kHz stereo. It is
+ * rendered block by block into a file of raw samples, so that a long one takes no more memory than a short one,
+ * measured at the same time, and then encoded at an even loudness; a reversed one is read from its end.
  *
- * Input: `prompt`; `duration` in seconds (5); `format` mp3, wav or flac (mp3). The same prompt, seed and duration give the
- * same samples.
+ * Input: `prompt`; `duration` in seconds (5); `format` mp3, wav or flac (mp3). The same prompt, seed and duration give
+ * the same samples.
  */
 import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -27,14 +27,14 @@ const LONGEST_SECONDS = 300;
 const CHANNELS = 2;
 const BYTES_A_BLOCK = BLOCK_SAMPLES * CHANNELS * Float32Array.BYTES_PER_ELEMENT;
 
-/** Of a sound with nothing said of its loudness: as speech and music. */
+/** The loudness of a sound if the prompt does not mention it: the same as for speech and music. */
 const SOUND_LUFS = -18;
-/** How far peaks may be above full scale before the limiter takes them: more than this is heard. */
+/** How far peaks may exceed full scale before the limiter: more limiting than this is audible. */
 const MOST_LIMITED = 1.5;
 const MOST_GAIN = 30;
 const EDGE_SECONDS = 0.012;
 
-/** All that is rendered, as raw samples in a file: blocks of left and then right. */
+/** The whole rendering, as raw samples in a file: blocks of left and then right. */
 interface Spool {
   readonly file: FileHandle;
   readonly samples: number;
@@ -67,7 +67,7 @@ async function readBlock({ file, samples }: Spool, block: number): Promise<[Floa
   return [both.slice(0, length), both.slice(length)];
 }
 
-/** The spooled sound, levelled, limited, with soft edges, and turned round where that is asked. */
+/** The spooled sound, levelled, limited, with soft edges, and reversed if requested. */
 async function* levelled(spool: Spool, isReversed: boolean): AsyncGenerator<Float32Array[]> {
   const { samples, gain } = spool;
   const blocks = Math.ceil(samples / BLOCK_SAMPLES);
@@ -89,13 +89,13 @@ async function* levelled(spool: Spool, isReversed: boolean): AsyncGenerator<Floa
     yield planes.map((plane) => plane.subarray(Math.min(toSkip, length)));
     toSkip = Math.max(0, toSkip - length);
   }
-  // What the limiter still holds: it was asked to look ahead.
+  // The remaining samples in the limiter, which it held to look ahead.
   const rest = [new Float32Array(limiter.delay), new Float32Array(limiter.delay)];
   limiter.process(rest);
   yield rest;
 }
 
-/** What a prompt asks for; where it names nothing that is known, a texture that comes from its letters. */
+/** The sounds that a prompt requests; if it names nothing that is known, a texture derived from its letters. */
 export function readingOf(prompt: string): SoundReading {
   const reading = readSoundPrompt(prompt, LEXICON);
   return reading.acts.length > 0 ? reading : { ...reading, acts: [texture(prompt)] };

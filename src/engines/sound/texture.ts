@@ -1,4 +1,4 @@
-/** What is heard where a prompt names nothing that is known: a slow texture whose colour comes from the prompt's letters. */
+/** The sound for a prompt that names nothing known: a slow texture whose colour comes from the prompt's letters. */
 import { createRandom, hashText } from '../image/random.ts';
 import type { Act, Mention } from './prompt-reading.ts';
 import type { Bed, Thing } from './thing.ts';
@@ -13,7 +13,7 @@ const CHORDS = [
   [1, 1.125, 1.5, 2.25],
 ] as const;
 
-/** A chord that breathes, movements of air in it, and light upon it. */
+/** A breathing chord, with moving air and light on top. */
 export function texture(prompt: string): Act {
   const random = createRandom(hashText(prompt));
   const chord = random.pick(CHORDS);

@@ -1,12 +1,12 @@
 /**
- * What a thing that sounds is: its names in a prompt, and how it is made. Either it goes on (a bed, written block by
- * block, that never comes back to where it was) or it happens again and again (a strike, made whole each time and each
- * time a little different), or both.
+ * What a thing that makes a sound is: its names in a prompt, and how it is made. It is continuous (a bed, written block
+ * by block, that never repeats exactly), or it happens again and again (a strike, generated as a whole each time and
+ * each time slightly different), or both.
  */
 import type { Random } from '../image/random.ts';
 import type { Room } from './signal/reverb.ts';
 
-/** What the ground, the roof or the thing itself is made of. */
+/** The material of the ground, the roof or the thing itself. */
 export const SURFACES = [
   'wood',
   'stone',
@@ -24,11 +24,11 @@ export const SURFACES = [
 ] as const;
 export type Surface = (typeof SURFACES)[number];
 
-/** How a thing moves past the ear or changes on its way. */
+/** How a thing moves past the listener or changes on its way. */
 export const COURSES = ['passing', 'approaching', 'leaving', 'accelerating', 'slowing'] as const;
 export type Course = (typeof COURSES)[number];
 
-/** How a thing is to sound, as the prompt's adjectives say; 1 is as usual. */
+/** The manner of a thing, set by the prompt's adjectives; 1 is normal. */
 export interface Manner {
   /** 0.4 light, soft, small to 2 heavy, hard, huge. */
   readonly weight: number;
@@ -38,49 +38,49 @@ export interface Manner {
   readonly pitch: number;
   readonly surface: Surface | undefined;
   readonly course: Course | undefined;
-  /** How long the part of the sound in which the thing is heard lasts. */
+  /** The length of the part of the sound in which the thing is heard. */
   readonly seconds: number;
 }
 
-/** One sound made whole: one channel, or left and right of the same length. */
+/** One complete sound: one channel, or left and right of the same length. */
 export type Take = Float32Array | readonly [Float32Array, Float32Array];
 
-/** Writes the next samples of both channels; the blocks are as long as each other and come as zeros. */
+/** Writes the next samples of both channels; the blocks have the same length and are zero-filled. */
 export type Bed = (left: Float32Array, right: Float32Array) => void;
 
 /** When strikes happen. Times are in seconds at pace 1, each between its two bounds. */
 export interface Rhythm {
   /** From one strike, or one group of strikes, to the next. */
   readonly every: readonly [number, number];
-  /** How many strikes a group has; 1 where it is left out. */
+  /** How many strikes a group has; 1 if absent. */
   readonly group?: readonly [number, number];
   /** From one strike of a group to the next. */
   readonly gap?: readonly [number, number];
-  /** Before the first; 0.05 where it is left out. */
+  /** Before the first; 0.05 if absent. */
   readonly first?: number;
-  /** Strikes stay at one place; otherwise each comes from another. */
+  /** Strikes stay at one position; otherwise each comes from another. */
   readonly isFixed?: boolean;
 }
 
-/** A thing that sounds. */
+/** A thing that makes a sound. */
 export interface Thing {
-  /** In any form of the word; a phrase has blanks. The first is its name. */
+  /** In any form of the word; a phrase contains spaces. The first is its name. */
   readonly names: readonly string[];
   readonly bed?: (random: Random, manner: Manner) => Bed;
   /** @param turn 0 for the first strike, 1 for the next: left foot and right foot. */
   readonly strike?: (random: Random, manner: Manner, turn: number) => Take;
   readonly rhythm?: Rhythm;
-  /** How long it wants to be heard where several things follow each other; 4 where it is left out. */
+  /** Its preferred length if several things follow each other; 4 if absent. */
   readonly naturalSeconds?: number;
-  /** How far it spreads to both sides: 0 a point to 1 all around; 0.3 where it is left out. */
+  /** How far it spreads to both sides: 0 a point to 1 all around; 0.3 if absent. */
   readonly spread?: number;
-  /** Decibels above or below what it has beside other things; 0 where it is left out. */
+  /** Decibels relative to other things; 0 if absent. */
   readonly level?: number;
-  /** Decibels that its bed has beside its strikes, where it has both; 0 where it is left out. */
+  /** Decibels of its bed relative to its strikes, if it has both; 0 if absent. */
   readonly bedLevel?: number;
-  /** How much of the room is heard: 0 to 1; 0.2 where it is left out. */
+  /** How much reverb is heard: 0 to 1; 0.2 if absent. */
   readonly wet?: number;
-  /** The room it is heard in where the prompt names none. */
+  /** The room it is heard in if the prompt names none. */
   readonly room?: RoomName;
 }
 

@@ -1,12 +1,12 @@
 /**
  * Runs Flite, the speech synthesiser of Carnegie Mellon University, which ships as a WebAssembly command: arguments in,
- * a WAV file and lines of text out. The few system calls that it makes are answered here from memory, so it sees no
+ * a WAV file and lines of text out. The few system calls that it makes are implemented here in memory, so it sees no
  * file, no clock and no environment of ours, and the same arguments give the same samples.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** What is used of WebAssembly: the compiler's own types of it are part of the browser's. */
+/** The part of the WebAssembly API that is used: the compiler's own types for it belong to the browser's library. */
 interface WasmInstance {
   readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly _start: () => void };
 }
@@ -15,15 +15,15 @@ declare const WebAssembly: {
   readonly Instance: new (module: object, imports: Readonly<Record<string, object>>) => WasmInstance;
 };
 
-/** What one run left behind. */
+/** The output of one run. */
 export interface FliteRun {
   /** The bytes of the WAV file. */
   readonly wav: Buffer;
-  /** What it printed: one line for each option that asks for one. */
+  /** Its printed output: one line for each option that requests one. */
   readonly printed: string;
 }
 
-/** Flite could not do what it was asked: a fault of ours, or of its data. */
+/** Flite could not process its arguments: a fault of ours, or of its data. */
 export class FliteFailedError extends Error {
   override readonly name = 'FliteFailedError';
 }
@@ -42,7 +42,7 @@ const STDERR = 2;
 const ROOT = 3;
 const OUTPUT = 4;
 
-/** An utterance of some twenty seconds is 640 kB; no run makes more than this. */
+/** An utterance of about twenty seconds is 640 kB; no run makes more than this. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2;
 
 let compiled: object | undefined;
@@ -52,7 +52,7 @@ function program(): object {
   return compiled;
 }
 
-/** Thrown through the program to end it, as its `exit` does not return. */
+/** Thrown through the program to end it, because its `exit` must not return. */
 class Exit {
   readonly code: number;
 
@@ -61,7 +61,7 @@ class Exit {
   }
 }
 
-/** The file that Flite writes: it goes back to the header when it knows the length. */
+/** The file that Flite writes: it seeks back to the header when it knows the length. */
 class OutputFile {
   #bytes: Buffer = Buffer.alloc(1 << 18);
   #length = 0;
@@ -136,7 +136,7 @@ function systemCalls(
       new Uint8Array(memory()).fill(0, statAt, statAt + 24);
       const type = descriptor === ROOT ? DIRECTORY : descriptor === OUTPUT ? REGULAR_FILE : CHARACTER_DEVICE;
       view().setUint8(statAt, type);
-      // All rights: the descriptors lead nowhere but here.
+      // All rights: the descriptors only lead to this module.
       view().setBigUint64(statAt + 8, 0xffff_ffff_ffff_ffffn, true);
       view().setBigUint64(statAt + 16, 0xffff_ffff_ffff_ffffn, true);
       return SUCCESS;
@@ -202,7 +202,7 @@ function systemCalls(
 /**
  * Runs Flite once. Takes some tens of milliseconds for each second of speech, and blocks meanwhile.
  *
- * @param options its own options but the one for the output: `-voice slt -psdur -t …`.
+ * @param options its own options except the one for the output: `-voice slt -psdur -t …`.
  * @throws {FliteFailedError}
  */
 export function runFlite(options: readonly string[]): FliteRun {

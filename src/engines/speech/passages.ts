@@ -1,6 +1,6 @@
 /**
  * A long text in pieces that are spoken one by one, each with the silence that follows it. Pieces are sentences; a
- * sentence that is too long for one breath is parted at its commas, and without commas between words.
+ * sentence that is too long for one breath is split at its commas, and without commas between words.
  */
 
 /** What is spoken in one go. */
@@ -11,7 +11,7 @@ export interface Passage {
   readonly pauseSeconds: number;
 }
 
-/** Some fifteen seconds of speech: what Flite makes of it stays small, and progress is told between. */
+/** About fifteen seconds of speech: the output of Flite stays small, and progress is reported in between. */
 const LONGEST_PASSAGE = 220;
 const SENTENCE_PAUSE = 0.38;
 const TRAILING_OFF_PAUSE = 0.6;
@@ -36,7 +36,7 @@ function sentencesOf(line: string): string[] {
   return sentences;
 }
 
-/** Where to part what is too long: behind the last such sign that leaves a first part of some length. */
+/** Where to split a text that is too long: after the last such sign that leaves a first part of sufficient length. */
 function cutAt(text: string): { end: number; pauseSeconds: number } {
   const within = text.slice(0, LONGEST_PASSAGE);
   for (const [sign, pauseSeconds] of [
@@ -62,7 +62,7 @@ function breathsOf(sentence: string, pauseSeconds: number): Passage[] {
   return passages;
 }
 
-/** Parts a speakable text; pieces without a letter or digit are left out. */
+/** Splits a speakable text; pieces without a letter or digit are omitted. */
 export function passagesOf(text: string): Passage[] {
   const passages: Passage[] = [];
   const lines = text.split(/\n/);

@@ -1,13 +1,13 @@
 /**
- * Raises or lowers the pitch of a voice and keeps its length and its timbre: the speech is cut into grains of two periods
- * each, and these are laid down again closer together or further apart (pitch-synchronous overlap and add). What has no
- * pitch, hissing and silence, stays as it is.
+ * Raises or lowers the pitch of a voice without changing its length and timbre: the speech is cut into grains of two
+ * periods each, and these are laid down again closer together or further apart (pitch-synchronous overlap and add).
+ * Parts without a pitch, hissing and silence, stay as they are.
  */
 
-/** One place where a period begins, in samples. */
+/** One position where a period begins, in samples. */
 interface Mark {
   readonly at: number;
-  /** To the next period; for what has no pitch, half a grain. */
+  /** To the next period; for parts without a pitch, half a grain. */
   readonly period: number;
   readonly isVoiced: boolean;
 }
@@ -15,9 +15,9 @@ interface Mark {
 const FRAME_SECONDS = 0.005;
 const WINDOW_SECONDS = 0.03;
 const UNVOICED_PERIOD_SECONDS = 0.004;
-/** Below this a window looks too little like its neighbour to have a pitch. */
+/** Below this a window differs too much from its neighbour to have a pitch. */
 const VOICING_LIKENESS = 0.55;
-/** A voice's pitch shows below 4 kHz: every second sample is enough to find it. */
+/** A voice's pitch is detectable below 4 kHz: every second sample is enough to find it. */
 const TRACKING_STRIDE = 2;
 const SILENCE_MEAN_SQUARE = 1e-6;
 
@@ -55,7 +55,7 @@ function periodsOf(samples: Float32Array, sampleRate: number, lowestHertz: numbe
     let bestScore = 0;
     for (let lag = shortest; lag <= longest; lag++) {
       const alike = likeness(samples, start, start + lag, window, TRACKING_STRIDE);
-      // Twice a period is as alike as one: the shorter wins, and the one near what was before.
+      // Twice a period is as alike as one: the shorter one wins, and the one near the previous one.
       const jump = before === 0 ? 0 : Math.min(Math.abs(Math.log2(lag / before)), 1);
       const score = alike - 0.0004 * (lag - shortest) - 0.12 * jump;
       if (alike > VOICING_LIKENESS && score > bestScore) {
@@ -69,7 +69,7 @@ function periodsOf(samples: Float32Array, sampleRate: number, lowestHertz: numbe
   return periods;
 }
 
-/** The loudest place near the middle of what is there: where a period may begin. */
+/** The loudest position near the middle of a stretch: where a period may begin. */
 function loudestNear(samples: Float32Array, from: number, length: number): number {
   let loudest = from;
   for (let index = from; index < from + length; index++) {
@@ -127,9 +127,9 @@ function addGrain(into: Float32Array, samples: Float32Array, mark: Mark, target:
 /**
  * Shifts the pitch of speech.
  *
- * @param semitones -12 to 12; 0 gives the samples back as they are.
- * @param range between which pitches the voice speaks, in Hz.
- * @returns as many samples as came.
+ * @param semitones -12 to 12; 0 returns the samples unchanged.
+ * @param range the pitch range of the voice, in Hz.
+ * @returns the same number of samples.
  */
 export function pitchShifted(
   samples: Float32Array,
@@ -153,7 +153,7 @@ export function pitchShifted(
     const mark = marks[place];
     if (mark === undefined) break;
     if (mark.isVoiced) {
-      // As many more grains as the ratio: the power stays the same.
+      // The ratio changes the number of grains: this keeps the power the same.
       addGrain(shifted, samples, mark, target, 1 / Math.sqrt(ratio));
       target += mark.period / ratio;
     } else {

@@ -1,6 +1,6 @@
 /**
- * From what Flite made to what is pleasant to hear: silence at the ends cut, rumble and offset taken out, the voice's tone
- * evened, one level for every passage, no clicks and no clipping.
+ * Polishes the output of Flite: cuts silence at the ends, removes rumble and offset, evens the voice's tone, brings
+ * every passage to one level, without clicks and clipping.
  */
 import { filtered, highPass, highShelf, lowShelf } from '../sound/signal/biquad.ts';
 import { limited } from '../sound/signal/limiter.ts';
@@ -8,7 +8,7 @@ import { integratedLoudness } from '../sound/signal/loudness.ts';
 import type { Utterance } from './speaking.ts';
 import type { Voice } from './voices.ts';
 
-/** The level of speech at volume 1: between broadcast (-23) and what streaming services play at (-14). */
+/** The level of speech at volume 1: between broadcast (-23) and streaming services (-14). */
 export const SPEECH_LUFS = -18;
 
 /** Below the lowest pitch that a voice is shifted to. */
@@ -16,7 +16,7 @@ const RUMBLE_HERTZ = 42;
 const LEAD_IN_SECONDS = 0.03;
 const LEAD_OUT_SECONDS = 0.05;
 const FADE_SECONDS = 0.008;
-/** A passage of breath alone is not blown up to the level of speech. */
+/** A passage of breath alone is not raised to the level of speech. */
 const MOST_GAIN = 8;
 
 function withoutSilence({ samples, sampleRate, phones }: Utterance): Float32Array {
@@ -38,7 +38,7 @@ function fade(samples: Float32Array, sampleRate: number): void {
 }
 
 /**
- * Makes an utterance ready to be heard.
+ * Prepares an utterance for playback.
  *
  * @param volume 1 for `SPEECH_LUFS`, twice as high for 6 dB more; peaks that would clip are held at -1 dBFS.
  * @returns its samples without the silence at its ends.

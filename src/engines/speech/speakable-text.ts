@@ -1,7 +1,7 @@
 /**
- * A text as Flite can read it: plain ASCII, with words in place of the signs that it does not know. Flite itself reads
- * numbers, dollars, times and usual abbreviations. Accents are dropped, Greek and Cyrillic are spelt in Latin letters;
- * pictures and other scripts cannot be spoken and are left out.
+ * A text in the form that Flite can read: plain ASCII, with words instead of the signs that it does not know. Flite
+ * itself reads numbers, dollars, times and usual abbreviations. Accents are dropped, Greek and Cyrillic are spelt in
+ * Latin letters; emoji and other scripts cannot be spoken and are omitted.
  */
 
 const SIGNS: readonly (readonly [RegExp, string])[] = [
@@ -36,7 +36,7 @@ const SIGNS: readonly (readonly [RegExp, string])[] = [
   [/³/gu, ' cubed '],
 ];
 
-/** Signs of writing and of programs, once all is ASCII. */
+/** Signs of prose and of source code, once all is ASCII. */
 const PLAIN_SIGNS: readonly (readonly [RegExp, string])[] = [
   [/\bhttps?:\/\/(www\.)?/gi, ''],
   [/(?<=[a-z0-9])@(?=[a-z0-9])/gi, ' at '],
@@ -53,7 +53,7 @@ const PLAIN_SIGNS: readonly (readonly [RegExp, string])[] = [
   [/[*_~^|\\<>{}[\]#=+@`/]/g, ' '],
 ];
 
-/** Letters that are no Latin ones with a mark, as an English reader would spell their sounds. */
+/** Letters that are not Latin letters with a mark, as an English reader would spell their sounds. */
 const OTHER_LETTERS: ReadonlyMap<string, string> = new Map(
   [
     'а=a б=b в=v г=g д=d е=ye ж=zh з=z и=ee к=k л=l м=m н=n о=o п=p р=r с=s т=t у=oo ф=f х=kh ц=ts ч=ch ш=sh щ=shch',
@@ -66,7 +66,7 @@ const OTHER_LETTERS: ReadonlyMap<string, string> = new Map(
     .map((pair): [string, string] => [pair.charAt(0), pair.slice(2)]),
 );
 
-/** A run of letters and digits longer than this is no word; Flite would spell on for minutes. */
+/** A run of letters and digits longer than this is not a word; Flite would spell it for minutes. */
 const LONGEST_WORD = 40;
 
 function inLatin(text: string): string {
@@ -78,14 +78,14 @@ function inLatin(text: string): string {
 }
 
 /**
- * Writes a text with nothing but printable ASCII and line feeds.
+ * Converts a text to printable ASCII and line feeds.
  *
- * @returns '' where nothing of it can be spoken: no letter and no digit is left.
+ * @returns '' if no part of it can be spoken: no letter and no digit is left.
  */
 export function speakableText(text: string): string {
   let spoken = text.normalize('NFC').replace(/\r\n?|[\u2028\u2029\v\f]/gu, '\n');
   for (const [sign, words] of SIGNS) spoken = spoken.replace(sign, words);
-  // й is и with a mark, as é is e; but its sound is another.
+  // й is и with a mark, as é is e; but its sound is different.
   spoken = spoken.replace(/й/gu, 'y').replace(/ё/gu, 'yo').normalize('NFKD').replace(/\p{M}/gu, '');
   spoken = inLatin(spoken);
   for (const [sign, words] of PLAIN_SIGNS) spoken = spoken.replace(sign, words);

@@ -1,6 +1,6 @@
 /**
- * Words to samples by one of the voices, with the time of each sound, for whoever speaks or sings. One call is one
- * utterance: some seconds, spoken in one go.
+ * Converts words to samples with one of the voices, with the time of each sound, for speech and for songs. One call is
+ * one utterance: a few seconds, spoken in one go.
  */
 import { runFlite } from './flite-program.ts';
 import { pitchShifted } from './pitch-shifting.ts';
@@ -29,9 +29,9 @@ export interface Utterance {
 
 /** How something is spoken. */
 export interface Manner {
-  /** Semitones above the voice's own pitch, -12 to 12; 0 where it is left out. The length stays the same. */
+  /** Semitones above the voice's own pitch, -12 to 12; 0 if absent. The length stays the same. */
   readonly pitch?: number;
-  /** 0.5 to 2 times as fast; 1 where it is left out. The pitch stays the same. */
+  /** 0.5 to 2 times as fast; 1 if absent. The pitch stays the same. */
   readonly speed?: number;
 }
 
@@ -59,7 +59,7 @@ function phonesIn(printed: string): Phone[] {
 /**
  * Speaks a short text in one go.
  *
- * @param text what `speakableText` made, some hundred characters at most.
+ * @param text the output of `speakableText`, a few hundred characters at most.
  * @throws {FliteFailedError}
  */
 export function speak(text: string, voiceName: VoiceName, manner: Manner = {}): Utterance {
@@ -79,9 +79,10 @@ export function speak(text: string, voiceName: VoiceName, manner: Manner = {}): 
 }
 
 /**
- * Speaks some words and tells when each was spoken: a line of a song, say.
+ * Speaks some words and returns the time of each, for example for a line of a song.
  *
- * @param text any text, a line at most; what cannot be spoken is left out. Where nothing can, there are no samples.
+ * @param text any text, a line at most; the parts that cannot be spoken are omitted. If no part can, there are no
+ * samples.
  * @throws {FliteFailedError}
  */
 export function speakWords(

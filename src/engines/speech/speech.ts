@@ -1,10 +1,10 @@
 /**
  * The engine `speech`: a text read aloud by one of four voices, passage by passage, so that minutes of speech take the
- * memory of seconds, as a file of the asked format and rate.
+ * memory of seconds, as a file of the requested format and rate.
  *
  * Input: `text` and `voice`; `format` mp3, wav, flac or opus (mp3); `sample_rate` in Hz (24000); `pitch` -12 to 12
- * semitones (0); `speed` 0.5 to 2 (1); `volume` 0.1 to 2 (1). The voices hold nothing above 8 kHz; a lower rate holds less
- * and a higher one no more. Opus knows fewer rates: the next higher one that it has holds the same sound.
+ * semitones (0); `speed` 0.5 to 2 (1); `volume` 0.1 to 2 (1). The voices contain nothing above 8 kHz; a lower rate
+ * contains less and a higher one no more. Opus has fewer rates: the next higher one contains the same sound.
  */
 import path from 'node:path';
 import { inputFault } from '../../domain/input-fault.ts';
@@ -22,13 +22,13 @@ import type { VoiceName } from './voices.ts';
 const FORMATS = ['mp3', 'wav', 'flac', 'opus'] as const;
 type Format = (typeof FORMATS)[number];
 
-/** Opus itself plays at 48 kHz and is told what band a sound has by one of these. */
+/** Opus itself plays at 48 kHz; one of these rates states the bandwidth of a sound. */
 const OPUS_RATES = [8000, 12_000, 16_000, 24_000, 48_000];
 const DEFAULT_SAMPLE_RATE = 24_000;
 const LEAD_IN_SECONDS = 0.1;
 const LEAD_OUT_SECONDS = 0.2;
 
-/** What is spoken and how, with the defaults filled in. */
+/** The parameters of a speech, with the defaults filled in. */
 interface Order {
   readonly passages: readonly Passage[];
   readonly voice: VoiceName;
@@ -43,7 +43,7 @@ function numberOf(value: unknown, lowest: number, highest: number, otherwise: nu
   return typeof value === 'number' && Number.isFinite(value) ? Math.min(Math.max(value, lowest), highest) : otherwise;
 }
 
-/** @throws {UnusableInputError} nothing of the text can be spoken. */
+/** @throws {UnusableInputError} no part of the text can be spoken. */
 function readOrder(input: EngineInput): Order {
   const { text, voice, format } = input;
   const passages = passagesOf(speakableText(typeof text === 'string' ? text : ''));
@@ -79,7 +79,7 @@ async function* spoken(order: Order, progress: (fraction: number) => void): Asyn
   }
 }
 
-/** Reads a text aloud. @throws {UnusableInputError} nothing of the text can be spoken. */
+/** Reads a text aloud. @throws {UnusableInputError} no part of the text can be spoken. */
 export async function renderSpeech(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, scratch } = work;
   const order = readOrder(input);

@@ -1,20 +1,21 @@
 /**
- * The voices that speak: recordings of four people, as Flite ships them. `kal` is joined from recorded halves of sounds,
- * the others are statistical models of one reader each. All are 16 kHz, so a speech holds nothing above 8 kHz at any rate.
+ * The voices: recordings of four people, as Flite ships them. `kal` is joined from recorded halves of sounds, the
+ * others are statistical models of one reader each. All are 16 kHz, so a speech contains nothing above 8 kHz at any
+ * rate.
  */
 
 /** One speaker. */
 export interface Voice {
-  /** What Flite calls it. */
+  /** Its name in Flite. */
   readonly fliteName: string;
-  /** Where Flite's own model moves with the pitch: its mean and spread in Hz. Elsewhere the samples are moved. */
+  /** If Flite's own model can change the pitch: its mean and spread in Hz. Otherwise the samples are shifted. */
   readonly tunable?: { readonly meanHertz: number; readonly spreadHertz: number };
-  /** Between which pitches it speaks, in Hz, for telling its periods. */
+  /** Its pitch range, in Hz, for detecting its periods. */
   readonly lowestHertz: number;
   readonly highestHertz: number;
   /**
-   * What brings its sound near that of an average speaker (the long-term spectrum of Byrne and others, 1994): shelves
-   * in Hz and decibels, below or above that frequency.
+   * The filters that bring its sound close to that of an average speaker (the long-term spectrum of Byrne and others,
+   * 1994): shelves in Hz and decibels, below or above that frequency.
    */
   readonly tone: readonly { readonly shelf: 'low' | 'high'; readonly hertz: number; readonly decibels: number }[];
 }
@@ -57,10 +58,10 @@ const VOICES = {
 
 export type VoiceName = keyof typeof VOICES;
 
-/** In the order in which a caller is shown them. */
+/** In the order in which callers see them. */
 export const VOICE_NAMES = Object.keys(VOICES) as readonly VoiceName[];
 
-/** Of every voice, in Hz. */
+/** The rate of every voice, in Hz. */
 export const VOICE_SAMPLE_RATE = 16_000;
 
 export function isVoiceName(text: string): text is VoiceName {

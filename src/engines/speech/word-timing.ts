@@ -1,6 +1,6 @@
 /**
- * Which sounds of an utterance belong to which word. Flite tells its words and its sounds, but not the two together: so
- * the words are asked for once more, each alone between pauses, and the two rows of sounds are laid side by side.
+ * Assigns the sounds of an utterance to its words. Flite reports its words and its sounds, but not the relation of the
+ * two: so the words are requested once more, each alone between pauses, and the two sequences of sounds are aligned.
  */
 import { runFlite } from './flite-program.ts';
 import type { Phone } from './speaking.ts';
@@ -14,7 +14,7 @@ export interface SpokenWord {
 }
 
 const SILENCE = 'pau';
-/** Flite speaks some words in another form when others are near: never so that all of a word goes. */
+/** Flite speaks some words in another form next to others, but a word never disappears completely. */
 const OTHER_SOUND_COST = 1;
 const MISSING_SOUND_COST = 1.2;
 
@@ -35,9 +35,9 @@ function soundsAlone(words: readonly string[], fliteVoice: string): string[][] {
 }
 
 /**
- * Lays the sounds that were expected beside those that came, as one compares spellings.
+ * Aligns the expected sounds with the actual ones, like an edit distance of spellings.
  *
- * @returns for each sound that came, the place of the expected one that it stands for or follows.
+ * @returns for each actual sound, the index of the expected one that it stands for or follows.
  */
 function laidBeside(expected: readonly string[], came: readonly string[]): number[] {
   const width = came.length + 1;
@@ -74,7 +74,7 @@ function laidBeside(expected: readonly string[], came: readonly string[]): numbe
   return places;
 }
 
-/** The words of an utterance, each with its sounds; a word of which nothing was heard is left out. */
+/** The words of an utterance, each with its sounds; a word without any sound is omitted. */
 export function alignedWords(text: string, fliteVoice: string, phones: readonly Phone[]): SpokenWord[] {
   const words = runFlite(['-voice', fliteVoice, '-pw', '-t', text])
     .printed.trim()
@@ -84,7 +84,7 @@ export function alignedWords(text: string, fliteVoice: string, phones: readonly 
   const alone = soundsAlone(words, fliteVoice);
   const owners: number[] = [];
   const expected: string[] = [];
-  // One group a word: where Flite paused within one, its parts count as words of their own.
+  // One group per word: if Flite paused within one, its parts count as words of their own.
   for (const [index, group] of alone.entries()) {
     for (const sound of group) {
       owners.push(Math.min(index, words.length - 1));

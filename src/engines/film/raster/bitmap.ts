@@ -1,26 +1,26 @@
 /**
- * Painted layers as plain memory: what the canvas library painted once is sampled from here for every frame. Its own
- * way to get pixels out allocates some megabytes anew each time, which costs more than compositing a frame does.
+ * Painted layers as plain memory: what the canvas library painted once is sampled from here for every frame. The
+ * library's own way to read pixels allocates several megabytes each time, which costs more than compositing a frame.
  */
 import type { Canvas } from '@napi-rs/canvas';
 
 /**
- * Pixels of 32 bits, premultiplied, red in the lowest byte. `cells` tells for each pair of neighbouring rows which
- * stretches hold anything, so that empty ones cost nothing and full ones need no blending.
+ * Pixels of 32 bits, premultiplied, red in the lowest byte. `cells` lists the stretches of each pair of neighbouring
+ * rows that hold anything, so that empty ones cost nothing and opaque ones need no blending.
  */
 export interface Bitmap {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint32Array;
-  /** Where the stretches of a row begin in `stretches`; one entry more than there are rows. */
+  /** The index in `stretches` at which each row begins; one entry more than there are rows. */
   readonly cells: Uint32Array;
   /** Three numbers each: first column, column after the last, 1 where every pixel is opaque. */
   readonly stretches: Uint32Array;
-  /** Whether most of it, between the first and last stretch of each row, is empty. */
+  /** Whether most of it between the first and last stretch of each row is empty. */
   readonly isSparse: boolean;
 }
 
-/** A bitmap and where its first pixel lies in whatever it was cut from. */
+/** A bitmap and the position of its first pixel in the source that it was cut from. */
 export interface PlacedBitmap {
   readonly bitmap: Bitmap;
   readonly left: number;
@@ -30,14 +30,14 @@ export interface PlacedBitmap {
 const EMPTY = 0;
 const MIXED = 1;
 const FULL = 2;
-/** A shorter full or empty stretch is not worth a stretch of its own. */
+/** A shorter full or empty stretch gets no stretch of its own. */
 const SHORTEST = 12;
 
 function alphaAt(pixels: Uint32Array, index: number): number {
   return (pixels[index] ?? 0) >>> 24;
 }
 
-/** What lies between four neighbouring pixels. */
+/** The kind of the area between four neighbouring pixels. */
 function kindOf(pixels: Uint32Array, upper: number, lower: number): number {
   const [a, b] = [alphaAt(pixels, upper), alphaAt(pixels, upper + 1)];
   const [c, d] = [alphaAt(pixels, lower), alphaAt(pixels, lower + 1)];
@@ -45,7 +45,7 @@ function kindOf(pixels: Uint32Array, upper: number, lower: number): number {
   return (a & b & c & d) === 255 ? FULL : MIXED;
 }
 
-/** Finds the stretches of all rows. @param isOpaque spares the search where every pixel is known to be opaque. */
+/** Finds the stretches of all rows. @param isOpaque skips the search if every pixel is known to be opaque. */
 export function createBitmap(pixels: Uint32Array, width: number, height: number, isOpaque = false): Bitmap {
   const cells = new Uint32Array(height);
   const found: number[] = [];
@@ -67,7 +67,7 @@ function findStretches(pixels: Uint32Array, offset: number, width: number, found
   const begin = found.length;
   const close = (end: number): void => {
     if (end === from || kind === EMPTY) return;
-    // A stretch that follows another without a gap and is too short for itself, or mixed as that one, joins it.
+    // A stretch that directly follows a mixed one joins it if it is mixed as well or too short for itself.
     const last = found.length - 3;
     const isAdjacent = last >= begin && found[last + 1] === from;
     const isLastMixed = isAdjacent && found[last + 2] === 0;
@@ -89,7 +89,7 @@ export function pixelsOf(canvas: Canvas): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
 }
 
-/** The part of some pixels that holds anything, with an empty pixel around it; undefined where nothing does. */
+/** The part of some pixels that holds anything, with an empty pixel around it; undefined if nothing does. */
 export function trimmed(pixels: Uint32Array, width: number, height: number): PlacedBitmap | undefined {
   const isEmptyRow = (row: number): boolean => {
     for (let index = row * width; index < (row + 1) * width; index++) if (pixels[index] !== 0) return false;

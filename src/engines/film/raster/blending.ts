@@ -10,16 +10,16 @@ export function dissolve(frame: Frame, other: Frame, share: number): void {
   if (part > 0) mixRows(frame.pixels, 0, frame.pixels.length, frame.pixels, 0, other.pixels, 0, part);
 }
 
-/** A curve for each channel: what becomes of each value of 0 to 255. */
+/** A curve for each channel: the new value for each of 0 to 255. */
 export interface Look {
   readonly red: Uint8Array;
   readonly green: Uint8Array;
   readonly blue: Uint8Array;
-  /** How much of the colour is left, 0 to 1. */
+  /** How much of the colour remains, 0 to 1. */
   readonly strength: number;
 }
 
-/** Gives a frame the colours of a look. */
+/** Applies the colours of a look to a frame. */
 export function grade(frame: Frame, look: Look): void {
   const { pixels } = frame;
   const { red, green, blue } = look;

@@ -1,27 +1,27 @@
 /**
- * Draws bitmaps into a frame: moved and scaled by fractions of a pixel, sampled smoothly, each row where the caller wants
- * it. Replaces the canvas library for everything that happens once a frame: it never allocates.
+ * Draws bitmaps into a frame: moved and scaled by fractions of a pixel, sampled smoothly, each row at the position that
+ * the caller chooses. Replaces the canvas library for everything that happens once per frame: it never allocates.
  */
 import type { Bitmap } from './bitmap.ts';
 import { addLight, layOver, leanRows, meanRows, sampleRow, shadeRow } from './kernels.ts';
 
-/** Pixels that become a frame of the film: RGBA as bytes, opaque. */
+/** The pixels of a frame of the video: RGBA as bytes, opaque. */
 export interface Frame {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint32Array;
-  /** The same memory as the encoder wants it. */
+  /** The same memory in the form that the encoder takes. */
   readonly bytes: Buffer;
 }
 
-/** A light that falls on a bitmap: what each channel is multiplied by, 0 to 256. */
+/** A light that falls on a bitmap: the factor of each channel, 0 to 256. */
 export type Shade = readonly [red: number, green: number, blue: number];
 
-/** Where one row of the frame finds its pixels. Reused for all rows of a drawing. */
+/** Where one row of the frame takes its pixels from. Reused for all rows of a drawing. */
 export interface RowPlace {
   /** The x of the bitmap's left edge in the frame. */
   x: number;
-  /** Pixels of the frame for one of the bitmap. */
+  /** Pixels of the frame per pixel of the bitmap. */
   scale: number;
   /** The row of the bitmap, from 0; may lie between two. */
   row: number;
@@ -31,23 +31,23 @@ export interface Placing {
   /** The top left corner in the frame. */
   readonly x: number;
   readonly y: number;
-  /** Pixels of the frame for one of the bitmap: 1 where absent. */
+  /** Pixels of the frame per pixel of the bitmap; 1 if absent. */
   readonly scale?: number;
-  /** Another scale downwards. */
+  /** A different vertical scale. */
   readonly scaleY?: number;
-  /** 0 to 1; 1 where absent. */
+  /** 0 to 1; 1 if absent. */
   readonly strength?: number;
-  /** Adds its colours to what is there instead of covering it. */
+  /** Adds its colours to the frame instead of covering it. */
   readonly isLight?: boolean;
   readonly shade?: Shade;
-  /** The rows of the frame that may be touched; all where absent. */
+  /** The rows of the frame that may be touched; all if absent. */
   readonly top?: number;
   readonly bottom?: number;
   /** Slants it: each row is moved by `by` for every pixel that it lies above `foot`. */
   readonly lean?: { readonly foot: number; readonly by: number };
-  /** Changes the place of a single row of the frame. */
+  /** Changes the position of a single row of the frame. */
   readonly bend?: (y: number, place: RowPlace) => void;
-  /** Whether a bent row is mixed from two, as others are, which wants neighbours to be bent much alike. */
+  /** Whether a bent row is mixed from two, as others are, which requires neighbours to be bent by similar amounts. */
   readonly isFine?: boolean;
 }
 
@@ -58,7 +58,7 @@ export function createFrame(width: number, height: number): Frame {
   return { width, height, pixels, bytes };
 }
 
-/** Longer than the long edge of any film. */
+/** Longer than the long edge of any video. */
 const LONGEST_ROW = 8192;
 const FIXED = 65_536;
 
@@ -69,19 +69,18 @@ const mixed = new Uint32Array(LONGEST_ROW);
 const place: RowPlace = { x: 0, scale: 1, row: 0 };
 
 /**
- * The two rows that a row of the frame shows: `array[offset + column of the frame]`; and how much of the second, in
- * quarters: finer steps nobody sees, and quarters need no multiplication.
+ * The two rows that a row of the frame shows: `array[offset + column of the frame]`; and the weight of the second, in
+ * quarters: finer steps are invisible, and quarters need no multiplication.
  */
 const line = { first: upper, firstAt: 0, second: lower, secondAt: 0, quarters: 0 };
 
-/** The first column of the frame whose middle lies right of a cell's beginning. */
+/** The first column of the frame whose middle lies to the right of a cell's beginning. */
 function columnOf(cell: number, width: number): number {
   return Math.max(0, Math.min(width, Math.ceil((cell + 0.5) * place.scale + place.x - 0.5))) | 0;
 }
 
 /**
- * Draws a bitmap. Where it is not scaled it moves in steps of half a pixel sideways, which nobody sees and which is twice
- * as fast.
+ * Draws a bitmap. An unscaled bitmap moves in steps of half a pixel sideways, which is not visible and twice as fast.
  */
 export function draw(frame: Frame, bitmap: Bitmap, placing: Placing): void {
   const { scale = 1, scaleY = scale, bend, lean } = placing;
@@ -93,7 +92,7 @@ export function draw(frame: Frame, bitmap: Bitmap, placing: Placing): void {
     top = Math.max(top, Math.ceil(placing.y + 0.5 * scaleY - 0.5));
     bottom = Math.min(bottom, placing.y + (bitmap.height - 0.5) * scaleY - 0.5);
   }
-  // Neighbouring rows of the frame often show the same rows of the bitmap; only what is whole is worth keeping.
+  // Neighbouring rows of the frame often show the same rows of the bitmap; only whole rows are worth keeping.
   const keepsRows = lean === undefined && !bitmap.isSparse;
   let kept = -2;
   for (let y = top; y < bottom; y++) {
@@ -103,7 +102,7 @@ export function draw(frame: Frame, bitmap: Bitmap, placing: Placing): void {
     bend?.(y, place);
     if (place.scale === 1) place.x = Math.round(place.x * 2) / 2;
     const isCoarse = bend !== undefined && placing.isFine !== true;
-    // To whole quarters, as rows are mixed.
+    // In whole quarters, as rows are mixed.
     const quarters = (isCoarse ? Math.round(place.row) * 4 : Math.round(place.row * 4)) | 0;
     const row = Math.max(0, Math.min(bitmap.height - 2, quarters >> 2));
     const begin = bitmap.cells[row] as number;
@@ -142,10 +141,10 @@ function swapRows(): void {
   lower = before;
 }
 
-/** Samples what one row of a bitmap shows in the frame, in one go. */
+/** Samples the part of a bitmap's row that is visible in the frame, in one go. */
 function sampleSeen(target: Uint32Array, bitmap: Bitmap, row: number, width: number): void {
   const { cells, stretches } = bitmap;
-  // A row takes part in the cells above and below it.
+  // A row belongs to the cells above and below it.
   let from = bitmap.width;
   let to = 0;
   for (let cell = Math.max(0, row - 1); cell <= row && cell + 1 < bitmap.height; cell++) {
@@ -158,7 +157,7 @@ function sampleSeen(target: Uint32Array, bitmap: Bitmap, row: number, width: num
   sampleBetween(target, bitmap, row, columnOf(from, width), columnOf(to, width));
 }
 
-/** Samples both rows where they hold anything. */
+/** Samples the parts of both rows that hold anything. */
 function sampleStretches(bitmap: Bitmap, row: number, begin: number, end: number, width: number): void {
   for (let index = begin; index < end; index += 3) {
     const first = columnOf(bitmap.stretches[index] as number, width);
@@ -181,7 +180,7 @@ function sampleBetween(target: Uint32Array, bitmap: Bitmap, row: number, first: 
   sampleRow(target, first, last - first, bitmap.pixels, offset, from, Math.round(FIXED / place.scale));
 }
 
-/** Paints what the two rows of the line have between them. */
+/** Paints the content of the two rows of the line. */
 function paintStretches(
   frame: Frame,
   bitmap: Bitmap,
@@ -218,7 +217,7 @@ function paintStretches(
   }
 }
 
-/** Writes what the two rows of the line make together. */
+/** Writes the mixture of the two rows of the line. */
 function mixLine(target: Uint32Array, at: number, left: number, count: number): void {
   const { first, firstAt, second, secondAt, quarters } = line;
   switch (quarters) {

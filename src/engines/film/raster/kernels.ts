@@ -1,7 +1,7 @@
 /**
  * The inner loops of compositing. Each works on stretches of one row of 32-bit pixels, premultiplied, two channels at a
- * time; fractions are in 256ths. Places are made whole numbers first (`| 0`): counted as fractions they cost more than the
- * pixels. They are plain on purpose: everything that decides what to draw is in `drawing.ts`.
+ * time; fractions are in 256ths. Indexes are made integers first (`| 0`): as floating-point numbers they cost more than
+ * the pixels. The loops are plain on purpose: everything that decides what to draw is in `drawing.ts`.
  */
 
 /** Red and blue, or green and alpha after a shift by eight bits. */
@@ -37,7 +37,7 @@ export function sampleRow(
 /** All bits of four bytes but the lowest of each, so that halving one byte does not reach into the next. */
 const HALVED = 0xfefefefe;
 
-/** Writes the mean of two rows: what both have, and half of what only one has. */
+/** Writes the mean of two rows: pixels that both have, and half of those that only one has. */
 export function meanRows(
   target: Uint32Array,
   at: number,

@@ -1,6 +1,6 @@
 /**
- * Small pictures that appear many times a frame: flakes, drops, glints, stars. Each is kept at sixteen positions between
- * the pixels, so that it moves smoothly and yet is only copied.
+ * Small images that appear many times a frame: flakes, drops, glints, stars. Each is stored at sixteen subpixel
+ * positions, so that it moves smoothly although it is only copied.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Context } from '../../image/stage.ts';
@@ -12,12 +12,12 @@ import { addLight, layOver } from './kernels.ts';
 const STEPS = 4;
 
 export interface Sprite {
-  /** Pixels a side, for each of the positions. */
+  /** Pixels per side, for each of the positions. */
   readonly width: number;
   readonly height: number;
   /** By position, row after row of positions. */
   readonly phases: readonly Uint32Array[];
-  /** From the left and upper edge to the place that it is drawn at. */
+  /** From the left and upper edge to its origin. */
   readonly originX: number;
   readonly originY: number;
 }
@@ -25,7 +25,7 @@ export interface Sprite {
 /**
  * Paints a sprite.
  *
- * @param size.width and height: of what `paint` paints, in pixels; it paints round the origin, in pixels.
+ * @param size.width and height: of what `paint` paints, in pixels; it paints around the origin, in pixels.
  */
 export function createSprite(
   size: { readonly width: number; readonly height: number },
@@ -58,7 +58,7 @@ export function createSprite(
   return { width, height, phases, originX, originY };
 }
 
-/** Draws a sprite with its origin at a place in the frame. @param strength 0 to 1. */
+/** Draws a sprite with its origin at a point in the frame. @param strength 0 to 1. */
 export function stamp(frame: Frame, sprite: Sprite, x: number, y: number, strength = 1, isLight = false): void {
   const [left, top] = [Math.floor(x * STEPS), Math.floor(y * STEPS)];
   const pixels = sprite.phases[(top & (STEPS - 1)) * STEPS + (left & (STEPS - 1))];

@@ -1,6 +1,6 @@
 /**
- * Soft music below a scene: slow chords and a few plucked notes over them, in a mode and register that suit its light. Not
- * a song: it has no beat and never asks to be listened to.
+ * Soft music below a scene: slow chords and a few plucked notes over them, in a mode and register that suit its light.
+ * Not a song: it has no beat and stays in the background.
  */
 import type { Random } from '../../image/random.ts';
 import { Reverb } from '../../sound/signal/reverb.ts';
@@ -43,7 +43,7 @@ function hertzOf(note: number): number {
   return 440 * 2 ** ((note - 69) / 12);
 }
 
-/** Adds the music to both channels. @param level of its loudest moments, about, 0 to 1. */
+/** Adds the music to both channels. @param level approximate level of its loudest moments, 0 to 1. */
 export function addMusic(
   planes: readonly [Float32Array, Float32Array],
   mood: Mood,
@@ -81,7 +81,7 @@ export function addMusic(
   }
 }
 
-/** A chord's voice: two sines a little out of tune, some overtones, very slow to come and go. */
+/** A chord's voice: two sines a little out of tune, some overtones, with a very slow attack and release. */
 function addPad(
   planes: readonly [Float32Array, Float32Array],
   send: Float32Array,
@@ -108,7 +108,7 @@ function addPad(
   }
 }
 
-/** A string of soft metal: a quick attack, overtones that die before the tone. */
+/** A metal string: a quick attack, and overtones that decay before the tone. */
 function addPluck(
   planes: readonly [Float32Array, Float32Array],
   send: Float32Array,

@@ -1,6 +1,6 @@
 /**
- * The sound track of a film as a WAV file of its exact length: 48 kHz, stereo, 16 bit. Either the sound of its scenes, made
- * here, or the sound that the caller gave, cut or repeated to length.
+ * The audio track of a video as a WAV file of its exact length: 48 kHz, stereo, 16 bit. Either the sound of its scenes,
+ * made here, or the audio from the caller, cut or repeated to length.
  */
 import { writeFile } from 'node:fs/promises';
 import type { DecodedSound } from '../../../media/decode.ts';
@@ -32,9 +32,9 @@ type Planes = readonly [Float32Array, Float32Array];
 
 const BLOCK = 16_384;
 const FADE_SECONDS = 0.35;
-/** Where a given sound begins again it overlaps its end by this. */
+/** Where the caller's audio begins again, it overlaps its end by this. */
 const OVERLAP_SECONDS = 0.4;
-/** How loud the track is as a whole: what streaming services ask for, a little below. */
+/** The loudness of the whole track: a little below what streaming services require. */
 const LOUDNESS_LUFS = -19;
 const MUSIC_LEVEL = 0.5;
 
@@ -102,7 +102,7 @@ function addEvent(planes: Planes, event: Event, random: Random): void {
   }
 }
 
-/** Brings the whole to one loudness. */
+/** Brings the whole track to one loudness. */
 function level(planes: Planes): void {
   const meter = new LoudnessMeter(SAMPLE_RATE, 2);
   meter.add(planes);
@@ -123,7 +123,7 @@ function fade(planes: Planes): void {
   }
 }
 
-/** Fills the planes with a sound, again and again where it is shorter, each time faded into the next. */
+/** Fills the planes with the caller's audio, repeated if it is shorter, each time faded into the next. */
 function repeat({ channels }: DecodedSound, planes: Planes): void {
   const [source] = channels;
   if (source.length === 0) return;
@@ -143,7 +143,7 @@ function repeat({ channels }: DecodedSound, planes: Planes): void {
   }
 }
 
-/** A WAV file: the header of 44 bytes that everything reads, and 16 bits a sample. */
+/** A WAV file: the header of 44 bytes that all programs read, and 16 bits per sample. */
 export function wavOf([left, right]: Planes): Buffer {
   const bytes = Buffer.alloc(44 + left.length * 4);
   bytes.write('RIFF', 0, 'latin1');

@@ -1,34 +1,34 @@
 /**
- * What is heard in a scene, from what is seen in it: which of the sound engine's things sound, how near, and how their
- * loudness follows the light; and what sounds at the very moment it is seen.
+ * The sounds of a scene, derived from its contents: which things of the sound engine sound, how near, and how their
+ * loudness follows the light; and which sounds happen at the exact moment of a visible event.
  */
 import type { Thing } from '../../image/lexicon.ts';
 import { launchTimes } from '../firework-parts.ts';
 import { strikesOf } from '../lightning.ts';
 import type { WorldStage } from '../world-stage.ts';
 
-/** Something that goes on, or comes again and again by itself. */
+/** A sound that is continuous, or repeats by itself. */
 export interface Voice {
-  /** A name of the sound engine's lexicon; nothing is heard of a name that it does not know. */
+  /** A name of the sound engine's lexicon; a name that it does not know is silent. */
   readonly name: string;
   /** 0.4 light to 2 heavy. */
   readonly weight: number;
   readonly metres: number;
-  /** A factor at a share of the film, 0 to 1. */
+  /** A factor at a share of the video, 0 to 1. */
   readonly gain: (share: number) => number;
 }
 
-/** Something that sounds at a moment that the picture fixes. */
+/** A sound at a moment that the image determines. */
 export interface Event {
   readonly name: string;
-  /** Seconds of the film at which it begins to sound. */
+  /** Seconds of the video at which it begins to sound. */
   readonly at: number;
   readonly gain: number;
 }
 
 const always = (gain: number) => (): number => gain;
 
-/** A voice by night, or by day: it comes and goes with the light. */
+/** A voice by night, or by day: its level follows the light. */
 function byLight(world: WorldStage, gain: number, isOfNight: boolean): (share: number) => number {
   const [first, , last] = world.palettes;
   const from = first.isDark === isOfNight ? 1 : 0;
@@ -36,7 +36,7 @@ function byLight(world: WorldStage, gain: number, isOfNight: boolean): (share: n
   return (share) => gain * (from + (to - from) * Math.max(0, Math.min(1, share * 1.6 - 0.3)));
 }
 
-/** All that goes on in a world. */
+/** All continuous sounds of a world. */
 export function voicesOf(world: WorldStage): readonly Voice[] {
   const { composition } = world;
   const { mentions, weather, setting, ground, season, water, absent } = composition;
@@ -89,7 +89,7 @@ export function voicesOf(world: WorldStage): readonly Voice[] {
   return voices.filter(({ gain }) => gain(0) > 0 || gain(1) > 0);
 }
 
-/** What is seen and heard in one shot. @param from the shot's beginning and end, in seconds of the film. */
+/** What can be seen and heard in one shot. @param from the shot's beginning and end, in seconds of the video. */
 export function eventsOf(world: WorldStage, from: number, to: number): readonly Event[] {
   const { weather, mentions } = world.composition;
   const events: Event[] = [];

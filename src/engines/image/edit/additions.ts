@@ -1,6 +1,6 @@
 /**
- * Things that a prompt adds to a picture, painted in its light where each belongs: in the air, on the ground, on water;
- * another sky; and letters.
+ * Things that a prompt adds to an image, painted in its light at suitable positions: in the air, on the ground, on
+ * water; another sky; and lettering.
  */
 import { hex, lightness, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -20,13 +20,13 @@ import { drawInSky } from './light.ts';
 import { stageOver } from './picture-stage.ts';
 import type { Workpiece } from './workpiece.ts';
 
-/** The ground of a picture for things to stand on: level, as far down as the near ground of a scene. */
+/** The ground of an image for things to stand on: level, at the height of the near ground of a scene. */
 function groundOf(stage: Stage): Surface {
   const y = stage.horizon + (stage.height - stage.horizon) * 0.62;
   return { yAt: () => y, left: stage.width * 0.04, right: stage.width * 0.96, depth: 0, scale: 1 };
 }
 
-/** Adds the things that some words name. */
+/** Adds the things that a text names. */
 export function addThings(work: Workpiece, words: string): void {
   const reading = readPrompt(words);
   const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));
@@ -65,7 +65,7 @@ export function addThings(work: Workpiece, words: string): void {
     const of = (...places: string[]): Entry[] => entries.filter(({ subject }) => places.includes(subject.place));
     const room = new Room();
     const ground = { surface: groundOf(stage), room };
-    // What the picture is of stays in sight.
+    // The subject of the image stays visible.
     const { subject } = work;
     if (subject.clarity > 0.2) {
       const centre = ((subject.left + subject.right) / 2) * width;
@@ -97,7 +97,7 @@ export function addThings(work: Workpiece, words: string): void {
   });
 }
 
-/** Replaces the sky by the one that some words describe; without a sky the picture only takes its light. */
+/** Replaces the sky by the one that a text describes; an image without a sky only takes its light. */
 export function changeSky(work: Workpiece, words: string): void {
   const reading = readPrompt(words);
   const random = work.random.fork('sky');
@@ -136,7 +136,7 @@ function bandColour({ pixels }: Workpiece, top: number, bottom: number): Colour 
   return [red / many, green / many, blue / many];
 }
 
-/** Writes texts on the picture, the first large, in a colour that can be read there. */
+/** Writes texts on the image, the first large, in a colour that is readable there. */
 export function writeOn(
   work: Workpiece,
   texts: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The subject of a picture in front of something else: a painted scene, a plain colour, nothing; and the picture without
- * its subject.
+ * The subject of an image in front of another background: a painted scene, a plain colour, nothing; and the image
+ * without its subject.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -20,7 +20,7 @@ import { fillSubject } from './completion.ts';
 import { split } from './tones.ts';
 import type { Workpiece } from './workpiece.ts';
 
-/** A scene of some words in the size of the picture. */
+/** A scene for a text at the size of the image. */
 function sceneOf(work: Workpiece, words: string): { canvas: Canvas; palette: Palette } {
   const reading = readPrompt(words);
   const random = work.random.fork(`background ${words}`);
@@ -33,7 +33,7 @@ function sceneOf(work: Workpiece, words: string): { canvas: Canvas; palette: Pal
   return { canvas, palette };
 }
 
-/** Lays the subject over a canvas, with the shadow that it throws. */
+/** Draws the subject over a canvas, with the shadow that it casts. */
 function layOver(work: Workpiece, canvas: Canvas, shadow: Colour): void {
   const { width, height, subject, pixels } = work;
   const context = canvas.getContext('2d');
@@ -56,7 +56,7 @@ function layOver(work: Workpiece, canvas: Canvas, shadow: Colour): void {
   work.replace(pixelsIn(canvas));
 }
 
-/** Puts the subject before what some words describe: `plain white`, `a beach at sunset`. */
+/** Puts the subject in front of the background that a text describes: `plain white`, `a beach at sunset`. */
 export function changeBackground(work: Workpiece, words: string): void {
   const plain = /\b(?:plain|solid|pure|clean|simple|just|completely|all)\b/.test(words) || !/\s/.test(words.trim());
   const colour = words
@@ -64,10 +64,10 @@ export function changeBackground(work: Workpiece, words: string): void {
     .map((word) => COLOURS.get(word))
     .find((code) => code !== undefined);
   if (colour !== undefined && (plain || readPrompt(words).mentions.length === 0)) return onPlain(work, hex(colour));
-  // Looked at as it was given, before its colours change.
+  // Analysed before its colours change.
   work.look();
   const { canvas, palette } = sceneOf(work, words);
-  // The subject takes a little of the light that it now stands in.
+  // The subject takes on a little of its new light.
   changeColours(work.pixels, (one) => {
     const lit = mix(
       one,
@@ -98,19 +98,19 @@ function onPlain(work: Workpiece, colour: Colour): void {
   layOver(work, canvas, adjust(colour, -0.35));
 }
 
-/** Leaves nothing but the subject, on a light ground. */
+/** Removes everything but the subject, on a light ground. */
 export function removeBackground(work: Workpiece): void {
   onPlain(work, hex('#f4f4f2'));
 }
 
-/** Above this share of the picture, below this clarity, or filling less of its box, a subject is more than one thing. */
+/** Above this share of the image, below this clarity, or filling less of its box, a subject is more than one thing. */
 const ONE_THING = 0.22;
 const CLEAR = 0.3;
 const FILLED = 0.3;
-/** Above this share nothing would be left of the picture: a doubtful guess of one thing is better. */
+/** Above this share nothing would be left of the image: an uncertain guess of one thing is better. */
 const MOST = 0.4;
 
-/** Takes the thing that some words name out, or where they name none that is known the subject; fills its place. */
+/** Removes the thing that a text names, or the subject if it names no known thing; fills the gap. */
 export function removeSubject(work: Workpiece, words = ''): void {
   const { subject, pixels } = work;
   const covered = subject.mask.values.reduce((sum, value) => sum + value, 0) / subject.mask.values.length;

@@ -1,12 +1,12 @@
 /**
- * Blurring whole pictures, by the canvas library's own filter.
+ * Blurring whole images, by the canvas library's own filter.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
 import { canvasOf } from '../picture/given.ts';
 
-/** The picture blurred; the radius is a share of its mean side. Blurred small and drawn up where that cannot be seen. */
+/** The blurred image; the radius is a share of its mean side. Blurred small and scaled up where that is not visible. */
 export function blurred(pixels: Pixels, share: number): Canvas {
   const { width, height } = pixels;
   const radius = Math.sqrt(width * height) * share;
@@ -15,7 +15,7 @@ export function blurred(pixels: Pixels, share: number): Canvas {
   const tiny = small.getContext('2d');
   tiny.imageSmoothingQuality = 'high';
   tiny.drawImage(canvasOf(pixels), 0, 0, small.width, small.height);
-  // The filter takes what is outside for nothing: the border is drawn out first.
+  // The filter treats the outside as empty: the border is extended first.
   const edge = Math.ceil((radius / shrink) * 3);
   const wide = createCanvas(small.width + edge * 2, small.height + edge * 2);
   const context = wide.getContext('2d');

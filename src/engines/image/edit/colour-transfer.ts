@@ -1,5 +1,5 @@
 /**
- * Gives one picture the colours of another: lightness by rank, as far as the picture bears it, and the mean colour of each
+ * Gives one image the colours of another: lightness by rank, as far as the image allows, and the mean colour of each
  * zone of lightness.
  */
 import { fromLab, mix, toLab } from '../colour.ts';
@@ -19,7 +19,7 @@ interface ZoneStatistics {
 
 interface ColourStatistics {
   readonly zones: readonly ZoneStatistics[];
-  /** Lightness below which so many hundredths of the pixels are. */
+  /** The lightness below which each hundredth of the pixels lies. */
   readonly levels: readonly number[];
 }
 
@@ -54,7 +54,7 @@ function statisticsOf({ data }: Pixels): ColourStatistics {
   };
 }
 
-/** Gives a picture the light and the tones of another, in place. @param strength 0 to 1. */
+/** Gives an image the light and the tones of another, in place. @param strength 0 to 1. */
 export function inColoursOf(pixels: Pixels, other: Pixels, strength: number): void {
   const [own, theirs] = [statisticsOf(pixels), statisticsOf(other)];
   const zone = (statistics: ColourStatistics, light: number): ZoneStatistics => {

@@ -1,6 +1,7 @@
 /**
- * Completes a picture where something was taken out of it, with patches of what is there. They are matched and voted upon
- * from coarse to fine (`patch-matching.ts`); the last step copies pixels of full size from where the patches came from.
+ * Fills the part of an image from which something was removed, with patches from the rest of it. They are matched and
+ * voted upon from coarse to fine (`patch-matching.ts`); the last step copies pixels at full size from the sources of
+ * the patches.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
@@ -11,16 +12,16 @@ import type { Random } from '../random.ts';
 import { Matcher } from './patch-matching.ts';
 import type { Level, Matches, Pull } from './patch-matching.ts';
 
-/** Pixels of the longer side at which patches are still matched: finer, they are copied. Few where it is blurred after. */
+/** Pixels of the longer side up to which patches are matched; at finer sizes they are copied. Few if blurred later. */
 const MATCHED = { sharp: 280, soft: 130 } as const;
-/** And at which matching begins. */
+/** The size at which matching begins. */
 const COARSEST = 40;
 /** Rounds of matching and voting at a level, the coarsest first. */
 const ROUNDS = [10, 6, 4, 3, 2] as const;
 
-/** What is missing. */
+/** The missing part. */
 interface Gap {
-  /** 1 where a pixel is missing; what the pixels are there is the first guess. */
+  /** 1 where a pixel is missing; the current values of the missing pixels are the first guess. */
   readonly hole: Uint8Array;
   readonly pull: Pull;
 }
@@ -41,7 +42,7 @@ function levelOf(pixels: Pixels, gap: Gap, width: number, height: number): Level
   return { width, height, colours, hole: holes };
 }
 
-/** Whether any pixel below a place of a level is marked. */
+/** Whether any pixel below a point of a level is marked. */
 function isIn(marks: Uint8Array, pixels: Pixels, index: number, width: number, height: number): boolean {
   const [column, row] = [index % width, Math.floor(index / width)];
   const [left, top] = [Math.floor((column * pixels.width) / width), Math.floor((row * pixels.height) / height)];
@@ -53,7 +54,7 @@ function isIn(marks: Uint8Array, pixels: Pixels, index: number, width: number, h
   return false;
 }
 
-/** Takes the subject out of a picture, in place, and fills it with what is around it. */
+/** Removes the subject from an image, in place, and fills the gap from its surroundings. */
 export function fillSubject(
   pixels: Pixels,
   subject: SubjectMask,
@@ -66,7 +67,7 @@ export function fillSubject(
   complete(pixels, { hole, pull: { across: 20_000, down: 400_000 } }, random, MATCHED[look]);
 }
 
-/** Fills what is missing, in place. */
+/** Fills the missing part, in place. */
 function complete(pixels: Pixels, gap: Gap, random: Random, matched: number): void {
   const longest = Math.max(pixels.width, pixels.height);
   const sizes: number[] = [Math.min(matched, longest)];
@@ -88,7 +89,7 @@ function complete(pixels: Pixels, gap: Gap, random: Random, matched: number): vo
   if (before !== undefined && finest !== undefined) copyBack(pixels, gap.hole, before, finest);
 }
 
-/** Pixels of full size from where the patches came from, drawn towards the colours that were voted. */
+/** Copies pixels at full size from the sources of the patches, adjusted towards the voted colours. */
 function copyBack(pixels: Pixels, hole: Uint8Array, { matches, width, height }: Matches, { colours }: Level): void {
   const { data } = pixels;
   const source = Uint8ClampedArray.from(data);
@@ -118,7 +119,7 @@ function copyBack(pixels: Pixels, hole: Uint8Array, { matches, width, height }: 
             Math.min(pixels.height - 1, Math.round((Math.floor(match / width) - toY) * scaleY) + row),
           );
           const from = (fromY * pixels.width + fromX) * 4;
-          // A grain of the source's colour about the voted one, so that no seam is a step of brightness.
+          // The detail of the source is added to the voted colour, so that no seam shows a step of brightness.
           const tone = match * 3;
           fromRed += ((source[from] ?? 0) - (colours[tone] ?? 0)) * 0.85;
           fromGreen += ((source[from + 1] ?? 0) - (colours[tone + 1] ?? 0)) * 0.85;

@@ -1,6 +1,6 @@
 /**
- * The engine that changes given pictures as the prompt says: one picture, or several joined to one. The prompt becomes a
- * plan; the plan is carried out step by step on the pixels; what is written and framed comes last.
+ * The engine that edits the caller's images as the prompt says: one image, or several joined into one. The prompt
+ * becomes a plan; the plan is carried out step by step on the pixels; lettering and frames come last.
  */
 import type { EngineWork, RenderedFile } from '../../engine.ts';
 import { UndecodableMediaError } from '../../engine.ts';
@@ -30,29 +30,29 @@ import { applyTone, recolour } from './tones.ts';
 import { giveAir, giveSeason } from './weather.ts';
 import { Workpiece } from './workpiece.ts';
 
-/** Of a picture that is edited alone, and of each of several. */
+/** For an image that is edited alone, and for each of several. */
 const LARGEST_EDGE = 4096;
 const LARGEST_OF_SEVERAL = 1600;
-/** Pixels of a retouched picture at least and at most: between them it keeps its size. */
+/** The least and the most pixels of a retouched image: between them it keeps its size. */
 const FEWEST_PIXELS = 1024 * 1024;
 const MOST_PIXELS = 2048 * 2048;
-/** Square pixels across a picture in pixel art: fewer than in a scene, whose things are larger. */
+/** Square pixels across an image in pixel art: fewer than in a scene, whose things are larger. */
 const PICTURE_ACROSS = 120;
-/** Changes are worked out on so many pixels at most; what is larger is drawn up, and lettered at its size. */
+/** Changes are computed on at most this many pixels; a larger image is scaled up, and lettered at its full size. */
 const WORKED_PIXELS = 2048 * 2048;
 
-/** A size with no more and no fewer pixels than some bounds, of the same shape. */
+/** A size of the same shape with its pixels between two bounds. */
 function within({ width, height }: PixelSize, fewest: number, most: number): PixelSize {
   const area = width * height;
   const share = Math.sqrt(Math.max(fewest, Math.min(most, area)) / area);
   return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
 }
 
-/** The exact pixels of the result: of a named ratio, of the shape of the input, or of what the edits leave. */
+/** The exact pixels of the result: of a named ratio, of the shape of the input, or of the edited image. */
 function sizeOf(work: EngineWork, first: PixelSize, left: PixelSize): PixelSize {
   const { aspect_ratio: ratio, resolution } = work.input;
   if (work.media.has('image')) {
-    // One field for one picture, and none for the size: only what the prompt crops or extends changes it.
+    // The model with one image field has no size field: only cropping or extending in the prompt changes the size.
     const area = Math.sqrt((first.width * first.height) / (left.width * left.height));
     return within({ width: left.width * area, height: left.height * area }, FEWEST_PIXELS, MOST_PIXELS);
   }
@@ -99,7 +99,7 @@ function change(work: Workpiece, edit: Edit): void {
   }
 }
 
-/** Carries out all of a plan that changes what the picture shows. */
+/** Carries out all parts of a plan that change the content of the image. */
 function carryOut(work: Workpiece, plan: EditPlan, isJoined: boolean, progress: (share: number) => void): void {
   const edits = plan.changes.filter(({ kind }) => kind !== 'frame');
   const isNothing = plan.changes.length + plan.framing.length + plan.lettering.length === 0 && !isJoined;
@@ -114,13 +114,13 @@ function carryOut(work: Workpiece, plan: EditPlan, isJoined: boolean, progress: 
   }
 }
 
-/** What is sharpest at the final size: letters and frames. */
+/** The parts that need to be sharpest at the final size: letters and frames. */
 function finish(work: Workpiece, plan: EditPlan): void {
   writeOn(work, plan.lettering, plan.letteringPlace, plan.words);
   for (const edit of plan.changes) if (edit.kind === 'frame') change(work, edit);
 }
 
-/** The one picture that is edited: the only one, or all of them joined. */
+/** The one image that is edited: the only one, or all of them joined. */
 function baseOf(pictures: readonly [Pixels, ...Pixels[]], plan: EditPlan, work: EngineWork): Pixels {
   if (pictures.length === 1) return pictures[0];
   const joining = joiningOf(plan.words);
@@ -134,18 +134,18 @@ function baseOf(pictures: readonly [Pixels, ...Pixels[]], plan: EditPlan, work: 
   return join(pictures, joining, plan.words, matchingSize(shape, resolution));
 }
 
-/** What of a plan is left when the pictures are joined: the words that said how are no edits of the result. */
+/** The rest of a plan after the images are joined: the words that chose how are not edits of the result. */
 function afterJoining(plan: EditPlan): EditPlan {
   const isUsed = ({ kind }: Edit): boolean => kind === 'background' || kind === 'add';
   return { ...plan, changes: plan.changes.filter((edit) => !isUsed(edit)) };
 }
 
 /**
- * Edits pictures. Input: `prompt`, the pictures of `image` or `image_urls`, and whichever of `aspect_ratio`,
- * `resolution`, `output_format` the model takes (models/*.json).
+ * Edits images. Input: `prompt`, the images of `image` or `image_urls`, and those of `aspect_ratio`, `resolution`,
+ * `output_format` that the model takes (models/*.json).
  *
- * @throws {UndecodableMediaError} there is no picture, or one cannot be read.
- * @throws {UnusableInputError} of a text in quotes no letter can be drawn.
+ * @throws {UndecodableMediaError} there is no image, or one cannot be read.
+ * @throws {UnusableInputError} no letter of a quoted text can be drawn.
  */
 export async function renderEdit(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, seed, media, progress } = work;

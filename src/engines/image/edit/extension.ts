@@ -1,6 +1,6 @@
 /**
- * A picture carried on beyond its borders: mirrored there, so that every line goes on, and the further out the more out
- * of focus, so that nothing is seen twice.
+ * An image extended beyond its borders: mirrored there, so that every line continues, and more out of focus the further
+ * out, so that nothing visibly repeats.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
@@ -13,7 +13,7 @@ import type { Random } from '../random.ts';
 import { blurred } from './blur.ts';
 import { fillSubject } from './completion.ts';
 
-/** Where the picture lies on the larger sheet, and how large that is; in pixels. */
+/** The position of the image on the larger sheet, and the size of the sheet; in pixels. */
 export interface Sheet {
   readonly left: number;
   readonly top: number;
@@ -21,10 +21,10 @@ export interface Sheet {
   readonly height: number;
 }
 
-/** From which clarity a subject is taken out of what is mirrored. */
+/** The clarity from which a subject is removed from the mirrored part. */
 const CLEAR = 0.1;
 
-/** Radii of the blur, as shares of the mean side, and the distances by which each has taken over. */
+/** Radii of the blur, as fractions of the mean side, and the distances over which each takes over. */
 const SOFTER = [
   { radius: 0.004, from: 0.004, to: 0.05 },
   { radius: 0.012, from: 0.04, to: 0.14 },
@@ -32,7 +32,7 @@ const SOFTER = [
   { radius: 0.07, from: 0.26, to: 0.6 },
 ] as const;
 
-/** The picture mirrored at its borders, as often as it takes to fill the sheet. */
+/** The image mirrored at its borders, as often as needed to fill the sheet. */
 function mirrored(pixels: Pixels, { left, top, width, height }: Sheet): Pixels {
   const canvas = createCanvas(width, height);
   const context = canvas.getContext('2d');
@@ -51,7 +51,7 @@ function mirrored(pixels: Pixels, { left, top, width, height }: Sheet): Pixels {
   return pixelsIn(canvas);
 }
 
-/** The picture at a place of a larger sheet, the rest of it carried on from what the picture shows. */
+/** The image at its position on a larger sheet, the rest extended from its content. */
 export function extended(pixels: Pixels, sheet: Sheet, random: Random): Pixels {
   const { left, top, width, height } = sheet;
   const [right, bottom] = [left + pixels.width, top + pixels.height];
@@ -61,7 +61,7 @@ export function extended(pixels: Pixels, sheet: Sheet, random: Random): Pixels {
     const [x, y] = [index % width, Math.floor(index / width)];
     return Math.hypot(Math.max(0, left - x, x - right + 1), Math.max(0, top - y, y - bottom + 1)) / unit;
   };
-  // Beyond the border itself without what the picture is of: nobody stands beside himself.
+  // The subject is removed from the mirrored part: it must not appear twice.
   const subject = findSubject(pixels);
   if (subject.clarity > CLEAR) {
     const empty = { ...pixels, data: Uint8ClampedArray.from(pixels.data) };
@@ -75,7 +75,7 @@ export function extended(pixels: Pixels, sheet: Sheet, random: Random): Pixels {
     blendInto(result, soft, (index) => smoothStep(from, to, distance(index)));
   }
   for (const plain of plainSides(pixels, sheet)) fillArea(result, plain);
-  // The grain that the blur took, so that what was added does not look smoother than a photograph.
+  // Restores the grain that the blur removed, so that the extension does not look smoother than a photograph.
   const tile = grainTile(random.fork('grain'));
   for (let index = 0; index < width * height; index++) {
     const share = smoothStep(0.01, 0.1, distance(index));
@@ -94,10 +94,10 @@ interface PlainArea {
   readonly colour: readonly number[];
 }
 
-/** A border of one colour, as paper round a print: differences of its pixels up to this are noise, 0 to 255. */
+/** A border of one colour, as paper around a print: differences of its pixels up to this are noise, 0 to 255. */
 const PLAIN = 7;
 
-/** The areas beyond those borders of a picture that are of one colour: there is nothing to mirror. */
+/** The areas beyond single-coloured borders of an image: there is nothing to mirror. */
 function plainSides({ width, height, data }: Pixels, sheet: Sheet): PlainArea[] {
   const { left, top } = sheet;
   const beyond = (from: PlainArea['from'], to: PlainArea['to'], placeAt: (share: number) => number): PlainArea[] => {

@@ -1,5 +1,6 @@
 /**
- * Edits of sharpness: a background out of focus, a toy town, movement, a glow; and what lenses and film add.
+ * Edits of sharpness: a background out of focus, a toy town, motion, a glow; and effects of lenses and photographic
+ * film.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { css, hex } from '../colour.ts';
@@ -15,11 +16,11 @@ import type { Focus } from './plan-rules.ts';
 import { contrasted } from './tones.ts';
 import type { Workpiece } from './workpiece.ts';
 
-/** The background blurred without the subject running into it, lights in it as discs. */
+/** The background blurred without the subject bleeding into it; lights in it become discs. */
 function blurBackground(work: Workpiece): void {
   const { pixels, subject } = work;
   const { width, height } = pixels;
-  // The subject is first filled up with what is around it, so that its colours do not bleed.
+  // The subject is first filled with its surroundings, so that its colours do not bleed.
   const emptied = { width, height, data: Uint8ClampedArray.from(pixels.data) };
   const near = boxBlur(subject.mask, Math.max(2, Math.round(width / 60)));
   const around = pixelsIn(blurred({ ...emptied, data: withoutSubject(pixels, subject.mask.values) }, 0.045));
@@ -119,7 +120,7 @@ function grainy(work: Workpiece): void {
   }
 }
 
-/** Changes what is sharp in the picture. */
+/** Changes which parts of the image are sharp. */
 export function refocus(work: Workpiece, focus: Focus): void {
   const { width, height } = work;
   switch (focus) {
@@ -167,7 +168,7 @@ export function refocus(work: Workpiece, focus: Focus): void {
   }
 }
 
-/** A careful improvement, for prompts that ask for nothing that is known. */
+/** A careful improvement, for prompts that contain no known request. */
 export function improve(work: Workpiece): void {
   sharpen(work, 0.55);
 }

@@ -1,6 +1,6 @@
 /**
- * Frames round a finished picture: an instant print, a margin, wood, film. The picture keeps its size; the frame takes
- * its room from it.
+ * Frames around a finished image: an instant print, a margin, wood, film. The image keeps its size; the frame takes its
+ * space from it.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { adjust, css, hex } from '../colour.ts';
@@ -17,7 +17,7 @@ interface Margins {
   readonly colour: string;
 }
 
-/** As shares of the shorter side. */
+/** As fractions of the shorter side. */
 const MARGINS: Record<FrameForm, Margins> = {
   polaroid: { side: 0.06, top: 0.06, bottom: 0.2, colour: '#fbf9f3' },
   border: { side: 0.055, top: 0.055, bottom: 0.055, colour: '#ffffff' },
@@ -25,7 +25,7 @@ const MARGINS: Record<FrameForm, Margins> = {
   film: { side: 0, top: 0.11, bottom: 0.11, colour: '#0b0a0c' },
 };
 
-/** Frames the picture. */
+/** Frames the image. */
 export function frameWith(work: Workpiece, form: FrameForm): void {
   const { width, height } = work;
   const margins = MARGINS[form];

@@ -1,5 +1,5 @@
 /**
- * What of a picture is seen: crops, turns, and the ground beyond its borders, down to the exact pixels asked for.
+ * The visible part of an image: crops, turns, and the area beyond its borders, at the exact requested size.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import sharp from 'sharp';
@@ -12,7 +12,7 @@ import { extended } from './extension.ts';
 import type { Edit, Side } from './plan-rules.ts';
 import { Workpiece } from './workpiece.ts';
 
-/** A part of a picture, in its pixels; it may go beyond the borders. */
+/** A part of an image, in its pixels; it may go beyond the borders. */
 interface View {
   readonly left: number;
   readonly top: number;
@@ -20,7 +20,7 @@ interface View {
   readonly height: number;
 }
 
-/** Pixels of our own in another size, by Lanczos' window; one thread, as the engine's own. */
+/** Our own pixels at another size, with a Lanczos window; one thread, like the engine's own. */
 export async function resized(pixels: Pixels, width: number, height: number): Promise<Pixels> {
   if (pixels.width === width && pixels.height === height) return pixels;
   sharp.concurrency(1);
@@ -83,7 +83,7 @@ function turned(pixels: Pixels, turn: Extract<Edit, { kind: 'turn' }>['turn']): 
   return pixelsIn(canvas);
 }
 
-/** What the framing edits of a prompt leave: a picture, and how much more than it is to be seen on each side. */
+/** The result of the framing edits of a prompt: an image, and how far it is to be extended on each side. */
 export interface Framed {
   readonly pixels: Pixels;
   /** In its pixels. */
@@ -92,7 +92,7 @@ export interface Framed {
   readonly isCropped: boolean;
 }
 
-/** Crops and turns a picture, in order, and notes how far it is to be extended. */
+/** Crops and turns an image, in order, and records how far it is to be extended. */
 export function frame(pixels: Pixels, edits: readonly Edit[], random: Random): Framed {
   let picture = pixels;
   let [isExtended, isCropped] = [false, false];
@@ -124,7 +124,7 @@ export function frame(pixels: Pixels, edits: readonly Edit[], random: Random): F
   return { pixels: picture, view, isExtended, isCropped };
 }
 
-/** The view grown, or where the prompt crops, shrunk, to a shape; round its centre. */
+/** The view grown, or shrunk if the prompt crops, to a shape; around its centre. */
 function inShape(view: View, shape: number, isCropped: boolean): View {
   const isTooWide = view.width / view.height > shape;
   const keepsWidth = isCropped ? !isTooWide : isTooWide;
@@ -133,7 +133,7 @@ function inShape(view: View, shape: number, isCropped: boolean): View {
 }
 
 /**
- * The framed picture in exactly so many pixels: scaled, and where it does not fill them, carried on beyond its borders.
+ * The framed image at exactly the given size: scaled, and if it does not fill the size, extended beyond its borders.
  */
 export async function fitTo(framed: Framed, size: PixelSize, random: Random): Promise<Pixels> {
   const { pixels } = framed;

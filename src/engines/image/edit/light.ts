@@ -1,6 +1,6 @@
 /**
- * The picture in the light of another hour or of a lamp: its colours, a field of light across it, and, where it has a
- * sky, that of the hour.
+ * The image in the light of another hour or of a lamp: its colours, a field of light across it, and, if it has a sky,
+ * the sky of that hour.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { adjust, css, hex, mix, toLab } from '../colour.ts';
@@ -22,9 +22,9 @@ import type { Workpiece } from './workpiece.ts';
 interface HourLook {
   readonly time: TimeOfDay;
   readonly colours: (colour: Colour) => Colour;
-  /** Colours of the sky from the top to the horizon, laid over the sky that is there. */
+  /** Colours of the sky from the top to the horizon, laid over the existing sky. */
   readonly sky: readonly [string, string, string];
-  /** How much of them. */
+  /** Their strength. */
   readonly skyShare: number;
   /** The light that comes from one side, and how strong it is. */
   readonly shine: string;
@@ -32,7 +32,7 @@ interface HourLook {
   readonly isNight?: boolean;
 }
 
-/** The colour under a light: multiplied, then as light or dark as the hour. */
+/** The colour under a light: multiplied, then lightened or darkened for the hour. */
 function under(colour: Colour, light: string, exposure: number, strength = 1): Colour {
   const [red, green, blue] = hex(light);
   return adjust(
@@ -107,7 +107,7 @@ const HOURS: Record<Hour, HourLook> = {
   },
 };
 
-/** Dark and blue; what shines warm keeps its light. */
+/** Dark and blue; warm light sources keep their light. */
 function nocturnal(colour: Colour, exposure: number): Colour {
   const [lightness, greenRed, blueYellow] = toLab(colour);
   const lamp = smoothStep(0.74, 0.93, lightness) * smoothStep(0.03, 0.1, blueYellow + greenRed * 0.4);
@@ -116,8 +116,9 @@ function nocturnal(colour: Colour, exposure: number): Colour {
 }
 
 /**
- * Lays a gradient of the hour over the sky; what is lighter or darker than the sky about it, as clouds are, stays so.
- * The sky about a place is that of the sky alone: with the land in it, every ridge would have a halo.
+ * Lays a gradient of the hour over the sky; parts that are lighter or darker than the surrounding sky, such as clouds,
+ * stay so. The surroundings of a point are measured in the sky alone: with the land included, every ridge would have a
+ * halo.
  */
 function changeSky(work: Workpiece, look: HourLook): void {
   const { sky } = work;
@@ -153,7 +154,7 @@ function changeSky(work: Workpiece, look: HourLook): void {
   }
 }
 
-/** Draws on an empty sheet, and lays it over the picture where the sky is. */
+/** Draws on an empty sheet, and lays it over the sky of the image. */
 export function drawInSky(
   work: Workpiece,
   time: TimeOfDay,
@@ -176,14 +177,14 @@ export function drawInSky(
   }
 }
 
-/** Puts the picture into the light of an hour. */
+/** Puts the image into the light of an hour. */
 export function relight(work: Workpiece, hour: Hour): void {
   const look = HOURS[hour];
   const { width, height, facts } = work;
   const hasSky = work.sky.share > 0.08;
   const isDark = look.isNight === true && (work.isNight || facts.light < 0.3);
   work.isNight ||= look.isNight === true;
-  // What is dark already only takes the colours of the night.
+  // Dark parts only take the colours of the night.
   changeColours(work.pixels, isDark ? (colour) => mix(colour, look.colours(colour), 0.35) : look.colours);
   if (hasSky) changeSky(work, look);
   const side = facts.brightest.x < 0.5 ? 0.12 : 0.88;
@@ -201,7 +202,7 @@ export function relight(work: Workpiece, hour: Hour): void {
     context.globalCompositeOperation = 'soft-light';
     const wash = context.createRadialGradient(source.x, source.y, 0, source.x, source.y, reach * 0.95);
     const far = mix(hex(look.sky[0]), hex('#000000'), 0.5);
-    // In small steps of a smooth curve: where the light of a lamp has an edge, it is seen.
+    // In small steps of a smooth curve: a hard edge in the light of a lamp would be visible.
     for (let step = 0; step <= 10; step++) {
       const share = smoothStep(0, 1, step / 10);
       const strength = look.strength * (1 - share) ** 1.5 + (look.isNight === true ? 0.5 : 0.26) * share ** 2;
@@ -214,7 +215,7 @@ export function relight(work: Workpiece, hour: Hour): void {
   });
 }
 
-/** A field over the picture, from its own light: where it is strong, the lamp falls. */
+/** A field over the image as a function of position: its strength is the strength of the lamp. */
 function field(work: Workpiece, at: (x: number, y: number) => number): Plane {
   const { width, height } = work;
   return mapPlane(planeOf(width, height), (_, index) =>
@@ -222,7 +223,7 @@ function field(work: Workpiece, at: (x: number, y: number) => number): Plane {
   );
 }
 
-/** Puts the picture into the light of a lamp. */
+/** Puts the image into the light of a lamp. */
 export function lightWith(work: Workpiece, lamp: Lamp): void {
   const { subject, width, height } = work;
   switch (lamp) {

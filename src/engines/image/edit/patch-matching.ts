@@ -1,36 +1,36 @@
 /**
- * Matches the patches of a picture's missing part with patches that are there, at one size of the picture, by chance and
- * propagation (PatchMatch: Barnes et al., 2009), and votes upon what the missing pixels are (Wexler et al., 2007).
+ * Matches the patches of an image's missing part with existing patches, at one size of the image, by chance and
+ * propagation (PatchMatch: Barnes et al., 2009), and votes on the missing pixels (Wexler et al., 2007).
  */
 import type { Random } from '../random.ts';
 
 /** Half a patch. */
 const HALF = 3;
 
-/** A picture at one size. */
+/** An image at one size. */
 export interface Level {
   readonly width: number;
   readonly height: number;
-  /** Three numbers a pixel. */
+  /** Three numbers per pixel. */
   readonly colours: Float32Array;
   /** 1 where pixels are missing. */
   readonly hole: Uint8Array;
 }
 
-/** What it costs a patch to come from a whole width or height away: what is beside goes on beside. */
+/** The cost for a patch that comes from a whole width or height away: neighbouring parts stay neighbours. */
 export interface Pull {
   readonly across: number;
   readonly down: number;
 }
 
-/** Where each patch of a level comes from, as the place of its middle; -1: there is nothing to match. */
+/** The source of each patch of a level, as the index of its middle; -1: there is nothing to match. */
 export interface Matches {
   readonly matches: Int32Array;
   readonly width: number;
   readonly height: number;
 }
 
-/** Places whose whole patch is there. */
+/** Indexes whose whole patch exists. */
 function sourcesOf({ width, height, hole }: Level): Int32Array {
   const counts = new Int32Array((width + 1) * (height + 1));
   for (let row = 0; row < height; row++) {
@@ -82,7 +82,7 @@ export class Matcher {
     this.#costs = new Float32Array(width * height).fill(Infinity);
   }
 
-  /** Whether there is any whole patch to take. */
+  /** Whether there is any whole patch to copy. */
   get isPossible(): boolean {
     return this.#sources.length > 0;
   }
@@ -109,11 +109,11 @@ export class Matcher {
       }
       this.matches[target] = match < 0 ? this.#anywhere() : match;
     }
-    // The first picture of the hole is what the matches bring; at the coarsest it is what the level shows already.
+    // The first content of the hole is the vote of the matches; at the coarsest level it is the level's own content.
     if (coarse !== undefined) this.#vote();
   }
 
-  /** One round: better matches, then a better picture. */
+  /** One round: better matches, then a better image. */
   round(): void {
     for (const target of this.#targets) this.#costs[target] = this.#cost(target, this.matches[target] ?? 0, Infinity);
     for (const direction of [1, -1]) this.#sweep(direction);
@@ -153,7 +153,7 @@ export class Matcher {
     this.matches[target] = candidate;
   }
 
-  /** The difference of two patches; given up as soon as it is over the best. */
+  /** The difference of two patches; the computation stops as soon as it exceeds the best. */
   #cost(target: number, candidate: number, best: number): number {
     const { width, height, colours } = this.#level;
     const [x, y] = [target % width, Math.floor(target / width)];
@@ -178,7 +178,7 @@ export class Matcher {
     return sum;
   }
 
-  /** Every missing pixel becomes the mean of what the patches that cover it bring. */
+  /** Every missing pixel becomes the mean of the patches that cover it. */
   #vote(): void {
     const { width, height, colours, hole } = this.#level;
     const sums = new Float32Array(width * height * 4);

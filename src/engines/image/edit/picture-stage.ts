@@ -1,5 +1,6 @@
 /**
- * A stage over a given picture, so that the painters of scenes can paint into it: its horizon, its light, its colours.
+ * A stage over the caller's image, so that the painters of scenes can paint into it: its horizon, its light, its
+ * colours.
  */
 import type { Canvas } from '@napi-rs/canvas';
 import type { Style, TimeOfDay, Weather } from '../lexicon.ts';
@@ -11,21 +12,21 @@ import { unitOf } from '../scene-stage.ts';
 import type { Stage } from '../stage.ts';
 import type { Workpiece } from './workpiece.ts';
 
-/** How the painters are to see the picture. */
+/** How the painters see the image. */
 export interface Seen {
   readonly time?: TimeOfDay;
   readonly weather?: ReadonlySet<Weather>;
   readonly style?: Style;
-  /** Another name gives other chance. */
+  /** Another name gives other random values. */
   readonly name: string;
 }
 
-/** The hour whose light a picture is in, as far as its lightness tells. */
+/** The hour whose light an image shows, estimated from its lightness. */
 function hourOf(light: number): TimeOfDay {
   return light < 0.33 ? 'night' : light < 0.45 ? 'dusk' : 'noon';
 }
 
-/** The stage of a canvas that shows the picture; scales its context to logical units. */
+/** The stage of a canvas that shows the image; scales its context to logical units. */
 export function stageOver(canvas: Canvas, work: Workpiece, seen: Seen): Stage {
   const { facts, sky } = work;
   const context = canvas.getContext('2d');

@@ -1,5 +1,5 @@
 /**
- * The words and phrases by which edits are asked for, each with the edit that it stands for.
+ * The words and phrases that request edits, each with its edit.
  */
 import type { Colour } from '../colour.ts';
 import type { Season, Style } from '../lexicon.ts';
@@ -49,7 +49,7 @@ export type Air =
 export type Side = 'left' | 'right' | 'top' | 'bottom';
 export type FrameForm = 'polaroid' | 'border' | 'wood' | 'film';
 
-/** One change of a picture. */
+/** One change to an image. */
 export type Edit =
   | { readonly kind: 'light'; readonly hour: Hour }
   | { readonly kind: 'lamp'; readonly lamp: Lamp }
@@ -79,7 +79,7 @@ function rule(words: string, edit: Edit | ((match: RegExpMatchArray) => Edit)): 
   return { pattern: new RegExp(`\\b(?:${words})\\b`, 'g'), edit: typeof edit === 'function' ? edit : () => edit };
 }
 
-/** `2x`, `twice`, `by 50%`; the factor where none is named. */
+/** `2x`, `twice`, `by 50%`; `fallback` if none is named. */
 function factorOf(text: string, fallback: number): number {
   const times = /(\d+(?:\.\d+)?)\s*(?:x|times)/.exec(text);
   const percent = /(\d+)\s*(?:%|percent)/.exec(text);

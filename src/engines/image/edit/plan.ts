@@ -1,6 +1,6 @@
 /**
- * From the words of a prompt to a list of edits, in the order in which they are said. Known words and phrases only: what
- * is not understood changes nothing, and a prompt in which nothing is understood gets a careful improvement.
+ * From the words of a prompt to a list of edits, in their order in the prompt. Known words and phrases only: an unknown
+ * one changes nothing, and a prompt with no known one gets a careful improvement.
  */
 import { hex } from '../colour.ts';
 import { STYLES } from '../lexicon.ts';
@@ -12,12 +12,12 @@ import { SUBJECTS } from '../subjects.ts';
 import { FRAMING_RULES, SCENE_RULES, TONE_RULES } from './plan-rules.ts';
 import type { Edit, Rule } from './plan-rules.ts';
 
-/** What a prompt asks for. */
+/** The edits that a prompt requests. */
 export interface EditPlan {
   /** Crops, turns and extensions, in order; then everything else, in order. */
   readonly framing: readonly Edit[];
   readonly changes: readonly Edit[];
-  /** Texts in quotes, to be written on the picture; none where they name what is to be taken away. */
+  /** Quoted texts to write on the image; none if the quotes name something to remove. */
   readonly lettering: readonly string[];
   readonly letteringPlace: 'top' | 'middle' | 'bottom';
   readonly reading: PromptReading;
@@ -49,21 +49,21 @@ function findAll(words: string, rules: readonly Rule[]): Found[] {
   );
 }
 
-/** The other colour of `make the red car blue` and of `change the car from red to blue`: that of the thing comes first. */
+/** The other colour of `make the red car blue` and of `change the car from red to blue`: its own comes first. */
 const TO_COLOUR = new RegExp(
   `^(\\s+[a-z'-]+(?:\\s+[a-z'-]+){0,2}?)??\\s+(?:(?:to|into|in|be|look|a|an|more|all|the|of|bright|dark|deep|light|pale|vivid)\\s+){0,4}(${COLOUR_NAMES})\\b`,
 );
-/** After a colour that is the last of a request: no thing that has it. */
+/** Text after a colour that ends a request: no thing follows that has the colour. */
 const ENDING = /^\s*($|[,.;:!)]|(?:and|but|with|while|then|please|as|like|instead|in|on|at|all|everywhere|tones?)\b)/;
 
-/** `make the red car blue`, `the sky purple`: what is meant, and the colour that it gets. */
+/** `make the red car blue`, `the sky purple`: the target, and its new colour. */
 function findRecolourings(words: string): Found[] {
   return [...words.matchAll(RECOLOURING)].flatMap((match) => {
     const [whole, before = '', name = ''] = match;
     const named = before.trim();
     const to = match.index + whole.length;
     const after = words.slice(to);
-    // `black and white` and `golden hour` are no colours of a thing.
+    // `black and white` and `golden hour` are not colours of a thing.
     if (/^\s*(and white\b|hour|light)/.test(after)) return [];
     const isOfThing = named === '' || /\bfrom$/.test(named);
     const next = isOfThing ? TO_COLOUR.exec(after) : null;
@@ -82,7 +82,7 @@ function findRecolourings(words: string): Found[] {
   });
 }
 
-/** Things that can be drawn into a picture although they are no objects that stand somewhere. */
+/** Things that can be drawn into an image although they are not objects that stand somewhere. */
 const DRAWABLE = new Set<Thing>([
   'sun',
   'moon',
@@ -96,7 +96,7 @@ const DRAWABLE = new Set<Thing>([
   'flower',
 ]);
 
-/** `add a boat and two birds`: only where something of it can be drawn. */
+/** `add a boat and two birds`: only if some of it can be drawn. */
 function findAdditions(words: string): Found[] {
   return [...words.matchAll(/\b(?:add|include|insert|draw|paint in|put in)\b([^.;]*)/g)].flatMap((match) => {
     const { mentions } = readPrompt(match[1] ?? '');
@@ -106,7 +106,7 @@ function findAdditions(words: string): Found[] {
   });
 }
 
-/** Not a style here: these words say something about light and size where a picture is given. */
+/** Not a style here: for an input image these words describe light and size. */
 const NO_STYLE = new Set([
   'soft',
   'flat',
@@ -142,7 +142,7 @@ function findStyles(words: string): Found[] {
   return found;
 }
 
-/** One edit of a kind and name each, in their order; of two that overlap, the longer phrase. */
+/** One edit per kind and name, in their order; of two that overlap, the longer phrase. */
 function inOrder(found: readonly Found[]): Edit[] {
   const kept: Found[] = [];
   for (const candidate of found.toSorted((one, other) => other.to - other.from - (one.to - one.from))) {
@@ -158,7 +158,7 @@ function letteringPlace(words: string): 'top' | 'middle' | 'bottom' {
   return /\b(middle|centre|center|across|centred|centered)\b/.test(words) ? 'middle' : 'top';
 }
 
-/** Reads what a prompt asks for. */
+/** Reads the edits that a prompt requests. */
 export function planEdits(prompt: string): EditPlan {
   const reading = readPrompt(prompt);
   const words = reading.scenery.toLowerCase().replace(/[’]/g, "'");

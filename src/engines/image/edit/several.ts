@@ -1,6 +1,6 @@
 /**
- * One picture out of several: a collage, side by side, one blended into the other, the colours of one on the other, the
- * subject of one in the other. Which, the prompt says.
+ * Several images joined into one: a collage, side by side, one blended into the other, the colours of one on the other,
+ * the subject of one in the other. The prompt decides which.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -33,12 +33,12 @@ const WORDS: readonly (readonly [Joining, RegExp])[] = [
   ],
 ];
 
-/** How several pictures are to be joined; a collage where the prompt does not say. */
+/** How several images are joined; a collage if the prompt does not say. */
 export function joiningOf(words: string): Joining {
   return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? 'collage';
 }
 
-/** Whether the second picture comes first in what is asked for: `put the second into the first`. */
+/** Whether the request puts the second image first: `put the second into the first`. */
 function isTurnedRound(words: string): boolean {
   const second = words.search(/\b(second|2nd|image 2|picture 2|photo 2|other|last)\b/);
   const first = words.search(/\b(first|1st|image 1|picture 1|photo 1)\b/);
@@ -52,7 +52,7 @@ function drawCovering(canvas: Canvas, picture: Canvas, x: number, y: number, wid
   context.drawImage(picture, part.left, part.top, part.width, part.height, x, y, width, height);
 }
 
-/** Rows of pictures on paper; each row is as full as the others. */
+/** Rows of images on paper; all rows are equally full. */
 function collage(pictures: readonly Canvas[], size: PixelSize): Pixels {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext('2d');
@@ -67,7 +67,7 @@ function collage(pictures: readonly Canvas[], size: PixelSize): Pixels {
     const count = Math.ceil((pictures.length - next) / (rows - row));
     const some = pictures.slice(next, next + count);
     next += count;
-    // Wider pictures get more of their row.
+    // Wider images get more of their row.
     const shares = some.map((picture) => Math.max(0.6, Math.min(1.7, picture.width / picture.height)));
     const total = shares.reduce((sum, share) => sum + share, 0);
     let x = gap;
@@ -108,7 +108,7 @@ function covering(picture: Canvas, size: PixelSize): Pixels {
   return pixelsIn(canvas);
 }
 
-/** A double exposure: the second shows in the silhouette of the first, or where there is none, both run into each other. */
+/** A double exposure: the second shows in the silhouette of the first; without one, both blend into each other. */
 function blend(pictures: readonly Canvas[], size: PixelSize): Pixels {
   const [first, ...others] = pictures.map((picture) => covering(picture, size));
   if (first === undefined) throw new RangeError('nothing to blend');
@@ -126,7 +126,7 @@ function blend(pictures: readonly Canvas[], size: PixelSize): Pixels {
         const place = index * 4 + channel;
         const [one, two] = [data[place] ?? 0, other.data[place] ?? 0];
         const plain = one * (1 - share) + two * share;
-        // Some of what is light in either shines through, as on film that was exposed twice.
+        // Some of the light parts of either shine through, as on film that was exposed twice.
         const screen = 255 - ((255 - one * 0.8) * (255 - two * 0.8)) / 255;
         data[place] = 118 + (plain * 0.72 + screen * 0.28 - 118) * 1.12;
       }
@@ -136,7 +136,7 @@ function blend(pictures: readonly Canvas[], size: PixelSize): Pixels {
   return result;
 }
 
-/** The subject of the first in the second, in its light; framed where no subject stands out. */
+/** The subject of the first in the second, in its light; framed if no subject stands out. */
 function insert(first: Canvas, second: Canvas, size: PixelSize): Pixels {
   const ground = covering(second, size);
   const canvas = canvasOf(ground);
@@ -178,7 +178,7 @@ function insert(first: Canvas, second: Canvas, size: PixelSize): Pixels {
   return pixelsIn(canvas);
 }
 
-/** Joins pictures to one of a size. */
+/** Joins images into one of a given size. */
 export function join(pictures: readonly Pixels[], joining: Joining, words: string, size: PixelSize): Pixels {
   const canvases = pictures.map(canvasOf);
   const [one, two] = isTurnedRound(words) ? [canvases[1], canvases[0]] : [canvases[0], canvases[1]];
@@ -194,7 +194,7 @@ export function join(pictures: readonly Pixels[], joining: Joining, words: strin
     case 'insert':
       return insert(one, two, size);
     case 'colours': {
-      // `the colours of the second on the first`: what is named first gives, where both are named.
+      // `the colours of the second on the first`: the one named first gives its colours, if both are named.
       const [first, second] = [canvases[0] ?? one, canvases[1] ?? two];
       const result = covering(first, size);
       inColoursOf(result, pixelsIn(second), 0.92);
@@ -203,7 +203,7 @@ export function join(pictures: readonly Pixels[], joining: Joining, words: strin
   }
 }
 
-/** The shape that a joining takes by itself. */
+/** The default shape of a way to join. */
 export function shapeOf(pictures: readonly PixelSize[], joining: Joining): PixelSize {
   const [first = { width: 1, height: 1 }, second = first] = pictures;
   const shapes = pictures.map(({ width, height }) => Math.max(0.6, Math.min(1.8, width / height)));

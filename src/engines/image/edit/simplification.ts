@@ -1,12 +1,12 @@
 /**
- * Fewer and plainer areas, as a painter would see them: what a photograph has too much of for the finishes that paint.
+ * Fewer and plainer areas, as a painter would see them: a photograph has too many for the finishes that paint.
  */
 import type { Style } from '../lexicon.ts';
 import type { Pixels } from '../finish/pixels.ts';
 import { guided } from '../picture/planes.ts';
 import type { Plane } from '../picture/planes.ts';
 
-/** How plain a style wants it: the variance below which an area is one, and steps of light where it wants them. */
+/** How plain a style requires it: the variance below which an area is one, and steps of light if it uses them. */
 const PLAINNESS: { readonly [Name in Style]?: { readonly softness: number; readonly steps?: number } } = {
   watercolour: { softness: 0.012, steps: 9 },
   minimal: { softness: 0.03, steps: 5 },
@@ -26,7 +26,7 @@ function channelOf({ width, height, data }: Pixels, channel: number): Plane {
   return { width, height, values };
 }
 
-/** Makes a picture plainer for a style, in place; unchanged for styles that want all of it. */
+/** Makes an image plainer for a style, in place; unchanged for styles that need all detail. */
 export function simplify(pixels: Pixels, style: Style): void {
   const wanted = PLAINNESS[style];
   if (wanted === undefined) return;
@@ -45,7 +45,7 @@ export function simplify(pixels: Pixels, style: Style): void {
   }
 }
 
-/** Drawn to the middle of its step, with a short slope between two. */
+/** Moved to the middle of its step, with a short slope between two. */
 function stepped(value: number, step: number): number {
   const place = value / step;
   const share = place - Math.floor(place);

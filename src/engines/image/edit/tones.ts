@@ -1,6 +1,6 @@
 /**
  * Edits of the colours alone: the light of another hour, another mood, the tones of an old photograph, one colour for
- * another. Each is a function from colour to colour, with a mask where it holds for a part of the picture.
+ * another. Each is a function from colour to colour, with a mask if it applies to a part of the image.
  */
 import { adjust, fromLab, hex, hueOf, mix, tint, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -10,7 +10,7 @@ import type { Plane } from '../picture/planes.ts';
 import type { Tone } from './plan-rules.ts';
 import type { Workpiece } from './workpiece.ts';
 
-/** Light and dark spread about a middle: 1 changes nothing. */
+/** Light and dark spread around a middle value: 1 changes nothing. */
 export function contrasted(colour: Colour, strength: number, middle = 118): Colour {
   return [
     middle + (colour[0] - middle) * strength,
@@ -19,7 +19,7 @@ export function contrasted(colour: Colour, strength: number, middle = 118): Colo
   ];
 }
 
-/** An S over the lightness: shadows down, lights up, both ends kept. */
+/** An S-curve over the lightness: shadows down, lights up, both ends fixed. */
 function curved(colour: Colour, strength: number): Colour {
   const [lightness, greenRed, blueYellow] = toLab(colour);
   const bent = lightness + strength * Math.sin((lightness - 0.5) * Math.PI * 2) * 0.1;
@@ -32,7 +32,7 @@ export function split(colour: Colour, shadows: Colour, lights: Colour, share: nu
   return tint(colour, mix(shadows, lights, smoothStep(0.2, 0.85, lightness)), share);
 }
 
-/** As film behind a yellow glass sees it: blue skies darker, what is warm lighter, so that hues stay apart as greys. */
+/** Like film behind a yellow filter: blue skies darker, warm colours lighter, so that hues stay distinct as greys. */
 function panchromatic(colour: Colour): Colour {
   const [lightness, greenRed, blueYellow] = toLab(colour);
   return fromLab([lightness + blueYellow * 0.45 + greenRed * 0.12, greenRed, blueYellow]);
@@ -61,18 +61,18 @@ const TONES: Record<Tone, (colour: Colour) => Colour> = {
   },
   cinema: (colour) =>
     contrasted(split(adjust(curved(colour, 0.8), -0.02, 1.05), hex('#0e5a66'), hex('#f3a765'), 0.42), 1.06),
-  // What is strong in colour already gains none.
+  // Colours that are already strong gain nothing.
   enhance: (colour) =>
     adjust(curved(colour, 0.35), 0.02, 1.02 + 0.16 * (1 - smoothStep(0.04, 0.16, hueOf(colour).chroma))),
 };
 
-/** Gives the whole picture a tone. */
+/** Gives the whole image a tone. */
 export function applyTone(work: Workpiece, tone: Tone): void {
   if (tone === 'enhance') stretch(work);
   changeColours(work.pixels, TONES[tone]);
 }
 
-/** The darkest and the lightest hundredth become black and white, as far as that is little. */
+/** The darkest and the lightest hundredth become black and white, if the change is small. */
 function stretch(work: Workpiece): void {
   const light = lightPlane(work.pixels);
   const sorted = light.values.filter((_, index) => index % 17 === 0).sort();
@@ -89,7 +89,7 @@ const BACKDROP = /\b(background|backdrop|wall|surroundings)\b/;
 const WHOLE =
   /^(it|this|all|all of it|everything|the whole.*|whole.*|.*\b(picture|image|photo|scene|light|lighting|mood|tone|tones)\b.*|)$/;
 
-/** How much each pixel's hue is one of a range, weak colours less. */
+/** How far each pixel's hue belongs to a range, weak colours less. */
 function hueMask(work: Workpiece, centre: number, reach: number, weakest = 0.03): Plane {
   const { pixels } = work;
   const { width, height, data } = pixels;
@@ -134,13 +134,13 @@ function leadingHue(work: Workpiece): { angle: number; strength: number; chroma:
   return { angle: ((best + 0.5) / 36) * 2 * Math.PI - Math.PI, strength: around(best) / total, chroma };
 }
 
-/** Gives what is of a hue another colour; light and shade stay. */
+/** Gives the parts of one hue another colour; light and shade stay. */
 function repainted(colour: Colour, target: Colour, from: number): Colour {
   const [lightness, greenRed, blueYellow] = toLab(colour);
   const [light, targetGreenRed, targetBlueYellow] = toLab(target);
   const old = Math.hypot(greenRed, blueYellow);
   const wanted = Math.hypot(targetGreenRed, targetBlueYellow);
-  // As strong within the new hue as it was within the old, so that lights and greys of the thing remain.
+  // As strong in the new hue as it was in the old, so that lights and greys of the thing remain.
   const share = Math.min(1.25, (old + 0.02) / 0.15);
   const shifted = lightness + (light - from) * 0.72 * Math.max(0.25, 1 - Math.abs(lightness - from));
   return fromLab([
@@ -166,7 +166,7 @@ function meanLight(work: Workpiece, mask: Plane): number {
   return sum / weight;
 }
 
-/** The pixels that a prompt means by a word; undefined for all of them. */
+/** The pixels that a word of the prompt refers to; undefined for all of them. */
 function meant(work: Workpiece, target: string, from: Colour | undefined): Plane | undefined {
   if (SKY.test(target) && work.sky.share > 0) return work.sky.mask;
   if (from !== undefined) {
@@ -188,7 +188,7 @@ function meant(work: Workpiece, target: string, from: Colour | undefined): Plane
   const { angle, strength, chroma } = leadingHue(work);
   const subject = work.subject.mask;
   if (strength < 0.002) return subject;
-  // The whole thing and not only what was found of it: its hue near by belongs to it too.
+  // The whole thing and not only the detected part of it: nearby pixels of its hue belong to it too.
   const hue = hueMask(work, angle, 0.5, Math.max(0.03, chroma * 0.5));
   return work.subject.clarity > 0.14
     ? multiply(
@@ -198,7 +198,7 @@ function meant(work: Workpiece, target: string, from: Colour | undefined): Plane
     : hue;
 }
 
-/** Gives what the prompt means another colour. */
+/** Gives the target of the prompt another colour. */
 export function recolour(work: Workpiece, edit: { target: string; colour: Colour; from?: Colour }): void {
   const mask = meant(work, edit.target, edit.from);
   if (mask === undefined) {

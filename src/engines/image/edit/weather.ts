@@ -1,6 +1,6 @@
 /**
- * Weather and seasons over a given picture: what falls and drifts is painted by the scenes' own painters, what lies and
- * withers is a change of colours.
+ * Weather and seasons over the caller's image: the scenes' own painters paint what falls and drifts; snow cover and
+ * withering are changes of colours.
  */
 import { adjust, css, fromLab, hex, hueOf, mix, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -20,7 +20,7 @@ import type { Air } from './plan-rules.ts';
 import { contrasted, split } from './tones.ts';
 import type { Workpiece } from './workpiece.ts';
 
-/** Paints over the whole picture. */
+/** Paints over the whole image. */
 function over(work: Workpiece, name: string, weather: Weather | undefined, paint: (stage: Stage) => void): void {
   work.draw((canvas) => {
     const set = new Set(weather === undefined ? [] : [weather]);
@@ -43,7 +43,7 @@ function overcast(work: Workpiece, dark: number): void {
   });
 }
 
-/** The light of a wet ground: the lower part mirrors what is above it, streaked. */
+/** The light of a wet ground: the lower part mirrors the part above it, streaked. */
 function wetGround(work: Workpiece): void {
   work.draw((canvas) => {
     const { width, height } = canvas;
@@ -70,7 +70,7 @@ function wetGround(work: Workpiece): void {
   });
 }
 
-/** Gives the picture weather, or something in its sky. */
+/** Gives the image weather, or something in its sky. */
 export function giveAir(work: Workpiece, air: Air): void {
   const hasSky = work.sky.share > 0.06;
   const inSky = (name: string, paint: (stage: Stage) => void): void => {
@@ -82,7 +82,7 @@ export function giveAir(work: Workpiece, air: Air): void {
       overcast(work, 0.09);
       wetGround(work);
       return over(work, 'rain', 'rain', (stage) => {
-        // Streaks on a photograph are lighter than all that is behind them.
+        // Streaks on a photograph are lighter than everything behind them.
         const white = hex('#f2f6fa');
         const palette = { ...stage.palette, snow: white, sky: [white, white, white, white] as const };
         for (const name of ['near', 'far', 'fine', 'more', 'most']) {
@@ -162,7 +162,7 @@ function greens(work: Workpiece): Plane {
   });
 }
 
-/** Snow on whatever faces up: where a place is lighter than what is right below it, and on all open ground. */
+/** Snow on surfaces that face up: where a pixel is lighter than the one below it, and on all open ground. */
 function layOfSnow(work: Workpiece): Plane {
   const { width, height, sky } = work;
   const light = lightPlane(work.pixels);
@@ -194,7 +194,7 @@ const FOLIAGE: Record<'autumn' | 'spring' | 'summer', (colour: Colour) => Colour
   summer: (colour) => adjust(mix(colour, [colour[0] * 0.8, colour[1] * 1.02, colour[2] * 0.7], 0.8), -0.01, 1.35),
 };
 
-/** Puts the picture into another season. */
+/** Puts the image into another season. */
 export function giveSeason(work: Workpiece, season: Season): void {
   if (season === 'winter') {
     const green = greens(work);

@@ -1,6 +1,6 @@
 /**
- * A picture that is being edited: its pixels, and what is found out about it once and used by several edits: its
- * subject, its sky, its light. Every edit leaves the pixels changed in place, or a new picture in their stead.
+ * An image that is being edited: its pixels, and the results of its analysis, each computed once and used by several
+ * edits: its subject, its sky, its light. Every edit changes the pixels in place or replaces them with a new image.
  */
 import type { Canvas } from '@napi-rs/canvas';
 import { toLab } from '../colour.ts';
@@ -15,10 +15,10 @@ import { findSubject } from '../picture/subject-mask.ts';
 import type { SubjectMask } from '../picture/subject-mask.ts';
 import type { Random } from '../random.ts';
 
-/** Below this clarity the guess of a subject is worse than the middle of the picture. */
+/** Below this clarity a guess of the subject is worse than the middle of the image. */
 const VAGUE = 0.12;
 
-/** Where the sky is, and how much of the picture it takes. */
+/** Where the sky is, and how much of the image it covers. */
 export interface SkyMask {
   readonly mask: Plane;
   /** 0 to 1. */
@@ -29,7 +29,7 @@ export interface SkyMask {
 
 export class Workpiece {
   readonly random: Random;
-  /** Whether an edit has made it night. */
+  /** Whether an edit has turned the image into night. */
   isNight = false;
   #pixels: Pixels;
   #facts: PictureFacts | undefined;
@@ -53,13 +53,13 @@ export class Workpiece {
     return this.#pixels.height;
   }
 
-  /** What the picture was like when it was first asked for. */
+  /** The facts of the image at the time of the first access. */
   get facts(): PictureFacts {
     this.#facts ??= factsOf(this.#pixels);
     return this.#facts;
   }
 
-  /** The subject; an oval in the middle where none stands out. */
+  /** The subject; an oval in the middle if none stands out. */
   get subject(): SubjectMask {
     this.#subject ??= clearSubject(this.#pixels);
     return this.#subject;
@@ -70,12 +70,12 @@ export class Workpiece {
     return this.#sky;
   }
 
-  /** Finds out everything that later edits want to know, while the colours are still the picture's own. */
+  /** Computes everything that later edits need, while the image still has its own colours. */
   look(): void {
     void [this.facts, this.subject, this.sky];
   }
 
-  /** Puts another picture in the place of this one; what stands where in it is kept where the size is the same. */
+  /** Replaces this image; the analysis is kept if the size is the same. */
   replace(pixels: Pixels): void {
     const isSameSize = pixels.width === this.width && pixels.height === this.height;
     this.#pixels = pixels;
@@ -85,7 +85,7 @@ export class Workpiece {
     this.#sky = undefined;
   }
 
-  /** Draws on the picture with a canvas. */
+  /** Draws on the image with a canvas. */
   draw(paint: (canvas: Canvas) => void): void {
     const canvas = canvasOf(this.#pixels);
     paint(canvas);
@@ -104,14 +104,14 @@ function clearSubject(pixels: Pixels): SubjectMask {
   return { mask, left: 0.2, right: 0.8, top: 0.15, bottom: 0.92, clarity: 0 };
 }
 
-/** Pixels of the longer side of the copy in which the sky is looked for. */
+/** Pixels of the longer side of the copy in which the sky is searched. */
 const SEARCHED = 120;
-/** The difference of neighbours, in OKLab, over which a sky does not go on. */
+/** The difference of neighbouring pixels, in OKLab, at which a sky ends. */
 const STEP = 0.028;
-/** And from the mean of the first row that it began with. */
+/** The same relative to the mean of the first row. */
 const DRIFT = 0.34;
 
-/** Of what the sky encloses, what is light and grey: clouds have edges too. */
+/** Adds the light and grey areas enclosed by the sky: clouds have edges too. */
 function addClouds(found: Float32Array, columns: number, labs: readonly (readonly [number, number, number])[]): void {
   const isCloud = (index: number): boolean => {
     const [light, greenRed, blueYellow] = labs[index] ?? [0, 0, 0];
@@ -143,7 +143,7 @@ function addClouds(found: Float32Array, columns: number, labs: readonly (readonl
   }
 }
 
-/** What is joined to the upper border without an edge, and is neither dark ground nor a wall all the way down. */
+/** The area joined to the upper border without an edge that is neither dark ground nor a wall all the way down. */
 function findSky(pixels: Pixels): SkyMask {
   const { width, height, data } = pixels;
   const share = Math.min(1, SEARCHED / Math.max(width, height));

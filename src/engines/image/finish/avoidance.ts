@@ -1,19 +1,20 @@
 /**
- * Keeps colours out of a picture: whatever has one of them, whoever painted it, is turned to another hue.
+ * Keeps colours out of an image: every pixel that has one of them, whichever layer painted it, is turned to another
+ * hue.
  */
 import { hueOf, turnedTo } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import type { Context } from '../stage.ts';
 import { pixelsOf } from './pixels.ts';
 
-/** Steps of each channel in the table that spares the sums for each pixel. */
+/** Steps of each channel in the table that replaces the computation for each pixel. */
 const STEPS = 32;
 /** Radians of hue to both sides that count as the colour. */
 const REACH = 0.85;
 /** OKLab chroma below which a colour is a shade of grey. */
 const GREY = 0.022;
 
-/** The angle to the nearest hue that is outside of the reach of all colours. */
+/** The angle to the nearest hue outside the reach of all colours. */
 function escaped(hue: number, avoided: readonly number[]): number {
   const distance = (one: number, other: number): number =>
     Math.abs(Math.atan2(Math.sin(one - other), Math.cos(one - other)));

@@ -72,7 +72,7 @@ export function ink(stage: Stage): void {
     );
 }
 
-/** The lightness below which a fiftieth of the picture lies, and above which another. */
+/** The lightness below which the darkest fiftieth of the image lies, and above which the lightest. */
 function endsOf(tone: Float32Array): { dark: number; light: number } {
   const counts = new Uint32Array(64);
   for (const value of tone)
@@ -82,13 +82,13 @@ function endsOf(tone: Float32Array): { dark: number; light: number } {
     return counts.findIndex((count) => (below += count) >= tone.length * share) / 64;
   };
   const [dark, light] = [at(0.02), at(0.98)];
-  // A picture of one tone stays one.
+  // An image of one tone stays so.
   return light - dark < 0.2 ? { dark: 0, light: 1 } : { dark, light };
 }
 
 /**
  * Pencil: outlines, the soft tone of the side of a lead that the tooth of the paper breaks, and hatching that grows
- * denser with the shade, in three directions. The picture's own range of light becomes that of the pencil.
+ * denser with the shade, in three directions. The image's own range of light becomes that of the pencil.
  */
 export function sketch(stage: Stage): void {
   const { context, scale } = stage;

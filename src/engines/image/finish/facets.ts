@@ -1,5 +1,5 @@
 /**
- * Finishes that break the picture into plain areas: triangles, panes of glass, large pixels.
+ * Finishes that break the image into plain areas: triangles, panes of glass, large pixels.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { css } from '../colour.ts';
@@ -9,10 +9,10 @@ import type { Stage } from '../stage.ts';
 import { colourAt, grainTile, pixelsOf } from './pixels.ts';
 import { pointsOn, segmentsOf, trianglesOf } from './segments.ts';
 
-/** Units between the corners of triangles. */
+/** Distance between the corners of triangles, in units. */
 const FACET = 27;
 
-/** Triangles with their corners on the picture's edges, each in the colour at its centre and turned to the light a little. */
+/** Triangles with corners on the image's edges, each in the colour at its centre and shaded a little by its angle. */
 export function lowPoly(stage: Stage): void {
   const { context, scale, width, height } = stage;
   const pixels = pixelsOf(context);
@@ -24,7 +24,7 @@ export function lowPoly(stage: Stage): void {
   const points = pointsOn(lightAt, { width, height }, FACET, random);
   for (const [a, b, c] of trianglesOf(points, width, height)) {
     const [x, y] = [(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3];
-    // The mean of the middle and the places between it and the corners: what one pixel shows is not the area's colour.
+    // The mean of the centre and the points halfway to the corners: one pixel does not show the area's colour.
     const parts = [{ x, y }, ...[a, b, c].map((corner) => ({ x: (x + corner.x) / 2, y: (y + corner.y) / 2 }))].map(
       (place) => colourAt(pixels, scale, place.x, place.y),
     );
@@ -41,13 +41,13 @@ export function lowPoly(stage: Stage): void {
   }
 }
 
-/** Units of a pane each way, and pixels of the longer side of the copy that is divided into panes. */
+/** The size of a pane in units, and pixels of the longer side of the copy that is divided into panes. */
 const PANE = 36;
 const DIVIDED = 620;
 /** Half the width of the lead between two panes, in units. */
 const LEAD = 1.7;
 
-/** Panes of coloured glass that keep to what is shown, leads between them. */
+/** Panes of coloured glass that follow the content, with leads between them. */
 export function glass(stage: Stage): void {
   const { context, scale } = stage;
   const { canvas } = context;
@@ -83,7 +83,7 @@ export function glass(stage: Stage): void {
       const speck = (tile[((row >> 1) & 255) * 256 + ((column >> 1) & 255)] ?? 0) * 5;
       for (let channel = 0; channel < 3; channel++) {
         const tone = (colours[label * 3 + channel] ?? 0) * 1.2 + 8 + (shifts[label] ?? 0);
-        // A little of what the pane shows shines through it.
+        // A little of the content of the pane shows through it.
         const shown = tone * 0.74 + (pixels.data[place + channel] ?? 0) * 0.34 + speck;
         pixels.data[place + channel] = 24 + (shown - 24) * glow;
       }
@@ -95,7 +95,7 @@ export function glass(stage: Stage): void {
 /**
  * Large square pixels in few tones, dithered.
  *
- * @param across how many of them on a square picture.
+ * @param across how many of them on a square image.
  */
 export function pixelArt(stage: Stage, across = 190): void {
   const { context } = stage;

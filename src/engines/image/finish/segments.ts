@@ -1,17 +1,17 @@
 /**
- * Divides a picture into areas of about one size that keep to its edges (SLIC: Achanta et al., 2012), and triangles
- * between points that lie on edges more than elsewhere (Delaunay, by Bowyer and Watson, 1981).
+ * Divides an image into areas of about equal size that follow its edges (SLIC: Achanta et al., 2012), and triangulates
+ * points that are denser on edges (Delaunay, by Bowyer and Watson, 1981).
  */
 import type { Random } from '../random.ts';
 import type { Point } from '../stage.ts';
 import type { Pixels } from './pixels.ts';
 
-/** The area of each pixel of a small copy, and the colour of each area. */
+/** The index of the area of each pixel of a small copy, and the colour of each area. */
 export interface Segments {
   readonly width: number;
   readonly height: number;
   readonly labels: Int32Array;
-  /** Three numbers an area. */
+  /** Three numbers per area. */
   readonly colours: Float32Array;
 }
 
@@ -19,7 +19,7 @@ const ROUNDS = 6;
 /** How much a distance of one side of an area weighs against a difference of colour, 0 to 255. */
 const COMPACT = 17;
 
-/** Areas of about `side` pixels each way. */
+/** Areas of about `side` pixels in each direction. */
 export function segmentsOf({ width, height, data }: Pixels, side: number): Segments {
   const [columns, rows] = [Math.max(1, Math.round(width / side)), Math.max(1, Math.round(height / side))];
   const count = columns * rows;
@@ -105,7 +105,7 @@ function around(points: readonly Point[], a: number, b: number, c: number): Tria
   return { corners: [a, b, c], x: one.x + x, y: one.y + y, radius: x * x + y * y };
 }
 
-/** The triangles between points of a width and height. Points are taken from left to right: what is behind is settled. */
+/** The triangles between points of a width and height. Points go from left to right: triangles behind are final. */
 export function trianglesOf(
   given: readonly Point[],
   width: number,
@@ -152,7 +152,7 @@ export function trianglesOf(
   });
 }
 
-/** Points over a picture, about `spacing` units apart, drawn to where its light changes; corners and borders included. */
+/** Points over an image, about `spacing` units apart, denser where its light changes; corners and borders included. */
 export function pointsOn(
   light: (x: number, y: number) => number,
   size: { readonly width: number; readonly height: number },
@@ -166,7 +166,7 @@ export function pointsOn(
     Math.abs(light(x + 2, y) - light(x - 2, y)) + Math.abs(light(x, y + 2) - light(x, y - 2));
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
-      // Of some places of a cell the one with most of an edge; a cell without any keeps only some of its points.
+      // Of several points of a cell the one with the strongest edge; cells without an edge only keep some.
       let best = { x: 0, y: 0, strength: -1 };
       for (let tried = 0; tried < 9; tried++) {
         const place = { x: ((column + random.next()) / columns) * width, y: ((row + random.next()) / rows) * height };

@@ -1,5 +1,5 @@
 /**
- * What people own: guitars that lean and stand, shoes, flasks of scent. Each stands on its foot; its size is its height.
+ * Belongings: leaning and standing guitars, shoes, perfume bottles. Each stands on its foot; its size is its height.
  * Light comes from the left.
  */
 import { adjust, css, hex, mix } from '../colour.ts';

@@ -30,7 +30,7 @@ export function tonesOf(stage: Stage, foot: Point, look: Look, wall: string, roo
   };
 }
 
-/** A shape and its unlit half in one colour each; the far side from the light is dark. */
+/** A shape and its unlit half in one colour each; the side away from the light is dark. */
 export function twoSided(context: Context, left: readonly Point[], right: readonly Point[], tones: Tones): void {
   fillShape(context, left, tones.side === -1 ? tones.wall : tones.shade);
   fillShape(context, right, tones.side === 1 ? tones.wall : tones.shade);

@@ -1,12 +1,12 @@
 /**
- * What hangs in the sky and shines or catches light: sun, moon, planets, rainbow, comets, fireworks.
+ * Objects in the sky that shine or reflect light: sun, moon, planets, rainbow, comets, fireworks.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { fillEllipse, glow, strokeLine } from '../draw.ts';
 import type { Point, Stage } from '../stage.ts';
 
-/** The sun or the moon of the scene, with the light that it spreads. */
+/** The sun or the moon of the scene, with its glow. */
 export function drawLightSource(stage: Stage, colour: Colour | undefined): void {
   const { context, light, palette, horizon } = stage;
   const body = colour ?? palette.sun;
@@ -36,7 +36,7 @@ function drawSun(stage: Stage, body: Colour): void {
     fillEllipse(context, light, light.radius, light.radius, stage.isFlat ? adjust(body, -0.03, 1.3) : body);
     return;
   }
-  // The sun of the eighties: from yellow to pink, cut by bars that widen downwards.
+  // A sun in the style of the 1980s: from yellow to pink, cut by bars that widen downwards.
   const radius = light.radius * 2.1;
   const gradient = context.createLinearGradient(0, light.y - radius, 0, light.y + radius);
   gradient.addColorStop(0, css(hex('#ffe45c')));

@@ -1,5 +1,6 @@
 /**
- * A cliff that comes in from one side and falls into the water: a wall of rock with turf on its brow, rocks at its foot.
+ * A cliff that comes in from one side and falls into the water: a wall of rock with turf on its brow, rocks at its
+ * foot.
  */
 import { adjust, css, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -10,7 +11,7 @@ import type { Point, Stage, Surface } from '../stage.ts';
 import { groundColour } from './ground.ts';
 import type { GroundKind } from './ground.ts';
 
-/** The fall from the brow into the water, by eye: how far inland, and how high, as shares of the cliff's reach and height. */
+/** The profile from the brow into the water, by eye: distance inland and height, as shares of reach and height. */
 const PROFILE = [
   [0, 0],
   [0.02, 0.2],
@@ -32,7 +33,7 @@ function heightAt(inland: number): number {
   return before[1] + (after[1] - before[1]) * share;
 }
 
-/** @param tall its height as a share of the picture's. */
+/** @param tall its height as a fraction of the image's. */
 export function makeCliff(stage: Stage, side: 1 | -1, tall: number): Surface {
   const { width, height, horizon } = stage;
   const noise = createLineNoise(stage.random.fork('cliff'));
@@ -57,7 +58,7 @@ export function makeCliff(stage: Stage, side: 1 | -1, tall: number): Surface {
   };
 }
 
-/** The places of a cliff, in steps from one side to the other; those at sea left out. */
+/** The points of a cliff, in steps from one side to the other, without those at sea. */
 function placesOf(stage: Stage, surface: Surface, step: number): Point[] {
   const count = Math.ceil((stage.width + 8) / step);
   return Array.from({ length: count + 1 }, (_, index) => {
@@ -114,7 +115,7 @@ interface Face {
   readonly shade: Colour;
 }
 
-/** Buttresses from the brow to the water, each lighter towards the sun than its other side. */
+/** Buttresses from the brow to the water, each lighter on its side towards the sun. */
 function drawFacets(
   stage: Stage,
   surface: Surface,

@@ -1,5 +1,5 @@
 /**
- * Clouds: heaps with a flat base for fair weather, long banks near the horizon, a closed cover for foul weather.
+ * Clouds: heaps with a flat base for fair weather, long banks near the horizon, an overcast sky for bad weather.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -59,7 +59,7 @@ function drawBank(stage: Stage, centre: Point, length: number, random: Random, c
   }
 }
 
-/** A closed cover, darker above: rain and storm. */
+/** An overcast sky, darker above: rain and storm. */
 function drawCover(stage: Stage, strength: number): void {
   const { context, width, horizon, palette } = stage;
   const random = stage.random.fork('cover');
@@ -81,7 +81,7 @@ function drawCover(stage: Stage, strength: number): void {
 /**
  * The clouds of the scene.
  *
- * @param count heaps asked for by the prompt; 0 leaves it to the weather.
+ * @param count heaps requested by the prompt; 0 leaves it to the weather.
  */
 export function drawClouds(stage: Stage, count: number, colour: Colour | undefined): void {
   const { width, horizon, palette, weather, light } = stage;

@@ -1,6 +1,6 @@
 /**
- * People who are known by what they wear: wizards, knights, samurai, dancers, kings and queens, and whoever comes in a
- * dress. Seen from some way off, as the wanderer in `people.ts`; in units of their height.
+ * People who are recognised by their clothes: wizards, knights, samurai, dancers, kings and queens, and people in a
+ * dress. Seen from some distance, as the wanderer in `people.ts`; in units of their height.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -30,7 +30,7 @@ interface Tones {
 
 type Costume = (context: Context, tones: Tones, stage: Stage) => void;
 
-/** A head from the front or side, without a face, as far off as it is. */
+/** A head from the front or side, without a face because of the distance. */
 function head(context: Context, { skin, hair }: Tones, form: 'short' | 'long' | 'bun'): void {
   if (form === 'long')
     fillCurve(
@@ -257,7 +257,7 @@ const COSTUMES: Readonly<Record<string, readonly [Costume, cloth: string]>> = {
   lady: [gown, '#3f6f8c'],
 };
 
-/** Draws a person in the costume of a word; false where the word has none. */
+/** Draws a person in the costume of a word; false if the word has none. */
 export function drawCostumed(stage: Stage, foot: { x: number; y: number }, size: number, look: Look): boolean {
   const found = look.word !== undefined && Object.hasOwn(COSTUMES, look.word) ? COSTUMES[look.word] : undefined;
   if (found === undefined) return false;
@@ -280,7 +280,7 @@ export function drawCostumed(stage: Stage, foot: { x: number; y: number }, size:
   return true;
 }
 
-/** Whether a word names somebody who is known by a costume. */
+/** Whether a word names a person who is recognised by a costume. */
 export function isCostumed(word: string | undefined): boolean {
   return word !== undefined && Object.hasOwn(COSTUMES, word);
 }

@@ -13,7 +13,7 @@ interface Sitter {
   readonly ear: 'pointed' | 'hanging' | 'long';
   readonly tail: 'bushy' | 'thin' | 'puff';
   readonly snout: number;
-  /** Of a cat: light, with a slit; other eyes are dark. */
+  /** For a cat: light, with a slit; other eyes are dark. */
   readonly eye?: string;
 }
 
@@ -48,7 +48,7 @@ function sitting(kind: Sitter): DrawThing {
         form,
       );
       fillCurve(context, outline('0.08,-0.62 0.19,-0.52 0.205,-0.34 0.17,-0.2 0.1,-0.32'), belly);
-      // Locks of the chest, and the front legs apart.
+      // Locks of the chest, and the gap between the front legs.
       for (const [x, y] of [
         [0.12, -0.3],
         [0.15, -0.22],

@@ -47,7 +47,7 @@ function steam(context: Context, top: number, places: readonly number[]): void {
   }
 }
 
-/** Seen from above the edge of the table: a round of dough with all that is on it. */
+/** Seen from above the edge of the table: a round of dough with its toppings. */
 export const drawPizza: DrawThing = dish(1.75, (context, own) => {
   fillEllipse(context, { x: 0, y: -0.3 }, 1.85, 0.64, rounded(context, -1.85, 1.85, own('#8a5a34')));
   fillEllipse(context, { x: 0, y: -0.36 }, 1.82, 0.62, own('#a5703f'));

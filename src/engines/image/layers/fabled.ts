@@ -1,6 +1,5 @@
 /**
- * Things of tales: dragons in the air, mermaids on their rock, treasure chests; and the tower of Paris, which is as
- * much of a legend.
+ * Legendary things: dragons in the air, mermaids on their rock, treasure chests; and the Eiffel Tower.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import {
@@ -191,7 +190,7 @@ export const drawChest: DrawThing = (stage, foot, size, look) => {
   });
 };
 
-/** The tower of Paris: four legs that meet, three platforms, a net of iron. */
+/** The Eiffel Tower: four legs that meet, three platforms, a lattice of iron. */
 export const drawEiffel: DrawThing = (stage, foot, size, look) => {
   const { context, palette } = stage;
   const iron = mix(lit(palette, look.colour ?? hex('#7a5f4a'), look.depth), palette.haze, look.depth * 0.4);

@@ -1,6 +1,6 @@
 /**
- * The hair of a sitter and his beard, round the middle of the face in `face.ts`: what lies behind the head is drawn before
- * it, the rest over it.
+ * The hair and the beard of a sitter, around the middle of the face in `face.ts`: the part behind the head is drawn
+ * before it, the rest over it.
  */
 import { adjust, css, hex } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -75,7 +75,7 @@ export function drawHairBehind(context: Context, sitter: Sitter, hair: Colour): 
   }
 }
 
-/** The beard, down to a shadow of one. */
+/** The beard, down to stubble. */
 export function drawBeard(context: Context, sitter: Sitter, hair: Colour): void {
   if (sitter.beard === 'stubble') {
     fillCurve(
@@ -111,7 +111,7 @@ export function drawBeard(context: Context, sitter: Sitter, hair: Colour): void 
     );
 }
 
-/** The hair on the forehead and at the temples, or the shine of a head that has none. */
+/** The hair on the forehead and at the temples, or the shine of a bald head. */
 export function drawHairBefore(context: Context, sitter: Sitter, hair: Colour): void {
   const lightHair = adjust(hair, 0.06);
   switch (sitter.hairForm) {

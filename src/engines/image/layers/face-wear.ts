@@ -1,5 +1,5 @@
 /**
- * What a sitter wears on the head, round the middle of the face in `face.ts`.
+ * Headwear and glasses of a sitter, around the middle of the face in `face.ts`.
  */
 import { adjust, css, hex } from '../colour.ts';
 import { fillBox, fillCurve, fillEllipse, fillShape, outline, points, strokeLine } from '../draw.ts';
@@ -7,7 +7,7 @@ import type { Sitter } from '../portrait-reading.ts';
 import type { Context } from '../stage.ts';
 import { rounded } from './volumes.ts';
 
-/** What the sitter has on: from a hat to the helmet of an astronaut. */
+/** What the sitter wears on the head: from a hat to the helmet of an astronaut. */
 export function drawHeadWear(context: Context, sitter: Sitter): void {
   const cloth = sitter.clothes;
   switch (sitter.headWear) {

@@ -1,6 +1,6 @@
 /**
- * A head and shoulders from the front, as a painter of posters would see them: plain forms, light from the left. Drawn
- * round the middle of the face; its size is the height of the head.
+ * A head and shoulders from the front, in the plain style of a poster: simple shapes, light from the left. Drawn around
+ * the middle of the face; its size is the height of the head.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -197,7 +197,7 @@ function drawFeatures(context: Context, sitter: Sitter, { skin, shade, hair, lig
   }
 }
 
-/** Draws a sitter; the light of the scene tints all of it. */
+/** Draws a sitter; the light of the scene tints everything. */
 export function drawSitter(stage: Stage, centre: Point, size: number, sitter: Sitter): void {
   const warm = mix(stage.palette.light, hex('#ffffff'), 0.72);
   const under = (colour: Colour): Colour => [

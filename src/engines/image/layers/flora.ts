@@ -1,5 +1,5 @@
 /**
- * Small things that grow: flowers, mushrooms, grass along the lower edge, reeds; and stones and fences between them.
+ * Small plants: flowers, mushrooms, grass along the lower edge, reeds; and stones and fences between them.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -161,7 +161,7 @@ export const drawFence: DrawThing = (stage, foot, size, look) => {
   }
 };
 
-/** Blades of grass or reeds along the lower edge, dark against the light: the nearest thing of all. */
+/** Blades of grass or reeds along the lower edge, dark against the light: the nearest layer. */
 export function drawEdgeGrass(stage: Stage, colour: Colour, kind: 'grass' | 'reeds'): void {
   const { context, width, height, palette } = stage;
   const random = stage.random.fork(kind);

@@ -1,12 +1,12 @@
 /**
- * What flies: birds, butterflies, balloons, aircraft, kites, lanterns. Placed by their centre.
+ * Things that fly: birds, butterflies, balloons, aircraft, kites, lanterns. Positioned by their centre.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
 import type { DrawThing } from '../stage.ts';
 
-/** A gull far away: two bent wings. */
+/** A distant gull: two bent wings. */
 export const drawBird: DrawThing = (stage, centre, size, look) => {
   const { palette, context } = stage;
   const ink = look.colour === undefined ? mix(palette.land, palette.sky[0], 0.3) : lit(palette, look.colour, 0.15);

@@ -1,5 +1,5 @@
 /**
- * What is eaten, on a table: fruit, bread, cheese, cake, pumpkins. Each stands on its foot; its size is its height.
+ * Food on a table: fruit, bread, cheese, cake, pumpkins. Each stands on its foot; its size is its height.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -12,7 +12,7 @@ function stalk(context: Context, top: Point, size: number, colour: Colour): void
   strokeLine(context, points(top.x, top.y + size * 0.1, top.x + size * 0.08, top.y - size * 0.3), size * 0.09, colour);
 }
 
-/** An apple round a centre. */
+/** An apple around a centre. */
 export function drawAppleAt(context: Context, centre: Point, radius: number, colour: Colour): void {
   const { x, y } = centre;
   const form = outline(
@@ -90,7 +90,7 @@ function drawGrapesAt(context: Context, top: Point, size: number, colour: Colour
   );
 }
 
-/** A fruit that lies by itself, on its foot. */
+/** A single fruit, on its foot. */
 function single(code: string, draw: (context: Context, colour: Colour) => void, half = 0.5): DrawThing {
   return (stage, foot, size, look) => {
     const colour = lit(stage.palette, look.colour ?? hex(code), look.depth);

@@ -1,5 +1,5 @@
 /**
- * What furnishes a room. Each stands on its foot and its size is its height; light comes from the window on the left.
+ * Furniture. Each piece stands on its foot and its size is its height; light comes from the window on the left.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';

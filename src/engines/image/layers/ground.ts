@@ -29,7 +29,7 @@ export function groundColour(stage: Stage, kind: GroundKind): Colour {
   }
 }
 
-/** A curve across the picture as a surface; what it is made of is drawn by `drawSurface`. */
+/** A curve across the image as a surface; `drawSurface` draws its material. */
 export function makeSurface(
   stage: Stage,
   name: string,
@@ -82,7 +82,7 @@ export function makeHeadland(stage: Stage, side: 1 | -1, size: number): Surface 
   };
 }
 
-/** Fills a surface down to the bottom, lit on its brow, with marks of what it is made of. */
+/** Fills a surface down to the bottom, lit on its brow, with marks of its material. */
 export function drawSurface(stage: Stage, surface: Surface, kind: GroundKind, bottom = stage.height + 4): void {
   const { context, palette, isFlat, width } = stage;
   const random = stage.random.fork(`ground ${surface.depth}`);

@@ -1,6 +1,6 @@
 /**
- * Landmarks: lighthouse, windmill, pyramid, bridge; and a camp. Each stands on its foot in a square whose side is its
- * height.
+ * Landmarks: lighthouse, windmill, pyramid, bridge; and a campsite. Each stands on its foot in a square whose side is
+ * its height.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';

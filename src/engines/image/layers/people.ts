@@ -1,5 +1,6 @@
 /**
- * People and their kind, seen from afar: figures without faces, as in a landscape painting; astronauts, robots, snowmen.
+ * People and similar figures, seen from a distance: without faces, as in a landscape painting; astronauts, robots,
+ * snowmen.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';

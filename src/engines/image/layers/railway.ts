@@ -1,18 +1,18 @@
 /**
- * What a train runs on: a bed of ballast with its rails from edge to edge, and the level deck of a viaduct. Both lie where
- * their surface says, so that whoever places a train and whoever draws its way agree.
+ * The way of a train: a bed of ballast with its rails from edge to edge, and the level deck of a viaduct. Their surface
+ * defines the position of both, so that the code that places a train and the code that draws its way agree.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { fillBox } from '../draw.ts';
 import { lit } from '../palette.ts';
 import type { DrawThing, Stage, Surface } from '../stage.ts';
 
-/** How far below the brow of its ground a track lies: what stands on the ground stands behind it. */
+/** How far below the brow of its ground a track lies: things on the ground stand behind it. */
 const TRACK_BELOW = 14;
 /** The deck as a share of the horizon's height: its arches stand against the sky and the water. */
 const DECK = 0.88;
 const DECK_THICK = 20;
-/** Rails, parapet and deck edge lie over the feet of what runs there by this. */
+/** Rails, parapet and deck edge overlap the feet of the train by this. */
 const KERB = 3;
 
 /** Where the wheels of a train are on a ground. */

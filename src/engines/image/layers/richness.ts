@@ -1,6 +1,6 @@
 /**
- * What a richly detailed picture has over a plain one: high cloud, the grain of the ground, rays and motes in the light,
- * leaves out of focus close to the eye, and a bloom of the light over all.
+ * The additions of a richly detailed image: high cloud, the grain of the ground, rays and motes in the light, leaves
+ * out of focus close to the viewer, and a bloom of the light over everything.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -12,14 +12,14 @@ import type { PlaneNoise } from '../noise.ts';
 import type { Random } from '../random.ts';
 import type { Stage } from '../stage.ts';
 
-/** Pixels a side of the noise that is stretched over a part of the picture. */
+/** Pixels per side of the noise that is stretched over a part of the image. */
 const VEIL = 256;
 
 function octaves(noise: PlaneNoise, x: number, y: number): number {
   return noise(x, y) * 0.5 + noise(x * 2.1 + 7, y * 2.1) * 0.27 + noise(x * 4.3, y * 4.3 + 3) * 0.15;
 }
 
-/** A veil of one colour whose density is told for every place, 0 to 1 across and down. */
+/** A veil of one colour whose density is defined for every point, 0 to 1 across and down. */
 function veil(colour: Colour, density: (across: number, down: number) => number): Canvas {
   const canvas = createCanvas(VEIL, VEIL);
   const context = canvas.getContext('2d');
@@ -110,7 +110,7 @@ export function drawCloseness(stage: Stage): void {
   drawLeavesOutOfFocus(stage, random);
 }
 
-/** Units of a pixel of the sheet on which what is out of focus is drawn: more would not be seen of it. */
+/** Units per pixel of the sheet on which out-of-focus things are drawn: more pixels would not be visible. */
 const SOFT_UNIT = 4;
 
 function drawLeavesOutOfFocus(stage: Stage, random: Random): void {
@@ -137,7 +137,7 @@ function drawLeavesOutOfFocus(stage: Stage, random: Random): void {
   context.drawImage(blurred, 0, 0, width, height);
 }
 
-/** Light that spills over the edges of what is bright, as in a lens. */
+/** Light that spills over the edges of bright parts, as in a lens. */
 export function applyBloom(stage: Stage, strength: number): void {
   const { context } = stage;
   const { canvas } = context;

@@ -1,6 +1,6 @@
 /**
- * What stands on the horizon: mountains, volcanoes and hills, one range behind the other. Each is paler than the one
- * before it, as air makes it.
+ * Mountains, volcanoes and hills on the horizon, one range behind the other. Each is paler than the one in front of it,
+ * because of the air between.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -39,7 +39,7 @@ function makeRange(stage: Stage, random: Random, tallest: number, count: number,
   return { peaks, base, heightAt };
 }
 
-/** The faces turned to the light, and below each summit the crooked edge between light and shade. */
+/** The sides towards the light, and below each summit the jagged edge between light and shade. */
 function drawFaces(stage: Stage, range: Range, random: Random, light: Colour, alpha: number): void {
   const { context } = stage;
   for (const peak of range.peaks) {

@@ -1,12 +1,13 @@
 /**
- * The sky itself: its gradient, and what only shows when it is dark or clear: stars, the Milky Way, northern lights.
+ * The sky itself: its gradient, and the things that are only visible at night or in clear weather: stars, the Milky
+ * Way, northern lights.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { downwards, fillEllipse, fillShape, glow } from '../draw.ts';
 import { createLineNoise, createPlaneNoise, fractal } from '../noise.ts';
 import type { Stage } from '../stage.ts';
 
-/** Fills the whole picture; below the horizon other layers cover it. */
+/** Fills the whole image; below the horizon other layers cover it. */
 export function drawSky(stage: Stage): void {
   const { context, width, height, horizon, palette } = stage;
   const [zenith, high, low, bottom] = palette.sky;
@@ -28,7 +29,7 @@ export function drawSky(stage: Stage): void {
   if (stage.skyForm !== undefined) drawSkyForm(stage, stage.skyForm);
 }
 
-/** Plain shapes round the light, in steps between two colours of the sky. */
+/** Plain shapes around the light, in steps between two colours of the sky. */
 function drawSkyForm(stage: Stage, form: 'rays' | 'rings' | 'bands'): void {
   const { context, width, height, horizon, light, palette } = stage;
   const [top, , , low] = palette.sky;
@@ -139,7 +140,7 @@ export function drawAurora(stage: Stage): void {
   context.restore();
 }
 
-/** Soft coloured clouds between the stars, for pictures of space. */
+/** Soft coloured clouds between the stars, for images of space. */
 export function drawNebula(stage: Stage): void {
   const { context, width, height, palette } = stage;
   const random = stage.random.fork('nebula');

@@ -1,5 +1,5 @@
 /**
- * Smaller animals that are no walkers: penguins, frogs, turtles, parrots, bees; and the octopus.
+ * Smaller animals that are not walkers: penguins, frogs, turtles, parrots, bees; and the octopus.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, downwards, fillCurve, fillEllipse, fillShape, outline, points, strokeLine } from '../draw.ts';

@@ -1,5 +1,5 @@
 /**
- * What stands and is ridden in streets and parks: bicycles, motorcycles, lamp posts, benches, umbrellas.
+ * Vehicles and things of streets and parks: bicycles, motorcycles, lamp posts, benches, umbrellas.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';

@@ -1,5 +1,5 @@
 /**
- * Sunflowers: rows of them to the horizon, and large heads close by that look at the viewer.
+ * Sunflowers: rows of them to the horizon, and large heads close by that face the viewer.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -8,7 +8,7 @@ import { lit } from '../palette.ts';
 import type { Random } from '../random.ts';
 import type { Point, Stage, Surface } from '../stage.ts';
 
-/** Of one flower close by, in logical units. */
+/** For one flower close by, in logical units. */
 const TALL = 300;
 
 function drawSunflower(stage: Stage, foot: Point, size: number, depth: number, random: Random): void {
@@ -43,7 +43,7 @@ function drawSunflower(stage: Stage, foot: Point, size: number, depth: number, r
   });
 }
 
-/** A field of them on a ground: small and close together far away, large before the viewer. */
+/** A field of them on a ground: small and close together far away, large in front of the viewer. */
 export function drawSunflowers(stage: Stage, surface: Surface): void {
   const { width, height } = stage;
   const random = stage.random.fork(`sunflowers ${surface.depth}`);

@@ -1,5 +1,5 @@
 /**
- * What swims: fish and jellyfish, whales and dolphins that show above the water, swans on it.
+ * Animals that swim: fish and jellyfish, whales and dolphins that show above the water, swans on it.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, fillCurve, fillEllipse, fillShape, outline, points, strokeLine } from '../draw.ts';

@@ -1,5 +1,5 @@
 /**
- * What stands on tables: cups, pots, bottles, vases, candles, books, clocks. Each stands on its foot; its size is its
+ * Things on tables: cups, pots, bottles, vases, candles, books, clocks. Each stands on its foot; its size is its
  * height. Light comes from the left.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
@@ -11,7 +11,7 @@ import { drawContact, rounded } from './volumes.ts';
 
 const STEAM = hex('#ffffff');
 
-/** A thing of some colours, drawn in units of its height. */
+/** A thing of a few colours, drawn in units of its height. */
 function ware(
   colours: readonly [string, ...string[]],
   half: number,

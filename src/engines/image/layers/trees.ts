@@ -70,7 +70,7 @@ export function drawConifer(stage: Stage, foot: Point, size: number, look: TreeL
   }
 }
 
-/** Trunk and boughs by splitting; returns where the twigs end. */
+/** Trunk and boughs by splitting; returns the ends of the twigs. */
 function drawBoughs(stage: Stage, foot: Point, size: number, look: TreeLook, bark: Colour): Point[] {
   const tips: Point[] = [];
   const grow = (from: Point, angle: number, length: number, wide: number, level: number): void => {

@@ -1,6 +1,6 @@
 /**
- * What carries people over water and land: sailing boats, rowing boats, ships, cars, trains. On water the foot is the
- * waterline, and a broken reflection lies below it.
+ * Vehicles on water and land: sailing boats, rowing boats, ships, cars, trains. On water the foot is the waterline, and
+ * a broken reflection lies below it.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { at, fillBox, fillCurve, fillEllipse, fillShape, glow, outline, points, strokeLine } from '../draw.ts';
@@ -159,7 +159,7 @@ export const drawCar: DrawThing = (stage, foot, size, look) => {
   });
 };
 
-/** A steam train with three carriages on its own track across the picture. */
+/** A steam train with three carriages on its own track across the image. */
 export const drawTrain: DrawThing = (stage, foot, size, look) => {
   const { context, palette, width } = stage;
   const paint = lit(palette, look.colour ?? hex('#28563f'), look.depth);

@@ -7,7 +7,7 @@ import { fillEllipse } from '../draw.ts';
 import type { Gradient } from '../draw.ts';
 import type { Context, Point } from '../stage.ts';
 
-/** Across something round: lit on one side, dark before the far edge, a little reflected light at it. */
+/** Across a round thing: lit on one side, dark before the far edge, a little reflected light at it. */
 export function rounded(context: Context, left: number, right: number, colour: Colour, side: 1 | -1 = -1): Gradient {
   const [from, to] = side === -1 ? [left, right] : [right, left];
   const gradient = context.createLinearGradient(from, 0, to, 0);
@@ -44,7 +44,7 @@ export function drawBall(context: Context, centre: Point, radius: number, colour
   );
 }
 
-/** The shadow of something on what it stands on: dark below it, long away from the light. */
+/** The shadow of a thing on its ground: dark below it, long away from the light. */
 export function drawContact(context: Context, foot: Point, half: number, side: 1 | -1 = -1): void {
   for (const [shift, reach, alpha] of [
     [0, 1, 0.34],

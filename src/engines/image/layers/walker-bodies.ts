@@ -23,7 +23,7 @@ type Extra =
 
 export interface Walker {
   readonly coat: string;
-  /** Shares of the height: legs, depth of the body, half its length. */
+  /** Fractions of the height: legs, depth of the body, half its length. */
   readonly leg: number;
   readonly deep: number;
   readonly half: number;
@@ -32,7 +32,7 @@ export interface Walker {
   readonly head: readonly [long: number, deep: number];
   readonly tail: 'short' | 'tuft' | 'hair';
   readonly extra: Extra;
-  /** What is drawn on its coat. */
+  /** The marks on its coat. */
   readonly marks?: 'stripes' | 'patches' | 'panda';
   /** How thick the legs are; 1 is a horse's. */
   readonly thick?: number;
@@ -48,7 +48,7 @@ export interface Coat {
   readonly dark: Colour;
 }
 
-/** The places of one animal's body, in units of its height. */
+/** The points of one animal's body, in units of its height. */
 export interface Frame {
   readonly back: number;
   readonly belly: number;

@@ -1,5 +1,5 @@
 /**
- * The necks and heads of four-legged animals, with what only one of them has: antlers, mane, horn, tusks.
+ * The necks and heads of four-legged animals, with the features that only one of them has: antlers, mane, horn, tusks.
  */
 import { css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -133,13 +133,13 @@ function drawAntlers(context: Context, nape: Point, colour: Colour): void {
   }
 }
 
-/** What only this animal has about its head. */
+/** The features that only this animal has on its head. */
 export function drawExtra(stage: Stage, kind: Walker, frame: Frame, coat: Coat, depth: number): void {
   const { context, palette } = stage;
   const { half, deep, extra } = kind;
   const { back, nape } = frame;
   if (extra === 'trunk') {
-    // Down to the ground, thinner all the way, its end curled forward.
+    // Down to the ground, thinner all the way, with its end curled forward.
     const trunk =
       '0.1,-0.02 0.24,0.06 0.31,0.22 0.33,0.38 0.36,0.46 0.43,0.44 0.46,0.48 0.4,0.54 0.31,0.53 0.25,0.42 0.22,0.28 0.12,0.2';
     fillCurve(context, placed(trunk, nape, 1, 1), coat.form);

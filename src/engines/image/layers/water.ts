@@ -1,6 +1,6 @@
 /**
- * Open water: a mirror of what stands above the horizon, broken by ripples that grow towards the viewer, and the track
- * that the light leaves on it.
+ * Open water: a reflection of everything above the horizon, broken by ripples that grow towards the viewer, and the
+ * track of the light on it.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import { adjust, css, mix } from '../colour.ts';
@@ -8,13 +8,13 @@ import { fillEllipse, strokeLine } from '../draw.ts';
 import { createLineNoise, fractal } from '../noise.ts';
 import type { Point, Stage } from '../stage.ts';
 
-/** How much of what is above shows in the water: calm lakes more than the sea. */
+/** How much of the part above is reflected in the water: calm lakes more than the sea. */
 export type WaterKind = 'lake' | 'sea';
 
-/** Copies the picture above the horizon upside down below it, line by line, each shifted by a wave. */
+/** Copies the image above the horizon upside down below it, line by line, each shifted by a wave. */
 function drawMirror(stage: Stage, kind: WaterKind, bottom: number): void {
   const { context, scale, horizon } = stage;
-  // Read once: each is a call into the canvas library.
+  // Read once: each access is a call into the canvas library.
   const [columns, bottomRow] = [context.canvas.width, context.canvas.height];
   const top = Math.round(horizon * scale);
   const rows = Math.min(bottomRow, Math.round(bottom * scale)) - top;
@@ -46,7 +46,7 @@ function drawMirror(stage: Stage, kind: WaterKind, bottom: number): void {
   context.restore();
 }
 
-/** Fills the picture from the horizon down to a line with water. */
+/** Fills the image from the horizon down to a line with water. */
 export function drawWater(stage: Stage, kind: WaterKind, bottom: number): void {
   const { context, width, horizon, palette } = stage;
   drawMirror(stage, kind, bottom);

@@ -1,5 +1,5 @@
 /**
- * What falls and drifts in front of everything: rain, snow, fog, lightning, leaves; and the last touch of light.
+ * Everything that falls and drifts in the foreground: rain, snow, fog, lightning, leaves; and the final light.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import { fillEllipse, glow, strokeLine } from '../draw.ts';
@@ -47,7 +47,7 @@ export function drawSnowfall(stage: Stage): void {
   }
 }
 
-/** Veils of fog over the whole depth; stronger where one is asked for by name. */
+/** Veils of fog over the whole depth; stronger if the prompt names fog. */
 export function drawFog(stage: Stage, strength: number): void {
   const { context, width, height, horizon, palette } = stage;
   const random = stage.random.fork('fog');

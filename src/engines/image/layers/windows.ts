@@ -1,5 +1,5 @@
 /**
- * A window in a wall: its frame, curtains, and the land outside, painted by whoever is asked.
+ * A window in a wall: its frame, curtains, and the land outside.
  */
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Composition } from '../composition.ts';

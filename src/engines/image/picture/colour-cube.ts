@@ -1,6 +1,6 @@
 /**
- * Changes the colours of a picture by a function of the colour: worked out for a grid of colours and read off between
- * its points, so that a costly function costs the same for a picture of any size.
+ * Changes the colours of an image by a function of the colour: computed for a grid of colours and interpolated between
+ * its points, so that a costly function costs the same for an image of any size.
  */
 import type { Colour } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
@@ -25,9 +25,9 @@ function gridOf(change: (colour: Colour) => Colour): Float32Array {
 }
 
 /**
- * Changes every colour of a picture, in place.
+ * Changes every colour of an image, in place.
  *
- * @param mask how far each pixel goes, 0 to 1, in the size of the picture; all the way where there is none.
+ * @param mask how far each pixel changes, 0 to 1, at the size of the image; fully if absent.
  */
 export function changeColours(pixels: Pixels, change: (colour: Colour) => Colour, mask?: Plane): void {
   const grid = gridOf(change);
@@ -68,7 +68,7 @@ function between(grid: Float32Array, place: number, share: number): number {
   return (grid[place] ?? 0) * (1 - share) + (grid[place + 3] ?? 0) * share;
 }
 
-/** The colours of a whole picture in another, by shares: 0 is the first, 1 the second. Both of one size; the first changes. */
+/** Blends the colours of a whole image into another: 0 is the first, 1 the second. Same size; the first changes. */
 export function blendInto(pixels: Pixels, other: Pixels, share: (index: number) => number): void {
   const { data } = pixels;
   for (let place = 0, index = 0; place < data.length; place += 4, index++) {

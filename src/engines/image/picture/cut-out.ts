@@ -1,5 +1,5 @@
 /**
- * The subject of a picture without what is around it, to be stood elsewhere.
+ * The subject of an image without its surroundings, to be put elsewhere.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -9,11 +9,11 @@ import type { SubjectMask } from './subject-mask.ts';
 
 export interface CutOut {
   readonly canvas: Canvas;
-  /** Whether the picture's lower border cuts it off: then it cannot stand on anything. */
+  /** Whether the image's lower border cuts it off, so that it cannot stand on anything. */
   readonly isCutBelow: boolean;
 }
 
-/** A subject on nothing, cropped to what it covers. */
+/** A subject on a transparent ground, cropped to its extent. */
 export function cutOut(pixels: Pixels, subject: SubjectMask): CutOut {
   const { width, height } = pixels;
   const data = Uint8ClampedArray.from(pixels.data);
@@ -29,7 +29,7 @@ export function cutOut(pixels: Pixels, subject: SubjectMask): CutOut {
   return { canvas, isCutBelow: subject.bottom > 0.97 };
 }
 
-/** The part of a picture that fills a shape, as large as possible, round a centre that must show. */
+/** The part of an image that fills a shape, as large as possible, around a centre that must be visible. */
 export function coverCrop(
   picture: { readonly width: number; readonly height: number },
   shape: number,

@@ -1,11 +1,11 @@
 /**
- * What there is to see in a picture, as far as numbers tell: its leading colours, its light, and how it is laid out.
+ * Measurable facts about an image: its leading colours, its light, and its layout.
  */
 import { fromLab, toLab } from '../colour.ts';
 import type { Colour, Lab } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
 
-/** A leading colour and its share of the picture, 0 to 1. */
+/** A leading colour and its share of the image, 0 to 1. */
 export interface Leading {
   readonly colour: Colour;
   readonly share: number;
@@ -18,9 +18,9 @@ export interface PictureFacts {
   readonly light: number;
   /** How much warmer than grey, about -0.1 to 0.1. */
   readonly warmth: number;
-  /** Where the greatest change between above and below is, as a share of the height; and how clear it is, 0 to 1. */
+  /** The position of the greatest change between above and below, as a share of the height; its clarity, 0 to 1. */
   readonly horizon: { readonly place: number; readonly clarity: number };
-  /** The brightest place of the upper part, as shares of the sides. */
+  /** The brightest point of the upper part, as fractions of the sides. */
   readonly brightest: { readonly x: number; readonly y: number; readonly colour: Colour };
   /** Means of four bands from the top to the horizon. */
   readonly above: readonly [Colour, Colour, Colour, Colour];
@@ -28,11 +28,11 @@ export interface PictureFacts {
   readonly below: Colour;
 }
 
-/** A side of the grid of colours that a picture is looked at in. */
+/** The side of the grid of colours used to analyse an image. */
 const SIDE = 48;
 const CLUSTERS = 6;
 
-/** The mean colours of a grid over the picture, in OKLab. */
+/** The mean colours of a grid over the image, in OKLab. */
 function gridOf({ width, height, data }: Pixels): Lab[] {
   return Array.from({ length: SIDE * SIDE }, (_, index) => {
     const [column, row] = [index % SIDE, Math.floor(index / SIDE)];
@@ -67,7 +67,7 @@ function meanOf(labs: readonly Lab[]): Lab {
   return [sum[0] / count, sum[1] / count, sum[2] / count];
 }
 
-/** k-means; the first centres are the mean and then whatever is farthest from all before, so that nothing is chance. */
+/** k-means; the first centres are the mean and then the colour farthest from all before, so that nothing is random. */
 function cluster(labs: readonly Lab[]): [Leading, ...Leading[]] {
   const centres: Lab[] = [meanOf(labs)];
   const reach = (lab: Lab): number => Math.min(...centres.map((centre) => distance(lab, centre)));
@@ -104,7 +104,7 @@ function findHorizon(labs: readonly Lab[]): { place: number; clarity: number } {
   return best;
 }
 
-/** Looks at a picture. */
+/** Analyses an image. */
 export function factsOf(pixels: Pixels): PictureFacts {
   const labs = gridOf(pixels);
   const mean = meanOf(labs);

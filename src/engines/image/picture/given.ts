@@ -1,6 +1,6 @@
 /**
- * The pictures that an input brings along, as pixels of ours: each read by its own sandboxed child (src/media/decode.ts),
- * whatever is transparent laid on white.
+ * The images of an input, as our pixels: each read by its own sandboxed child process (src/media/decode.ts), with
+ * transparent parts laid on white.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -9,10 +9,10 @@ import { UndecodableMediaError } from '../../engine.ts';
 import type { EngineMedia } from '../../engine.ts';
 import type { Pixels } from '../finish/pixels.ts';
 
-/** Children that decode at the same time. */
+/** Child processes that decode at the same time. */
 const AT_ONCE = 2;
 
-/** The places of an input's pictures, in the order of the list: `image`, `image_url`, or `image_urls.0` and on. */
+/** The paths of an input's images, in the order of the list: `image`, `image_url`, or `image_urls.0` and so on. */
 function placesOf(media: EngineMedia): string[] {
   const position = (place: string): number => Number(/\.(\d+)$/.exec(place)?.[1] ?? 0);
   return [...media.keys()]
@@ -32,10 +32,10 @@ function layOnWhite(data: Uint8ClampedArray): void {
 }
 
 /**
- * Decodes one picture.
+ * Decodes one image.
  *
- * @param maxEdge pixels of its longer side at most.
- * @throws {UndecodableMediaError} it cannot be used; the message begins with its place in the input.
+ * @param maxEdge the most pixels of its longer side.
+ * @throws {UndecodableMediaError} it cannot be used; the message begins with its path in the input.
  */
 export async function readPicture(media: EngineMedia, place: string, maxEdge: number): Promise<Pixels> {
   const file = media.get(place);
@@ -51,7 +51,7 @@ export async function readPicture(media: EngineMedia, place: string, maxEdge: nu
   }
 }
 
-/** Decodes all pictures of an input, in their order. @throws {UndecodableMediaError} as `readPicture`. */
+/** Decodes all images of an input, in their order. @throws {UndecodableMediaError} as `readPicture`. */
 export async function readPictures(media: EngineMedia, maxEdge: number): Promise<readonly Pixels[]> {
   const places = placesOf(media);
   const pictures: Pixels[] = [];
@@ -62,7 +62,7 @@ export async function readPictures(media: EngineMedia, maxEdge: number): Promise
   return pictures;
 }
 
-/** A canvas with the pixels of a picture. */
+/** A canvas with the pixels of an image. */
 export function canvasOf(pixels: Pixels): Canvas {
   const canvas = createCanvas(pixels.width, pixels.height);
   const context = canvas.getContext('2d');

@@ -1,7 +1,7 @@
 /**
- * Finds one thing that a prompt names, as `the boat`, in a picture of much else. No recognition: of all windows in which
- * something is enclosed that differs from all that reaches their borders, the one whose content is most of the size, the
- * place, the shape and the colour that such a thing has.
+ * Finds one thing that a prompt names, as `the boat`, in an image of many things. No recognition: of all windows that
+ * enclose something different from everything that reaches their borders, it takes the one whose content best matches
+ * the size, position, shape and colour of such a thing.
  */
 import { toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -12,30 +12,30 @@ import { lightPlane, mapPlane, planeOf, sharpened, smoothStep } from './planes.t
 import { barrier, shrink, solid } from './subject-mask.ts';
 import type { Small, SubjectMask } from './subject-mask.ts';
 
-/** Sides of the windows as shares of the longer side of the picture. */
+/** Sides of the windows as fractions of the longer side of the image. */
 const WINDOWS = [0.14, 0.22, 0.34, 0.5] as const;
-/** How far windows of a size are apart, as a share of their side. */
+/** Distance between windows of one size, as a fraction of their side. */
 const STRIDE = 0.22;
-/** From which barrier on a place is no more of what is around it: the sum of three channels. */
+/** The barrier from which a point no longer belongs to the surroundings: the sum of three channels. */
 const ENCLOSED = 0.13;
 
-/** A little smaller than close by: most things in pictures are. */
+/** A little smaller than close by, as most things in images are. */
 const SEEN = 0.9;
 
-/** What is expected of a thing before the picture is looked at. */
+/** The expected properties of a thing before the image is analysed. */
 interface Expected {
-  /** Where its middle is, as a share of the height, and how far from that it still may be. */
+  /** The position of its middle, as a fraction of the height, and the largest distance from it. */
   readonly middle: number;
   readonly reach: number;
   /** Width by height. */
   readonly shape: number;
-  /** Its height, as a share of the picture's. */
+  /** Its height, as a fraction of the image's. */
   readonly tall: number;
   readonly colour: Colour | undefined;
 }
 
 const LIGHTS: readonly Thing[] = ['sun', 'moon', 'crescent', 'cloud', 'planet'];
-/** Paint that a thing has where the prompt tells none. */
+/** The colour of a thing if the prompt names none. */
 const USUAL: { readonly [Name in Thing]?: Colour } = {
   tree: [70, 110, 60],
   pine: [50, 90, 60],
@@ -66,7 +66,7 @@ interface Found {
   readonly inside: Float32Array;
 }
 
-/** What a window encloses, and how much it is what is expected. */
+/** The content of a window, and how well it matches the expectation. */
 function lookThrough(small: Small, left: number, top: number, side: number, expected: Expected): Found {
   const inside = new Float32Array(side * side);
   for (const values of small.channels) {
@@ -99,7 +99,7 @@ function lookThrough(small: Small, left: number, top: number, side: number, expe
   const away = (middle - expected.middle) / expected.reach;
   const off = Math.log((maxX - minX) / Math.max(1, maxY - minY) / expected.shape);
   const grown = Math.log((maxY - minY) / small.height / expected.tall);
-  // One thing fills its box; what is scattered does not.
+  // A single thing fills its box; scattered things do not.
   const fill = area / Math.max(1, (maxX - minX) * (maxY - minY));
   const centred = Math.hypot(sumX / area / side - 0.5, sumY / area / side - 0.5);
   let score =
@@ -119,7 +119,7 @@ function lookThrough(small: Small, left: number, top: number, side: number, expe
   return { score, left, top, side, inside };
 }
 
-/** The thing that is named; undefined where nothing of the kind stands out. */
+/** The named thing; undefined if nothing of the kind stands out. */
 export function findNamed(
   pixels: { width: number; height: number; data: Uint8ClampedArray },
   mention: Mention,

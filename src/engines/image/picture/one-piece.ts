@@ -1,6 +1,7 @@
 /**
- * A subject without the ground that came with it: what in its mask has a colour that is also just outside of it goes, and
- * of what is left the largest piece stays. For subjects that are to stand elsewhere; an edit may keep the ground.
+ * A subject without the ground that was included with it: parts of its mask whose colour also occurs just outside the
+ * mask are removed, and the largest remaining piece is kept. For subjects that are put elsewhere; an edit may keep the
+ * ground.
  */
 import { hueOf } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
@@ -9,16 +10,16 @@ import type { Plane } from './planes.ts';
 import { shrink, solid } from './subject-mask.ts';
 import type { Small, SubjectMask } from './subject-mask.ts';
 
-/** Places outside of the mask with which each inside is compared. */
+/** Points outside the mask with which each point inside is compared. */
 const SAMPLES = 700;
-/** How much a distance of the whole width counts as a difference of colour: far grounds are other grounds. */
+/** How much a distance of the whole width counts as a difference of colour: distant grounds are different grounds. */
 const FAR = 0.16;
-/** Differences of colour, 1 from black to white, below which a place is ground, and above which it is not. */
+/** Differences of colour, 1 from black to white, below which a point is ground, and above which it is not. */
 const [SAME, OTHER] = [0.035, 0.095] as const;
-/** The difference across the outline from which it follows something in the picture. */
+/** The difference across the outline from which it follows an edge in the image. */
 const EDGE = 0.05;
 
-/** The share of its box that one thing fills: several in a row fill less. */
+/** The share of its box that a single thing fills: several in a row fill less. */
 const COMPACT = [0.34, 0.48] as const;
 
 interface Sample {
@@ -45,7 +46,7 @@ function samplesOutside(small: Small, mask: Plane): Sample[] {
   );
 }
 
-/** How far a place is from all that is around the mask. */
+/** How far a point differs from the surroundings of the mask. */
 function apart(small: Small, index: number, samples: readonly Sample[]): number {
   const [light, greenRed, blueYellow] = colourAt(small, index);
   const [x, y] = [(index % small.width) / small.width, Math.floor(index / small.width) / small.width];
@@ -58,7 +59,7 @@ function apart(small: Small, index: number, samples: readonly Sample[]): number 
   return least;
 }
 
-/** The share of the outline on which the picture has an edge too: a low one is a guess. */
+/** The share of the outline on which the image has an edge too: a low share means a guess. */
 function outlined(small: Small, plane: Plane): number {
   const { width, height } = small;
   let [edges, all] = [0, 0.001];
@@ -77,7 +78,7 @@ function outlined(small: Small, plane: Plane): number {
   return edges / all;
 }
 
-/** The subject in one piece; its clarity falls with how little of its outline the picture confirms. */
+/** The subject in one piece; its clarity falls with the part of its outline that the image does not confirm. */
 export function inOnePiece(pixels: Pixels, subject: SubjectMask): SubjectMask {
   const small = shrink(pixels);
   const coarse = resizePlane(subject.mask, small.width, small.height);
@@ -85,7 +86,7 @@ export function inOnePiece(pixels: Pixels, subject: SubjectMask): SubjectMask {
   const own = mapPlane(coarse, (value, index) =>
     value < 0.3 ? value * 0.5 : value * smoothStep(SAME, OTHER, apart(small, index, samples)),
   );
-  // Bridges of a few places between two things are none: the thickest piece is found first, then what is about it.
+  // Thin bridges do not connect two things: the thickest piece is found first, then its surroundings.
   const thick = boxBlur(own, 2);
   const core = solid(mapPlane(own, (value, index) => ((thick.values[index] ?? 0) < 0.62 ? 0 : value)));
   const about = boxBlur(
@@ -102,7 +103,7 @@ export function inOnePiece(pixels: Pixels, subject: SubjectMask): SubjectMask {
     area += 1;
   }
   if (area < piece.values.length * 0.008) return { ...subject, clarity: 0 };
-  // What goes from side to side is a part of the land.
+  // A piece that reaches from side to side is a part of the land.
   const isBand = right - left > small.width * 0.88;
   const fill = isBand ? 0 : area / Math.max(1, (right - left) * (bottom - top));
   return {
@@ -117,10 +118,10 @@ export function inOnePiece(pixels: Pixels, subject: SubjectMask): SubjectMask {
 
 /** OKLab hue, in radians, and chroma of skin in most lights. */
 const SKIN = { hue: [0.55, 1.25], chroma: [0.035, 0.125] } as const;
-/** From this share on a subject is a face without the hair and shoulders that its ground has taken. */
+/** The share from which a subject is a face that lost its hair and shoulders to the ground. */
 const MOSTLY = 0.5;
 
-/** Whether a piece is little but skin: torn from its head, a face is no thing to stand anywhere. */
+/** Whether a piece is mostly skin: a face without its head cannot stand anywhere. */
 export function isFace({ data }: Pixels, { mask }: SubjectMask): boolean {
   let [skin, all] = [0, 0.001];
   for (let index = 0; index < mask.values.length; index += 13) {

@@ -1,6 +1,6 @@
 /**
- * Planes of numbers over a picture, 0 to 1: light, masks, distances; how they are smoothed, scaled, and brought to the
- * edges of the picture.
+ * Planes of numbers over an image, 0 to 1: light, masks, distances; how they are smoothed, scaled, and brought to the
+ * edges of the image.
  */
 import type { Pixels } from '../finish/pixels.ts';
 
@@ -11,7 +11,7 @@ export interface Plane {
   readonly values: Float32Array;
 }
 
-/** A plane of one number. */
+/** A plane with one value everywhere. */
 export function planeOf(width: number, height: number, value = 0): Plane {
   return { width, height, values: new Float32Array(width * height).fill(value) };
 }
@@ -32,11 +32,11 @@ export function mapPlane(plane: Plane, change: (value: number, index: number) =>
   return { ...plane, values: plane.values.map(change) };
 }
 
-/** The mean of a square round each place; at the edges of what there is of it. Time does not depend on the radius. */
+/** The mean of a square around each pixel; at the edges of the part that exists. Time does not depend on the radius. */
 export function boxBlur({ width, height, values }: Plane, radius: number): Plane {
   const across = new Float32Array(values.length);
   for (let row = 0; row < height; row++) blurRow(values, across, row * width, width, radius);
-  // Down the columns all at once, a row at a time: memory is read in the order in which it lies.
+  // All columns at once, a row at a time: memory is read in order.
   const down = new Float32Array(values.length);
   const sums = new Float64Array(width);
   let count = 0;
@@ -85,7 +85,7 @@ function blurRow(from: Float32Array, to: Float32Array, start: number, length: nu
   }
 }
 
-/** A plane in another size, smooth between its places. */
+/** A plane at another size, smooth between its pixels. */
 export function resizePlane(plane: Plane, width: number, height: number): Plane {
   const { width: columns, height: rows, values } = plane;
   const result = new Float32Array(width * height);
@@ -113,7 +113,7 @@ interface Lines {
   readonly offsets: Plane;
 }
 
-/** The local straight lines from the guide's light to the plane. */
+/** The local linear fits from the guide's light to the plane. */
 function fitLines(guide: Plane, plane: Plane, radius: number, softness: number): Lines {
   const { width, height } = guide;
   const both = new Float32Array(guide.values.length);
@@ -155,7 +155,7 @@ function applyLines(guide: Plane, { slopes, offsets }: Lines): Plane {
 export function guided(guide: Plane, plane: Plane, radius: number, softness: number): Plane {
   const shrink = Math.max(1, Math.floor(radius / 2));
   if (shrink === 1) return applyLines(guide, fitLines(guide, plane, radius, softness));
-  // The lines change slowly: they are fitted on fewer places (fast guided filter: He, Sun, 2015).
+  // The fits change slowly: they are computed at fewer pixels (fast guided filter: He, Sun, 2015).
   const { width, height } = guide;
   const [columns, rows] = [Math.max(2, Math.round(width / shrink)), Math.max(2, Math.round(height / shrink))];
   const small = [resizePlane(guide, columns, rows), resizePlane(plane, columns, rows)] as const;
@@ -166,10 +166,10 @@ export function guided(guide: Plane, plane: Plane, radius: number, softness: num
   });
 }
 
-/** Pixels of the longer side at which the lines of `sharpened` are fitted. */
+/** Pixels of the longer side at which the linear fits of `sharpened` are computed. */
 const FITTED = 420;
 
-/** A coarse plane brought to the size and the edges of a finer picture's light. */
+/** A coarse plane brought to the size and the edges of a finer image's light. */
 export function sharpened(plane: Plane, guide: Plane): Plane {
   const { width, height } = guide;
   const share = Math.min(1, FITTED / Math.max(width, height));
@@ -181,7 +181,7 @@ export function sharpened(plane: Plane, guide: Plane): Plane {
   });
 }
 
-/** 0 below an edge, 1 above another, smooth between them. */
+/** 0 below `from`, 1 above `to`, smooth between them. */
 export function smoothStep(from: number, to: number, value: number): number {
   const share = Math.max(0, Math.min(1, (value - from) / (to - from)));
   return share * share * (3 - 2 * share);

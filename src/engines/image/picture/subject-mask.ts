@@ -1,7 +1,8 @@
 /**
- * Finds what a picture is of: the region that differs from all that reaches its border. A minimum barrier distance from
- * the border (Zhang et al., 2015) tells what is enclosed, colours that are rare outside of it sharpen the guess, and the
- * guided filter brings the result to the picture's own edges. No recognition: a plain landscape has no such region.
+ * Finds the subject of an image: the region that differs from everything that reaches the border. A minimum barrier
+ * distance from the border (Zhang et al., 2015) shows what is enclosed, colours that are rare outside of it sharpen the
+ * guess, and the guided filter brings the result to the image's own edges. No recognition: a plain landscape has no
+ * such region.
  */
 import { toLab } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
@@ -14,9 +15,9 @@ const SEARCHED = 150;
 const BINS = 12;
 
 export interface SubjectMask {
-  /** In the size of the picture: 1 is the subject. */
+  /** At the size of the image: 1 is the subject. */
   readonly mask: Plane;
-  /** What it covers, as shares of the sides. */
+  /** Its extent, as fractions of the sides. */
   readonly left: number;
   readonly top: number;
   readonly right: number;
@@ -25,7 +26,7 @@ export interface SubjectMask {
   readonly clarity: number;
 }
 
-/** A small copy of a picture, in which things are looked for. */
+/** A small copy of an image, in which things are searched. */
 export interface Small {
   readonly width: number;
   readonly height: number;
@@ -33,7 +34,7 @@ export interface Small {
   readonly channels: readonly [Float32Array, Float32Array, Float32Array];
 }
 
-/** A picture's small copy. */
+/** An image's small copy. */
 export function shrink({ width, height, data }: Pixels): Small {
   const share = Math.min(1, SEARCHED / Math.max(width, height));
   const [columns, rows] = [Math.max(3, Math.round(width * share)), Math.max(3, Math.round(height * share))];
@@ -63,7 +64,7 @@ export function shrink({ width, height, data }: Pixels): Small {
   return { width: columns, height: rows, channels };
 }
 
-/** For each place the least range of a channel on any way to the border. */
+/** For each pixel the smallest range of a channel on any path to the border. */
 export function barrier(values: Float32Array, width: number, height: number): Float32Array {
   const distance = new Float32Array(values.length).fill(Infinity);
   const high = Float32Array.from(values);
@@ -107,7 +108,7 @@ function enclosed({ width, height, channels }: Small): Plane {
   for (let index = 0; index < plane.values.length; index++) {
     const value = (light?.[index] ?? 0) + (greenRed?.[index] ?? 0) + (blueYellow?.[index] ?? 0);
     const [x, y] = [(index % width) / width - 0.5, Math.floor(index / width) / height - 0.52];
-    // What is in the middle is more often meant.
+    // The middle is more often meant.
     plane.values[index] = value ** 0.72 * Math.exp(-(x * x + y * y) * 2.4);
     most = Math.max(most, plane.values[index] ?? 0);
   }
@@ -122,7 +123,7 @@ function binsOf({ channels }: Small): Uint16Array {
   });
 }
 
-/** Weighs each place by how often its colour is inside and outside of the present guess, and smooths along edges. */
+/** Weighs each pixel by how often its colour is inside and outside the present guess, and smooths along edges. */
 function refine(small: Small, guess: Plane): Plane {
   const bins = binsOf(small);
   const guide = { width: small.width, height: small.height, values: small.channels[0] };
@@ -151,7 +152,7 @@ function refine(small: Small, guess: Plane): Plane {
   return plane;
 }
 
-/** Keeps the largest connected region and what is nearly as large; fills what it encloses. */
+/** Keeps the largest connected region and those that are nearly as large; fills what they enclose. */
 export function solid(plane: Plane): Plane {
   const { width, height, values } = plane;
   const labels = new Int32Array(values.length);
@@ -191,7 +192,7 @@ export function solid(plane: Plane): Plane {
   return mapPlane(kept, (value, index) => (isOutside(index) && labels[index] === 0 ? 1 : value));
 }
 
-/** The value that divides a plane best into two kinds (Otsu, 1979). */
+/** The value that best divides a plane into two classes (Otsu, 1979). */
 function threshold({ values }: Plane): number {
   const counts = new Float64Array(64);
   for (const value of values) {
@@ -211,7 +212,7 @@ function threshold({ values }: Plane): number {
   return best / 64;
 }
 
-/** Finds the subject of a picture. */
+/** Finds the subject of an image. */
 export function findSubject(pixels: Pixels): SubjectMask {
   const small = shrink(pixels);
   const first = enclosed(small);

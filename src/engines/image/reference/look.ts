@@ -1,5 +1,5 @@
 /**
- * A scene in the colours, the light and the layout of a reference picture: what the prompt says itself goes before.
+ * A scene in the colours, the light and the layout of a reference image: the prompt's own words take precedence.
  */
 import { adjust, hex, lightness, mix, tint, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
@@ -10,10 +10,10 @@ import type { PictureFacts } from '../picture/facts.ts';
 import type { PromptReading } from '../prompt-reading.ts';
 import type { Stage } from '../stage.ts';
 
-/** Lightness below which a picture is one of the night, or of the hour before it. */
+/** Lightness below which an image shows the night, or the hour before it. */
 const NIGHT_LIGHT = 0.33;
 const DUSK_LIGHT = 0.42;
-/** Warmth of the sky by the horizon from which it is an evening's. */
+/** Warmth of the sky near the horizon from which it is an evening sky. */
 const EVENING_WARMTH = 0.045;
 const CLEAR_HORIZON = 0.2;
 
@@ -25,34 +25,35 @@ function hourOf({ light, above }: PictureFacts): TimeOfDay {
   return light > 0.7 ? 'noon' : 'morning';
 }
 
-/** The reading with the hour of the reference where it names none. */
+/** The reading with the hour of the reference if it names none. */
 export function atItsHour(reading: PromptReading, facts: PictureFacts): PromptReading {
   return reading.time === undefined ? { ...reading, time: hourOf(facts) } : reading;
 }
 
-/** The composition with the horizon of the reference, where that has a clear one. */
+/** The composition with the horizon of the reference, if that has a clear one. */
 export function laidOutAs(composition: Composition, { horizon }: PictureFacts): Composition {
   if (horizon.clarity < CLEAR_HORIZON || composition.setting === 'space') return composition;
   return { ...composition, horizon: Math.max(0.42, Math.min(0.68, horizon.place)) };
 }
 
-/** The stage with its light where the reference is brightest. */
+/** The stage with its light at the brightest point of the reference. */
 export function litAs(stage: Stage, { brightest }: PictureFacts): Stage {
   const { light, width, horizon } = stage;
   const y = Math.max(horizon * 0.12, Math.min(horizon * 0.9, brightest.y * stage.height));
   return { ...stage, light: { ...light, x: width * Math.max(0.08, Math.min(0.92, brightest.x)), y } };
 }
 
-/** How much of the colours of a reference a scene takes whose prompt says itself what light it is in. */
+/** How much of a reference's colours a scene takes if its prompt describes the light itself. */
 const SAID_OTHERWISE = 0.22;
 
-/** How much a scene takes of the colours of its reference: less where the prompt names an hour, a season, a weather. */
+/** How much a scene takes of the colours of its reference: less if the prompt names an hour, a season, a weather. */
 export function shareOfColours({ time, season, weather }: PromptReading): number {
   return time === undefined && season === undefined && weather.size === 0 ? 1 : SAID_OTHERWISE;
 }
 
 /**
- * The palette drawn towards the colours of the reference; its sky is the reference's, unless the prompt names colours.
+ * The palette shifted towards the colours of the reference; its sky is the reference's, unless the prompt names
+ * colours.
  *
  * @param share 0 to 1: how far.
  */

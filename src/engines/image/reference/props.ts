@@ -1,6 +1,5 @@
 /**
- * Reference pictures as things in a scene: a picture on an easel, prints on a line, a billboard, a framed picture on a
- * wall.
+ * Reference images as things in a scene: an image on an easel, prints on a line, a billboard, a framed image on a wall.
  */
 import type { Canvas } from '@napi-rs/canvas';
 import { adjust, css, hex, mix } from '../colour.ts';
@@ -17,7 +16,7 @@ interface Sheet {
   readonly height: number;
 }
 
-/** A picture in a rectangle, under the light of the scene. */
+/** An image in a rectangle, under the light of the scene. */
 function drawPicture(stage: Stage, picture: Canvas, sheet: Sheet): void {
   const { context, palette } = stage;
   const { left, top, width, height } = coverCrop(picture, sheet.width / sheet.height);
@@ -29,7 +28,7 @@ function drawPicture(stage: Stage, picture: Canvas, sheet: Sheet): void {
   context.restore();
 }
 
-/** Width and height of a picture of some area, its shape kept within bounds. */
+/** Width and height of an image of a given area, with its shape kept within bounds. */
 function fitted(picture: Canvas, area: number): { width: number; height: number } {
   const shape = Math.max(0.6, Math.min(1.8, picture.width / picture.height));
   return { width: Math.sqrt(area * shape), height: Math.sqrt(area / shape) };
@@ -51,7 +50,7 @@ function drawFrame(stage: Stage, sheet: Sheet, border: number, colour: Colour): 
   );
 }
 
-/** A framed picture on a painter's easel; `foot` is between its legs. */
+/** A framed image on a painter's easel; `foot` is between its legs. */
 export function drawEasel(stage: Stage, picture: Canvas, foot: Point, tall: number): void {
   const { context, palette } = stage;
   const wood = lit(palette, hex('#8a5f3c'));
@@ -84,7 +83,7 @@ export function drawEasel(stage: Stage, picture: Canvas, foot: Point, tall: numb
   fillBox(context, foot.x - width * 0.6, sheet.y + height + tall * 0.028, width * 1.2, tall * 0.03, adjust(wood, 0.04));
 }
 
-/** A board on two posts that stands in the land. */
+/** A board on two posts in the landscape. */
 export function drawBillboard(stage: Stage, picture: Canvas, foot: Point, tall: number): void {
   const { context, palette } = stage;
   const steel = lit(palette, hex('#4b5058'));
@@ -118,7 +117,7 @@ export function drawBillboard(stage: Stage, picture: Canvas, foot: Point, tall: 
   }
 }
 
-/** Prints pegged to cords that hang across the picture between two poles. */
+/** Prints pegged to cords that hang across the image between two poles. */
 export function drawPrints(stage: Stage, pictures: readonly Canvas[]): void {
   const { context, palette, width, height, random } = stage;
   const chance = random.fork('prints');
@@ -185,7 +184,7 @@ function drawPrint(stage: Stage, picture: Canvas, wide: number): void {
   fillBox(context, -wide * 0.025, -wide * 0.06, wide * 0.05, wide * 0.13, lit(palette, hex('#c79a5c')));
 }
 
-/** A framed picture on a wall, hung by its centre. */
+/** A framed image on a wall, hung by its centre. */
 export function drawOnWall(stage: Stage, picture: Canvas, centre: Point, tall: number): void {
   const { width, height } = fitted(picture, tall ** 2);
   const sheet = { x: centre.x - width / 2, y: centre.y - height / 2, width, height };

@@ -1,6 +1,6 @@
 /**
- * The subject of a reference picture, cut out, as a thing of the scene: in its light and air, with its shadow, and with
- * what lies on the ground before its foot.
+ * The subject of a reference image, cut out, as a thing of the scene: in its light and air, with its shadow, and with
+ * the ground details in front of its foot.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
@@ -22,7 +22,7 @@ interface Standing {
 /** Opacity from which a pixel is part of the thing. */
 const SOLID = 110;
 
-/** Where the lowest tenth of a cut-out is, as shares of its width: what it stands on. */
+/** The position of the lowest tenth of a cut-out, as fractions of its width: its base. */
 function baseOf(canvas: Canvas): { left: number; right: number } {
   const { width, height } = canvas;
   const rows = Math.max(1, Math.round(height * 0.1));
@@ -36,7 +36,7 @@ function baseOf(canvas: Canvas): { left: number; right: number } {
   return right > left ? { left: left / width, right: right / width } : { left: 0.2, right: 0.8 };
 }
 
-/** The cut-out under the light of the scene: its colour, the brighter side, the dark of the ground below. */
+/** The cut-out under the light of the scene: its colour, the brighter side, the darkness near the ground. */
 function inLight(stage: Stage, cut: Canvas, side: 1 | -1): Canvas {
   const { palette } = stage;
   const { width, height } = cut;
@@ -56,7 +56,7 @@ function inLight(stage: Stage, cut: Canvas, side: 1 | -1): Canvas {
   down.addColorStop(1, css(mix(palette.land, hex('#ffffff'), 0.45)));
   context.fillStyle = down;
   context.fillRect(0, 0, width, height);
-  // The air between it and the eye, and the sky above it.
+  // The air between it and the viewer, and the sky above it.
   context.globalCompositeOperation = 'soft-light';
   const above = context.createLinearGradient(0, 0, 0, height);
   above.addColorStop(0, css(palette.rim, 0.4));
@@ -66,13 +66,13 @@ function inLight(stage: Stage, cut: Canvas, side: 1 | -1): Canvas {
   context.globalCompositeOperation = 'source-over';
   context.fillStyle = css(palette.haze, palette.isDark ? 0.1 : 0.06);
   context.fillRect(0, 0, width, height);
-  // All of this only where the thing is.
+  // All of this only on the pixels of the thing.
   context.globalCompositeOperation = 'destination-in';
   context.drawImage(cut, 0, 0);
   return canvas;
 }
 
-/** Draws the subject in the scene. One that its picture's lower border cuts off stands behind that of the scene. */
+/** Draws the subject in the scene. One cut off by its image's lower border stands behind the scene's lower border. */
 export function drawCutOut(stage: Stage, { canvas, isCutBelow }: CutOut, standing: Standing): void {
   const { context, palette, width, height } = stage;
   const { tall, ground } = standing;
@@ -113,7 +113,7 @@ export function drawCutOut(stage: Stage, { canvas, isCutBelow }: CutOut, standin
       drawTufts(stage, place, Math.min(60, 16 + half * 0.4), adjust(colour, -0.04));
     }
   } else if (ground === 'snow' || ground === 'sand') {
-    // It has sunk in a little.
+    // It sinks in a little.
     const random = stage.random.fork('drift');
     for (let drift = 0; drift < 9; drift++) {
       const place = { x: centre.x + half * random.between(-0.95, 0.95), y: foot.y + random.between(2, 6) };

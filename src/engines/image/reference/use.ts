@@ -1,6 +1,6 @@
 /**
- * What becomes of the reference pictures of a scene: in which form they are seen in it, by the words of the prompt, by
- * how many there are, and by whether a picture has one clear subject.
+ * How the reference images of a scene are used: the form in which they appear depends on the words of the prompt, on
+ * how many there are, and on whether an image has one clear subject.
  */
 import type { Canvas } from '@napi-rs/canvas';
 import { css } from '../colour.ts';
@@ -17,9 +17,9 @@ import type { Stage } from '../stage.ts';
 import { drawBillboard, drawEasel, drawOnWall, drawPrints } from './props.ts';
 import { drawCutOut } from './standing.ts';
 
-/** Read once for all pictures of a task. */
+/** Read once for all images of a task. */
 export interface References {
-  /** Of the first picture: it gives the colours, the light and the layout. */
+  /** From the first image: it gives the colours, the light and the layout. */
   readonly facts: PictureFacts;
   readonly pictures: readonly [Canvas, ...Canvas[]];
   readonly subject: CutOut | undefined;
@@ -27,7 +27,7 @@ export interface References {
 
 type Form = 'backdrop' | 'billboard' | 'easel' | 'prints' | 'wall' | 'cut-out';
 
-/** From which clarity a subject can be cut out without tearing it. */
+/** The clarity from which a subject can be cut out without damage. */
 const CLEAR_SUBJECT = 0.3;
 
 const WORDS: readonly (readonly [Form, RegExp])[] = [
@@ -37,7 +37,7 @@ const WORDS: readonly (readonly [Form, RegExp])[] = [
   ['easel', /\b(easel|painting|painted|canvas|framed?|gallery|exhibition|portrait of)\b/i],
 ];
 
-/** Looks at the references; undefined where there is none. */
+/** Analyses the references; undefined if there are none. */
 export function readReferences(pictures: readonly Pixels[]): References | undefined {
   const [first, ...others] = pictures;
   if (first === undefined) return undefined;
@@ -62,7 +62,7 @@ function formOf(references: References, composition: Composition, scenery: strin
   return composition.ground === 'street' || composition.mentions.has('city') ? 'billboard' : 'easel';
 }
 
-/** The picture as the far part of the scene; undefined where it is seen in another form. */
+/** The image as the far part of the scene; undefined if it appears in another form. */
 export function backdropOf(
   references: References,
   composition: Composition,

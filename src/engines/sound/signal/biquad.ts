@@ -12,10 +12,10 @@ export interface Coefficients {
   readonly a2: number;
 }
 
-/** Q of a filter that is flat up to its corner. */
+/** Q of a filter that is flat up to its corner frequency. */
 export const BUTTERWORTH_Q = Math.SQRT1_2;
 
-/** Above this part of the sampling rate the formulas fold over. */
+/** Above this fraction of the sampling rate the formulas produce aliasing. */
 const HIGHEST_PART = 0.49;
 
 interface Corner {
@@ -32,32 +32,32 @@ function normalised(b0: number, b1: number, b2: number, a0: number, a1: number, 
   return { b0: b0 / a0, b1: b1 / a0, b2: b2 / a0, a1: a1 / a0, a2: a2 / a0 };
 }
 
-/** Lets what is below a frequency through, 12 dB per octave. */
+/** Passes frequencies below `hertz`, 12 dB per octave. */
 export function lowPass(sampleRate: number, hertz: number, q: number = BUTTERWORTH_Q): Coefficients {
   const { cos, alpha } = corner(sampleRate, hertz, q);
   return normalised((1 - cos) / 2, 1 - cos, (1 - cos) / 2, 1 + alpha, -2 * cos, 1 - alpha);
 }
 
-/** Lets what is above a frequency through, 12 dB per octave. */
+/** Passes frequencies above `hertz`, 12 dB per octave. */
 export function highPass(sampleRate: number, hertz: number, q: number = BUTTERWORTH_Q): Coefficients {
   const { cos, alpha } = corner(sampleRate, hertz, q);
   return normalised((1 + cos) / 2, -1 - cos, (1 + cos) / 2, 1 + alpha, -2 * cos, 1 - alpha);
 }
 
-/** Lets a band through; 0 dB in its middle, narrower with a higher Q. */
+/** Passes a band; 0 dB in its middle, narrower with a higher Q. */
 export function bandPass(sampleRate: number, hertz: number, q: number): Coefficients {
   const { cos, alpha } = corner(sampleRate, hertz, q);
   return normalised(alpha, 0, -alpha, 1 + alpha, -2 * cos, 1 - alpha);
 }
 
-/** Lifts or lowers a band by some decibels. */
+/** Boosts or cuts a band by a number of decibels. */
 export function peak(sampleRate: number, hertz: number, q: number, decibels: number): Coefficients {
   const { cos, alpha } = corner(sampleRate, hertz, q);
   const a = 10 ** (decibels / 40);
   return normalised(1 + alpha * a, -2 * cos, 1 - alpha * a, 1 + alpha / a, -2 * cos, 1 - alpha / a);
 }
 
-/** Lifts or lowers what is above a frequency by some decibels. */
+/** Boosts or cuts frequencies above `hertz` by a number of decibels. */
 export function highShelf(sampleRate: number, hertz: number, decibels: number): Coefficients {
   const { cos, alpha } = corner(sampleRate, hertz, BUTTERWORTH_Q);
   const a = 10 ** (decibels / 40);
@@ -72,7 +72,7 @@ export function highShelf(sampleRate: number, hertz: number, decibels: number): 
   );
 }
 
-/** Lifts or lowers what is below a frequency by some decibels. */
+/** Boosts or cuts frequencies below `hertz` by a number of decibels. */
 export function lowShelf(sampleRate: number, hertz: number, decibels: number): Coefficients {
   const { cos, alpha } = corner(sampleRate, hertz, BUTTERWORTH_Q);
   const a = 10 ** (decibels / 40);
@@ -97,12 +97,12 @@ export class Biquad {
     this.#c = coefficients;
   }
 
-  /** Changes what the filter does and keeps its state: for filters that move. */
+  /** Changes the coefficients of the filter and keeps its state: for filters that move. */
   retune(coefficients: Coefficients): void {
     this.#c = coefficients;
   }
 
-  /** One sample. */
+  /** Processes one sample. */
   step(input: number): number {
     const { b0, b1, b2, a1, a2 } = this.#c;
     const output = b0 * input + this.#z1;
@@ -111,7 +111,7 @@ export class Biquad {
     return output;
   }
 
-  /** A block, in place. */
+  /** Processes a block, in place. */
   process(samples: Float32Array): void {
     const { b0, b1, b2, a1, a2 } = this.#c;
     let z1 = this.#z1;
@@ -123,13 +123,13 @@ export class Biquad {
       z2 = b2 * input - a2 * output;
       samples[index] = output;
     }
-    // Numbers near zero are slow on some processors and mean nothing.
+    // Numbers near zero are slow on some processors and have no effect.
     this.#z1 = Math.abs(z1) < 1e-20 ? 0 : z1;
     this.#z2 = Math.abs(z2) < 1e-20 ? 0 : z2;
   }
 }
 
-/** Filters a whole sound through some filters one after the other, in place. @returns the same samples. */
+/** Filters a whole sound through several filters in sequence, in place. @returns the same samples. */
 export function filtered(samples: Float32Array, ...chain: readonly Coefficients[]): Float32Array {
   for (const coefficients of chain) new Biquad(coefficients).process(samples);
   return samples;

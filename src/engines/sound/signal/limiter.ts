@@ -1,6 +1,6 @@
 /**
  * Holds peaks below a ceiling by turning the level down shortly before they come, so that nothing clips and nothing is
- * distorted. Works on a stream: what it gives back is delayed by its look-ahead.
+ * distorted. Works on a stream: its output is delayed by its look-ahead.
  */
 
 const LOOK_AHEAD_SECONDS = 0.004;
@@ -29,12 +29,12 @@ export class Limiter {
     this.#needed = new Float32Array(this.#lookAhead).fill(1);
   }
 
-  /** How many samples later a sample comes out. */
+  /** The delay of the output in samples. */
   get delay(): number {
     return this.#lookAhead;
   }
 
-  /** A block, in place, all channels by the same gain. */
+  /** Processes a block, in place, all channels with the same gain. */
   process(planes: readonly Float32Array[]): void {
     const length = planes[0]?.length ?? 0;
     const attack = 1 / this.#lookAhead;
@@ -58,7 +58,7 @@ export class Limiter {
         if (delay === undefined) throw new RangeError('more channels than the limiter has');
         const delayed = (delay[this.#at] ?? 0) * this.#gain;
         delay[this.#at] = plane[index] ?? 0;
-        // The ramp is straight and the last step exact to rounding: this is for the rounding.
+        // The ramp is linear and its last step exact except for rounding: the clamp is for the rounding.
         plane[index] = Math.min(Math.max(delayed, -this.#ceiling), this.#ceiling);
       }
       this.#at = (this.#at + 1) % this.#lookAhead;

@@ -1,6 +1,6 @@
 /**
- * How loud a sound is to the ear: ITU-R BS.1770-4, with its filter, its blocks of 400 ms and its two gates. Fed piece by
- * piece, so that a sound of minutes need not be in memory.
+ * The perceived loudness of a sound: ITU-R BS.1770-4, with its filter, its blocks of 400 ms and its two gates. Fed
+ * piece by piece, so that a sound of several minutes does not have to be in memory.
  */
 import { Biquad } from './biquad.ts';
 import type { Coefficients } from './biquad.ts';
@@ -11,10 +11,10 @@ const ABSOLUTE_GATE = -70;
 const RELATIVE_GATE = -10;
 const OFFSET = -0.691;
 
-/** What is said of silence: far below what anything is. */
+/** The value for silence: far below any sound. */
 export const SILENCE_LUFS = -120;
 
-/** The standard gives its filters for 48 kHz; these are the same curves for any rate. */
+/** The standard defines its filters for 48 kHz; these are the same curves for any rate. */
 function headShelf(sampleRate: number): Coefficients {
   const [hertz, decibels, q] = [1681.974450955533, 3.999843853973347, 0.7071752369554196];
   const k = Math.tan((Math.PI * hertz) / sampleRate);
@@ -41,7 +41,7 @@ function loudnessOf(meanSquare: number): number {
   return meanSquare > 0 ? OFFSET + 10 * Math.log10(meanSquare) : SILENCE_LUFS;
 }
 
-/** Measures the loudness of what it is given, in LUFS, and its highest sample. */
+/** Measures the loudness of its input, in LUFS, and its highest sample. */
 export class LoudnessMeter {
   readonly #filters: readonly (readonly [Biquad, Biquad])[];
   readonly #stepLength: number;
@@ -50,7 +50,7 @@ export class LoudnessMeter {
   #inStep = 0;
   #peak = 0;
 
-  /** @param channels how many planes every piece has. */
+  /** @param channels the number of planes of every piece. */
   constructor(sampleRate: number, channels: number) {
     this.#filters = Array.from({ length: channels }, () => [
       new Biquad(headShelf(sampleRate)),
@@ -86,7 +86,7 @@ export class LoudnessMeter {
     this.#inStep = 0;
   }
 
-  /** Of all that was added; a sound shorter than one block counts as one. */
+  /** The loudness of everything that was added; a sound shorter than one block counts as one. */
   integrated(): number {
     const steps = [...this.#steps];
     if (steps.length < STEPS_A_BLOCK && this.#inStep > 0) steps.push(this.#stepEnergy / this.#inStep);
@@ -100,7 +100,7 @@ export class LoudnessMeter {
     return loudnessOf(mean(loud.filter((block) => loudnessOf(block) > gate)));
   }
 
-  /** Of the loudest 400 ms. */
+  /** The loudness of the loudest 400 ms. */
   loudestBlock(): number {
     let loudest = 0;
     const steps = this.#steps.length === 0 && this.#inStep > 0 ? [this.#stepEnergy / this.#inStep] : this.#steps;

@@ -1,15 +1,15 @@
-/** Random signals, each a function that gives its next sample: the stuff of rain, wind, breath and everything that hisses. */
+/** Random signals, each a function that returns its next sample: for rain, wind, breath and everything that hisses. */
 import type { Random } from '../../image/random.ts';
 
-/** Gives the next sample, about -1 to 1. */
+/** Returns the next sample, about -1 to 1. */
 export type Source = () => number;
 
-/** All frequencies alike. */
+/** Equal power at all frequencies. */
 export function whiteNoise(random: Random): Source {
   return () => random.next() * 2 - 1;
 }
 
-/** Every octave alike: -3 dB per octave, as most sounds of nature. The filter is Paul Kellet's. */
+/** Equal power in every octave: -3 dB per octave, as most sounds of nature. The filter is Paul Kellet's. */
 export function pinkNoise(random: Random): Source {
   let [a, b, c, d, e, f, last] = [0, 0, 0, 0, 0, 0, 0];
   return () => {
@@ -26,7 +26,7 @@ export function pinkNoise(random: Random): Source {
   };
 }
 
-/** Deep: -6 dB per octave. */
+/** Deep noise: -6 dB per octave. */
 export function brownNoise(random: Random): Source {
   let level = 0;
   return () => {
@@ -36,10 +36,10 @@ export function brownNoise(random: Random): Source {
 }
 
 /**
- * A slow smooth change between -1 and 1 that never repeats: gusts, swells, a hand that is not steady.
+ * A slow smooth change between -1 and 1 that never repeats: gusts, swells, an unsteady hand.
  *
  * @param hertz how often it takes a new direction.
- * @param steps how many of its samples a second has.
+ * @param steps samples per second.
  */
 export function wander(random: Random, hertz: number, steps: number): Source {
   let from = random.next() * 2 - 1;

@@ -1,21 +1,21 @@
 /**
- * The room around a sound: eight delay lines that feed each other (a feedback delay network), with walls that swallow
- * the heights. Block by block, so that a tail runs on for as long as it likes.
+ * The room around a sound: eight delay lines that feed each other (a feedback delay network), with walls that absorb
+ * high frequencies. It works block by block, so that a tail can have any length.
  */
 
-/** What a room does to sound. */
+/** The acoustics of a room. */
 export interface Room {
-  /** For a sound to fall by 60 dB. */
+  /** Time for a sound to decay by 60 dB. */
   readonly decaySeconds: number;
-  /** 0 stone to 1 curtains: how fast the heights go. */
+  /** 0 stone to 1 curtains: how fast high frequencies decay. */
   readonly damping: number;
   /** 0.3 a cupboard to 2 a valley. */
   readonly size: number;
-  /** Before the first wall answers. */
+  /** Delay before the first reflection. */
   readonly delaySeconds: number;
 }
 
-/** In milliseconds at size 1; no two share a factor that the ear would hear as a pitch. */
+/** In milliseconds at size 1; no two share a factor that would be heard as a pitch. */
 const LINES_MS = [29.7, 37.1, 41.1, 43.7, 53.3, 59.9, 67.7, 73.1];
 
 export class Reverb {
@@ -36,9 +36,9 @@ export class Reverb {
   }
 
   /**
-   * Adds the room's answer.
+   * Adds the room's reverb.
    *
-   * @param send what goes into the room; one channel.
+   * @param send the input of the room; one channel.
    */
   process(send: Float32Array, left: Float32Array, right: Float32Array): void {
     const lines = this.#lines;
@@ -56,7 +56,7 @@ export class Reverb {
         outputs[line] = wall;
         sum += wall;
       }
-      // Householder: each line hears the mean of all with the sign turned, so that no energy is won or lost.
+      // Householder: each line receives the mean of all with the sign inverted, so that energy is preserved.
       const mean = (sum * 2) / count;
       let [l, r] = [0, 0];
       for (let line = 0; line < count; line++) {

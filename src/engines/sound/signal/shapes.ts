@@ -1,39 +1,39 @@
 /**
- * Short sounds as whole arrays of samples: tones that glide, struck bodies that ring, bursts of noise, and what is done to
- * them. Everything here is at `SAMPLE_RATE`; times are in seconds, decays are the time to fall by 60 dB.
+ * Short sounds as whole arrays of samples: tones that glide, struck bodies that ring, bursts of noise, and their
+ * processing. Everything here is at `SAMPLE_RATE`; times are in seconds, a decay is the time to fall by 60 dB.
  */
 import type { Random } from '../../image/random.ts';
 import { Biquad } from './biquad.ts';
 import type { Coefficients } from './biquad.ts';
 import type { Source } from './noise.ts';
 
-/** In Hz: what every file of these sounds has. */
+/** In Hz: the rate of every file of these sounds. */
 export const SAMPLE_RATE = 48_000;
 
 /** A value at a time: seconds from the beginning of the sound. */
 export type Curve = (seconds: number) => number;
 
-/** How often a moving filter is set anew, in samples: 0.67 ms. */
+/** How often the coefficients of a moving filter are updated, in samples: 0.67 ms. */
 const FILTER_STEP = 32;
 
-/** So many samples, at least one. */
+/** The number of samples, at least one. */
 export function samplesIn(seconds: number): number {
   return Math.max(1, Math.round(seconds * SAMPLE_RATE));
 }
 
-/** Falls from 1 by 60 dB in so many seconds. */
+/** Falls from 1 by 60 dB in the given seconds. */
 export function fallingIn(seconds: number): Curve {
   const rate = -6.9078 / seconds;
   return (at) => Math.exp(rate * at);
 }
 
-/** Rises to 1 in a moment and falls by 60 dB in the rest. */
+/** Rises to 1 within the attack and falls by 60 dB in the rest. */
 export function struck(attack: number, decay: number): Curve {
   const fall = fallingIn(decay);
   return (at) => (at < attack ? at / attack : fall(at - attack));
 }
 
-/** Swells from 0 to 1 and back: the top after `rise`, the end after `rise + fall`, round all over. */
+/** Swells from 0 to 1 and back: the top after `rise`, the end after `rise + fall`, smooth throughout. */
 export function swelling(rise: number, fall: number): Curve {
   return (at) => {
     if (at <= 0 || at >= rise + fall) return 0;
@@ -43,7 +43,7 @@ export function swelling(rise: number, fall: number): Curve {
   };
 }
 
-/** Straight lines through points: `[second, value]`, in order. */
+/** A polyline through points: `[second, value]`, in order. */
 export function through(...points: readonly (readonly [number, number])[]): Curve {
   return (at) => {
     let before = points[0] ?? [0, 0];
@@ -58,7 +58,7 @@ export function through(...points: readonly (readonly [number, number])[]): Curv
   };
 }
 
-/** From one value to another in equal ratios: how the ear hears a glide. */
+/** From one value to another in equal ratios: perceived as an even glide. */
 export function gliding(from: number, to: number, seconds: number): Curve {
   const ratio = Math.log(to / from) / seconds;
   return (at) => from * Math.exp(ratio * Math.min(at, seconds));
@@ -70,7 +70,7 @@ export type Wave = (phase: number) => number;
 export const sine: Wave = (phase) => Math.sin(2 * Math.PI * phase);
 /** Hollow, without even harmonics. */
 export const triangle: Wave = (phase) => 4 * Math.abs(phase - 0.5) - 1;
-/** Buzzing: all harmonics, the higher ones rounded off so that they do not fold over. */
+/** Buzzing: all harmonics, the higher ones attenuated to avoid aliasing. */
 export const buzz: Wave = (phase) => {
   const angle = 2 * Math.PI * phase;
   return 0.75 * Math.atan2(Math.sin(angle), 1.12 - Math.cos(angle));
@@ -102,7 +102,7 @@ export function burst(seconds: number, source: Source, level: Curve): Float32Arr
 export interface Mode {
   readonly hertz: number;
   readonly level: number;
-  /** To fall by 60 dB. */
+  /** Time to fall by 60 dB. */
   readonly decay: number;
 }
 
@@ -131,7 +131,7 @@ export function ringing(seconds: number, modes: readonly Mode[], attack: number 
   return samples;
 }
 
-/** A sound through a filter that moves. */
+/** Passes a sound through a filter that moves. */
 export function swept(samples: Float32Array, filter: (hertz: number) => Coefficients, hertz: Curve): Float32Array {
   const biquad = new Biquad(filter(hertz(0)));
   for (let start = 0; start < samples.length; start += FILTER_STEP) {
@@ -141,7 +141,7 @@ export function swept(samples: Float32Array, filter: (hertz: number) => Coeffici
   return samples;
 }
 
-/** A sound under a level that changes, in place. */
+/** Applies a changing level to a sound, in place. */
 export function shaped(samples: Float32Array, level: Curve): Float32Array {
   for (let index = 0; index < samples.length; index++) {
     samples[index] = (samples[index] ?? 0) * level(index / SAMPLE_RATE);
@@ -149,7 +149,7 @@ export function shaped(samples: Float32Array, level: Curve): Float32Array {
   return samples;
 }
 
-/** A sound driven into distortion, in place; 1 is warm, 5 is rough. */
+/** Drives a sound into distortion, in place; 1 is warm, 5 is rough. */
 export function driven(samples: Float32Array, drive: number): Float32Array {
   const makeUp = 1 / Math.tanh(drive);
   for (let index = 0; index < samples.length; index++) {
@@ -158,7 +158,7 @@ export function driven(samples: Float32Array, drive: number): Float32Array {
   return samples;
 }
 
-/** Adds a sound to another, in place; what would lie beyond its end is left out. */
+/** Adds a sound to another, in place; the part beyond its end is omitted. */
 export function addAt(into: Float32Array, samples: Float32Array, seconds: number, gain: number = 1): Float32Array {
   const start = Math.round(seconds * SAMPLE_RATE);
   const end = Math.min(samples.length, into.length - start);
@@ -176,7 +176,7 @@ export function together(...parts: readonly (readonly [Float32Array, number?, nu
   return mixed;
 }
 
-/** Fades the last moment out, in place, so that a sound which is cut does not click. */
+/** Fades the last moment out, in place, so that a cut sound does not click. */
 export function fadingOut(samples: Float32Array, seconds: number = 0.01): Float32Array {
   const length = Math.min(samplesIn(seconds), samples.length);
   for (let index = 0; index < length; index++) {
@@ -186,7 +186,7 @@ export function fadingOut(samples: Float32Array, seconds: number = 0.01): Float3
   return samples;
 }
 
-/** A little off: `value` times 1 plus or minus `part`. */
+/** A random value near `value`: times 1 plus or minus `part`. */
 export function about(random: Random, value: number, part: number): number {
   return value * (1 + part * (random.next() * 2 - 1));
 }

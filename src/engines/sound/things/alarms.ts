@@ -1,4 +1,4 @@
-/** What calls and warns: clocks, telephones, sirens and horns. */
+/** Sounds that call and warn: clocks, telephones, sirens and horns. */
 import type { Random } from '../../image/random.ts';
 import { Biquad, bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -50,7 +50,7 @@ function telephone(random: Random, { pitch }: Manner): Take {
   return hammered([1180 * pitch, 1490 * pitch], 24)(random, 1.7);
 }
 
-/** A mobile's: a little tune of a marimba, twice. */
+/** A mobile phone: a little marimba tune, twice. */
 function mobile(random: Random, { pitch }: Manner): Take {
   const whole = new Float32Array(samplesIn(2.4));
   const tune = [12, 16, 19, 16, 24, 19];
@@ -117,7 +117,7 @@ function twoToneSwing(at: number, pace: number): number {
   return (at * pace) % 1.3 < 0.65 ? 435 : 580;
 }
 
-/** A rotor that takes seconds to spin up and to run down. */
+/** A rotor that takes seconds to spin up and to spin down. */
 function airRaidSwing(at: number, pace: number): number {
   const phase = (at * pace) % 9;
   return phase < 4 ? 180 + 270 * (1 - Math.exp(-phase * 1.1)) : 450 - 250 * (1 - Math.exp(-(phase - 4) * 0.55));

@@ -1,4 +1,4 @@
-/** Animals with throats, from the cat to what lives under the bed. */
+/** Animals with voices, from the cat to the monster under the bed. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { brownNoise, whiteNoise } from '../signal/noise.ts';
@@ -187,7 +187,7 @@ function gallop(random: Random, { surface, weight, pace }: Manner): Take {
   return whole;
 }
 
-/** A lion, a dragon, whatever the prompt calls a monster: a chest of metres, and a pitch that is hardly one. */
+/** A lion, a dragon, any monster: a chest several metres wide, and a barely perceptible pitch. */
 function roar(random: Random, { pitch, weight }: Manner): Take {
   const seconds = random.between(2, 2.9);
   const size = Math.sqrt(pitch / weight);
@@ -212,7 +212,7 @@ function roar(random: Random, { pitch, weight }: Manner): Take {
   return driven(together([low, 0, 1.6], [under]), 1.8);
 }
 
-/** Something that is not there: wet clicks, a hiss, a low voice that bends. */
+/** An unreal creature: wet clicks, a hiss, a low voice that bends. */
 function creature(random: Random, manner: Manner): Take {
   const hiss = cry(random.fork('hiss'), {
     seconds: 1.3,

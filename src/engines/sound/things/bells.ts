@@ -1,4 +1,4 @@
-/** Bells, gongs and bowls: large bodies with many modes, each with its own pitch and its own patience. */
+/** Bells, gongs and bowls: large bodies with many modes, each with its own pitch and its own decay. */
 import type { Random } from '../../image/random.ts';
 import { filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { whiteNoise } from '../signal/noise.ts';
@@ -8,7 +8,7 @@ import type { Manner, Take, Thing } from '../thing.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** What a bell founder tunes: hum, prime, tierce, quint, nominal and what lies above. Parts of the nominal's half. */
+/** Partials that a founder tunes: hum, prime, tierce, quint, nominal and higher. As parts of half the nominal. */
 const CHURCH_PARTIALS: readonly (readonly [number, number, number])[] = [
   [0.5, 0.55, 1],
   [1, 0.75, 0.62],
@@ -24,7 +24,7 @@ const CHURCH_PARTIALS: readonly (readonly [number, number, number])[] = [
   [8.21, 0.12, 0.04],
 ];
 
-/** Each mode twice, a hair apart: no bell is quite round, and so it beats. */
+/** Each mode twice, slightly detuned: no bell is perfectly round, so it beats. */
 export function doubled(random: Random, modes: readonly Mode[]): Mode[] {
   return modes.flatMap((mode) => [
     { ...mode, level: mode.level * 0.6 },
@@ -51,7 +51,7 @@ function churchBell(hertz: number, seconds: number): (random: Random, manner: Ma
 /** Bells of a tower pulled one after the other, each with its own note, as ringers do. */
 function peal(random: Random, manner: Manner, turn: number): Take {
   const scale = [1, 0.891, 0.794, 0.749, 0.667, 0.595];
-  // In rounds from the highest, and now and then two change places.
+  // In rounds from the highest; occasionally two swap positions.
   const place = (turn + (random.chance(0.25) ? 1 : 0)) % scale.length;
   return churchBell(520 * (scale[place] ?? 1), 5)(random, manner, turn);
 }
@@ -70,7 +70,7 @@ export function smallBell(hertz: number, seconds: number): (random: Random, mann
   };
 }
 
-/** A tam-tam: the stroke is a deep hum, and the heights bloom a moment later and shimmer. */
+/** A tam-tam: the stroke is a deep hum, and the high frequencies bloom a moment later and shimmer. */
 function gong(random: Random, { pitch, weight }: Manner): Take {
   const seconds = 9;
   const whole = new Float32Array(samplesIn(seconds));
@@ -95,7 +95,7 @@ function gong(random: Random, { pitch, weight }: Manner): Take {
   );
 }
 
-/** Tubes that the wind moves: a pentatonic scale, in no order. */
+/** Tubes moved by the wind: a pentatonic scale, in no order. */
 function windChime(random: Random, manner: Manner): Take {
   const hertz = random.pick([523, 587, 659, 784, 880, 1047, 1175, 1319] as const) * 2;
   return smallBell(hertz, random.between(2.2, 3.6))(random, { ...manner, weight: 0.5 });

@@ -27,7 +27,7 @@ function note(from: number, to: number, seconds: number, level: number): Float32
     (at) => from + ((to - from) * at) / seconds,
     (at) => level * swelling(seconds * 0.3, seconds * 0.7)(at),
   );
-  // A trace of the octave: a bird's throat is no flute.
+  // A trace of the octave, because a bird's throat is not a flute.
   return together(
     [whistle],
     [
@@ -65,7 +65,7 @@ const SONGS: readonly [Song, ...Song[]] = [
     }
     return song;
   },
-  // Chirps up and down, as sparrows have.
+  // Chirps up and down, like sparrows.
   (random, hertz) => {
     const song = new Float32Array(samplesIn(1.8));
     let at = 0;
@@ -77,7 +77,7 @@ const SONGS: readonly [Song, ...Song[]] = [
     }
     return song;
   },
-  // A warble that never does the same twice.
+  // A warble that never repeats.
   (random, hertz) => {
     const song = new Float32Array(samplesIn(2.2));
     let at = 0;
@@ -93,7 +93,7 @@ const SONGS: readonly [Song, ...Song[]] = [
   },
 ];
 
-/** One phrase of one of the birds that are about; each of them keeps its own song and pitch. */
+/** One phrase of one of several birds; each of them keeps its own song and pitch. */
 function birdsong(random: Random, { pitch }: Manner, turn: number): Take {
   const bird = (turn * 7 + random.integer(0, 2)) % 5;
   const song = SONGS[bird % SONGS.length] ?? SONGS[0];

@@ -23,7 +23,7 @@ import type { Manner, Take, Thing } from '../thing.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** How materials answer a blow: their modes as parts of the first, how long they ring in seconds, how dull the blow is. */
+/** The response of materials to a blow: modes relative to the first, ring in seconds, how dull the blow is. */
 const MATERIALS: Readonly<
   Record<
     'wood' | 'metal' | 'glass' | 'stone',
@@ -40,7 +40,7 @@ const MATERIALS: Readonly<
  * A blow on a body.
  *
  * @param hertz its lowest mode.
- * @param held 1 a body that hangs free, 0.05 one that is screwed into a case: how long it may ring.
+ * @param held how long it may ring: 1 for a freely hanging body, 0.05 for one that is screwed into a case.
  */
 export function blow(
   random: Random,
@@ -70,7 +70,7 @@ function knock(random: Random, { weight, pitch, surface }: Manner): Take {
   return together([knuckle], [panel, 0, material === 'wood' ? 0.9 * weight : 0.2]);
 }
 
-/** A heavy blow as films have it. */
+/** A heavy blow as in films. */
 function thud(random: Random, { weight, pitch, surface }: Manner): Take {
   const material = surface === 'metal' || surface === 'glass' || surface === 'wood' ? surface : 'stone';
   const hit = blow(random, material, { wood: 160, metal: 240, glass: 900, stone: 210 }[material] * pitch, weight);
@@ -110,7 +110,7 @@ function hammer(random: Random, { pitch, weight, surface }: Manner): Take {
   return clang(620, 0.55)(random, { pitch, weight, pace: 1, surface, course: undefined, seconds: 1 });
 }
 
-/** It lands, bounces closer and closer, and rings on its rim. */
+/** A coin lands, bounces faster and faster, and rings on its rim. */
 function coin(random: Random, { pitch }: Manner): Take {
   const whole = new Float32Array(samplesIn(1.7));
   const base = random.between(3100, 3900) * pitch;
@@ -166,7 +166,7 @@ function chain(random: Random, { pitch }: Manner): Take {
   return whole;
 }
 
-/** A fist, as films have it: cloth, flesh and a slap. */
+/** A fist, as in films: cloth, flesh and a slap. */
 function punch(random: Random, { weight, pitch }: Manner): Take {
   const slap = filtered(burst(0.07, whiteNoise(random), struck(0.001, 0.05)), bandPass(RATE, 1700 * pitch, 0.7));
   const body = tone(0.18, gliding(160 * pitch, 58, 0.1), struck(0.002, 0.16));

@@ -1,4 +1,4 @@
-/** What breaks, slams, creaks or bursts. */
+/** Things that break, slam, creak or burst. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -29,7 +29,7 @@ function doorSlam(random: Random, { weight, pitch }: Manner): Take {
   const panel = blow(random, 'wood', 128 * pitch, weight);
   const air = filtered(burst(0.5, brownNoise(random), struck(0.004, 0.35)), lowPass(RATE, 700));
   const whole = together([thud, 0, 1.1 * weight], [panel, 0, 1.2], [air, 0, 1.4], [new Float32Array(1), 0.9]);
-  // The latch, and the frame that shivers after it.
+  // The latch, and the frame that rattles after it.
   addAt(whole, blow(random, 'metal', 1300, 0.6, 0.08), 0.035, 0.3);
   for (let index = 0; index < 6; index++)
     addAt(
@@ -80,7 +80,7 @@ function openDoor(random: Random, manner: Manner): Take {
   return together([latch, 0, 0.5], [hinge instanceof Float32Array ? hinge : latch, 0.16, 1]);
 }
 
-/** The crack, the shards that fly at once, and those that still dance on the floor. */
+/** The crack, the shards that fly at once, and those that bounce on the floor. */
 function glassBreak(random: Random, { weight, pitch }: Manner): Take {
   const whole = new Float32Array(samplesIn(2));
   addAt(whole, filtered(burst(0.12, whiteNoise(random), struck(0.0005, 0.1)), highPass(RATE, 1800)), 0, 1.1 * weight);
@@ -100,7 +100,7 @@ function glassBreak(random: Random, { weight, pitch }: Manner): Take {
   return whole;
 }
 
-/** A blast: the front, the ball of fire, the sub that is felt, and what comes down again. */
+/** A blast: the front, the ball of fire, the sub-bass that is felt, and the falling debris. */
 function explosion(random: Random, { weight, pitch }: Manner): Take {
   const seconds = 3.2 + 1.4 * weight;
   const sides = [0, 1].map((side) => {
@@ -147,7 +147,7 @@ function gunshot(random: Random, { weight, pitch }: Manner): Take {
   return driven(whole, 2.5);
 }
 
-/** Fibres that give way one after the other, then all at once. */
+/** Fibres that break one after the other, then all at once. */
 function snap(random: Random, { pitch, weight }: Manner): Take {
   const whole = new Float32Array(samplesIn(0.5));
   for (let index = 0; index < 10; index++)

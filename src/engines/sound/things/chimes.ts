@@ -1,4 +1,4 @@
-/** What rings in houses and in tales: the bell at the door, glasses, a music box, the glitter of a spell. */
+/** Things that ring in houses and in tales: the doorbell, glasses, a music box, the glitter of a spell. */
 import type { Random } from '../../image/random.ts';
 import { whiteNoise } from '../signal/noise.ts';
 import { addAt, burst, fallingIn, ringing, samplesIn, swelling, together, tone } from '../signal/shapes.ts';
@@ -19,7 +19,7 @@ function doorbell(random: Random, { pitch }: Manner): Take {
       ]),
       0.002,
     );
-  // Ding, and a major third below it dong.
+  // Ding, and a major third below it, dong.
   return together([note(659.3 * pitch)], [note(523.3 * pitch), 0.62]);
 }
 
@@ -71,7 +71,7 @@ function glassClink(random: Random, { pitch, weight }: Manner): Take {
   );
 }
 
-/** A music box: a comb of steel, and a tune that it makes up and mostly keeps to. */
+/** A music box: a comb of steel, and an invented tune that it mostly repeats. */
 function musicBox(random: Random, { pitch }: Manner, turn: number): Take {
   const tune = [0, 4, 7, 12, 11, 7, 4, 7, 5, 9, 12, 9, 7, 4, 2, 7];
   const step = random.chance(0.15) ? random.pick([0, 4, 7, 12, 16] as const) : (tune[turn % tune.length] ?? 0);
@@ -109,7 +109,7 @@ export function sparkle(random: Random, { pitch, pace }: Manner): Take {
   return together([whole], [air]);
 }
 
-/** A bicycle's bell, a reception's, a lift's. */
+/** A bicycle bell, a reception bell, a lift chime. */
 function chimeTone(random: Random, { pitch }: Manner): Take {
   const hertz = 1318.5 * pitch;
   return ringing(

@@ -1,4 +1,4 @@
-/** What films put under their pictures: movement, tension, the blow, the drone, dread. */
+/** Film sound effects: movement, tension, impact, drone, dread. */
 import type { Random } from '../../image/random.ts';
 import { Biquad, bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -54,7 +54,7 @@ export function whoosh(random: Random, { pace, pitch, weight }: Manner): Take {
   return [sides[0]?.subarray(0, length) ?? new Float32Array(1), sides[1]?.subarray(0, length) ?? new Float32Array(1)];
 }
 
-/** Before the cut: it rises as long as there is time, four seconds at most. */
+/** Before a cut: it rises as long as there is time, four seconds at most. */
 function riser(random: Random, { pitch, seconds: time }: Manner): Take {
   const seconds = Math.min(4, Math.max(1, time * 0.9));
   const level = (at: number): number => (at / seconds) ** 2;
@@ -117,7 +117,7 @@ function braam(random: Random, { pitch }: Manner): Take {
   );
 }
 
-/** A tone that stands, and never stands still: voices a hair apart behind a filter that breathes. `chord` in ratios. */
+/** A sustained tone that keeps changing: slightly detuned voices behind a moving filter. `chord` in ratios. */
 export function drone(
   chord: readonly number[],
   base: number,
@@ -151,7 +151,7 @@ export function drone(
           for (const voice of voices) {
             voice.phase += voice.hertz / RATE;
             if (voice.phase >= 1) voice.phase -= 1;
-            // Sawteeth: the filter takes what folds.
+            // Sawteeth: the filter removes the aliasing.
             sum += (voice.phase - 0.5) * voice.level;
           }
           samples[place] = second.step(filter.step(sum)) * (0.9 / voices.length) * weight;
@@ -160,7 +160,7 @@ export function drone(
     });
 }
 
-/** Strings that were never tuned, a door in another century, somebody who breathes in. */
+/** Strings that were never tuned, a distant door, an inward breath. */
 function dread(random: Random, { pitch }: Manner): Take {
   const seconds = random.between(2.6, 4.4);
   const whole = new Float32Array(samplesIn(seconds));

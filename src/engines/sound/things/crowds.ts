@@ -1,4 +1,4 @@
-/** Many people at once: those who clap, those who cheer, and those who talk without being understood. */
+/** Many people at once: applause, cheers, and unintelligible talk. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -12,7 +12,7 @@ import { cry, steady } from './throat.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** Some two hundred people, who begin one after the other and never keep time. */
+/** About two hundred people, who begin one after the other and never keep time. */
 function applause(random: Random, { weight, seconds }: Manner): Bed {
   const hands = pooled(random.fork('pool'), 160, () => {
     const hertz = random.between(750, 2600);
@@ -64,7 +64,7 @@ function cheer(random: Random, { pitch }: Manner): Take {
   });
 }
 
-/** What people in a café say to each other, as far as it is heard: nothing of it is kept long enough to be understood. */
+/** The talk of people in a café: each piece is too short to be understood. */
 const TALK: readonly (readonly [string, VoiceName, number])[] = [
   ['well I told her it was not going to be like that again this year', 'slt', 0],
   ['and then they moved the whole thing over to the other side of town', 'rms', 1],

@@ -1,4 +1,4 @@
-/** What hands do at a desk: keys, paper, a pen. */
+/** Desk sounds: keys, paper, a pen. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, highPass } from '../signal/biquad.ts';
 import { wander, whiteNoise } from '../signal/noise.ts';
@@ -50,7 +50,7 @@ function typewriter(random: Random, { pitch }: Manner, turn: number): Take {
     [filtered(burst(0.01, whiteNoise(random), fallingIn(0.008)), highPass(RATE, 2000)), 0, 0.9],
   );
   if (turn % 24 !== 23) return type;
-  // The end of a line: the bell, and the carriage that goes home.
+  // The end of a line: the bell, and the carriage return.
   const bell = ringing(1.2, [
     { hertz: 2650, level: 1, decay: 1.1 },
     { hertz: 5320, level: 0.4, decay: 0.5 },
@@ -68,7 +68,7 @@ function mouseClick(random: Random, { pitch }: Manner): Take {
   return together([click(1)], [click(0.6), random.between(0.07, 0.11)]);
 }
 
-/** Paper: a sheet that is turned. */
+/** A sheet of paper that is turned. */
 function page(random: Random, { pace }: Manner): Take {
   const seconds = random.between(0.4, 0.7) / pace;
   const flutter = wander(random.fork('flutter'), 45, RATE);
@@ -107,7 +107,7 @@ function zipper(random: Random, { pace, pitch }: Manner): Take {
   return whole;
 }
 
-/** Somebody writes: strokes of a pen on paper. */
+/** Handwriting: strokes of a pen on paper. */
 function writing(random: Random, { pace }: Manner): Bed {
   return hiss(random, whiteNoise, (own) => {
     const [stroke, pause] = [wander(own, 7 * pace, CONTROLS_A_SECOND), wander(own, 0.9, CONTROLS_A_SECOND)];

@@ -1,4 +1,4 @@
-/** Single drums, rolls and a plain beat; music as such is another engine's. */
+/** Single drums, rolls and a plain beat; music is the work of another engine. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, highPass } from '../signal/biquad.ts';
 import { whiteNoise } from '../signal/noise.ts';
@@ -42,7 +42,7 @@ function snare(random: Random, { pitch, weight }: Manner): Take {
   );
 }
 
-/** Six squares that share no factor, as drum machines had. `ring` how long: closed, open, crash. */
+/** Six square waves without a common factor, as in drum machines. `ring` how long: closed, open, crash. */
 function cymbal(ring: number, lowest: number): (random: Random, manner: Manner) => Take {
   return (random, { pitch, weight }) => {
     const modes = Array.from({ length: 42 }, () => ({
@@ -63,7 +63,7 @@ function tom(random: Random, { pitch, weight }: Manner, turn: number): Take {
   );
 }
 
-/** Two sticks, faster than one hears, louder and louder, and the stroke that it was for. */
+/** Two sticks, too fast to be heard individually, louder and louder, and the final stroke. */
 function roll(random: Random, { seconds: time, pace }: Manner): Take {
   const seconds = Math.min(3.2, Math.max(1, time * 0.75));
   const whole = new Float32Array(samplesIn(seconds + 1.8));
@@ -75,7 +75,7 @@ function roll(random: Random, { seconds: time, pace }: Manner): Take {
   return addAt(whole, kick(random, manner) as Float32Array, seconds, 1);
 }
 
-/** The joke is over. */
+/** After a joke. */
 function rimshot(random: Random, manner: Manner): Take {
   return together(
     [snare(random, manner) as Float32Array],
@@ -87,7 +87,7 @@ function rimshot(random: Random, manner: Manner): Take {
   );
 }
 
-/** One bar in four; a stroke more now and then, so that it does not go round. */
+/** One bar in 4/4 time; occasionally an extra stroke, so that it does not sound like a loop. */
 function beat(random: Random, manner: Manner, turn: number): Take {
   const whole = new Float32Array(samplesIn(2.4));
   const step = 0.125;
@@ -105,7 +105,7 @@ function beat(random: Random, manner: Manner, turn: number): Take {
   return whole;
 }
 
-/** A drum as large as a man, in a hall. */
+/** A drum the size of a man, in a hall. */
 function taiko(random: Random, { pitch, weight }: Manner): Take {
   const skin = ringing(1.4, [
     { hertz: 62 * pitch, level: 1, decay: 1.1 },

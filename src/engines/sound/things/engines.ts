@@ -9,14 +9,14 @@ import { CONTROLS_A_SECOND, hiss } from './hiss.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** What an engine is. */
+/** The properties of an engine. */
 interface Motor {
-  /** Turns a second when it idles and when it races. */
+  /** Turns per second at idle and at full speed. */
   readonly idle: number;
   readonly top: number;
-  /** Of one turn: when each cylinder fires, and how strongly. Uneven ones gallop. */
+  /** Within one turn: when each cylinder fires, and how strongly. Uneven ones gallop. */
   readonly firings: readonly (readonly [number, number])[];
-  /** The pipe: where it booms, in Hz. */
+  /** The exhaust pipe: its resonances, in Hz. */
   readonly pipe: readonly number[];
   readonly roughness: number;
 }
@@ -92,7 +92,7 @@ const SMALL_PLANE: Motor = {
   roughness: 0.35,
 };
 
-/** How far the throttle is open, 0 to 1, as a vehicle does what the prompt says of it. */
+/** The throttle position, 0 to 1, as the vehicle moves according to the prompt. */
 export function throttleOf(
   random: Random,
   course: Course | undefined,
@@ -103,7 +103,7 @@ export function throttleOf(
   const cruise = course === undefined ? 0.22 : 0.55;
   switch (course) {
     case 'accelerating': {
-      // Through the gears: each time the speed falls back a little.
+      // Through the gears: each shift lowers the speed a little.
       const gears = Math.max(1, Math.round(seconds / 2.6));
       return (at) => {
         const gear = Math.min(gears - 1, Math.floor((at / seconds) * gears));
@@ -121,7 +121,7 @@ export function throttleOf(
   }
 }
 
-/** The engine itself: one push of hot gas for each firing, through the pipe. */
+/** The engine itself: one pulse of hot gas per firing, through the pipe. */
 export function engine(motor: Motor): (random: Random, manner: Manner) => Bed {
   return (random, { pitch, pace, weight, course, seconds }) => {
     const throttle = throttleOf(random, course, seconds, pace);
@@ -171,7 +171,7 @@ export function vehicle(motor: Motor, road: number): (random: Random, manner: Ma
   const [run, roll] = [engine(motor), rolling(road)];
   return (random, manner) => {
     const layers = [run(random.fork('engine'), manner)];
-    // A car that stands makes no wind.
+    // A stationary car makes no wind.
     if (manner.course !== undefined || manner.pace > 1.2) layers.push(roll(random.fork('road'), manner));
     return beds(...layers);
   };

@@ -1,4 +1,4 @@
-/** Swarms of tiny sounds, thousands of which make rain, fire or applause: made as they fall, each at its own place. */
+/** Swarms of tiny sounds, thousands of which make rain, fire or applause: each made on the fly, at its own position. */
 import type { Random } from '../../image/random.ts';
 import { SAMPLE_RATE } from '../signal/shapes.ts';
 import type { Bed } from '../thing.ts';
@@ -9,8 +9,8 @@ const LONGEST = 24_000;
 /**
  * A bed of grains.
  *
- * @param perSecond how many fall in a second, asked every few milliseconds, so that it may change.
- * @param grain makes one; at most half a second, with its own level in it.
+ * @param perSecond the grains per second, called every few milliseconds, so that it may change.
+ * @param grain makes one; at most half a second, including its own level.
  * @param width 0 all in the middle, 1 all around.
  */
 export function swarm(random: Random, perSecond: () => number, grain: () => Float32Array, width: number = 1): Bed {
@@ -32,7 +32,7 @@ export function swarm(random: Random, perSecond: () => number, grain: () => Floa
         ahead[0][start + index] = (ahead[0][start + index] ?? 0) + sample * gainLeft;
         ahead[1][start + index] = (ahead[1][start + index] ?? 0) + sample * gainRight;
       }
-      // The waits of things that do not know of each other.
+      // The intervals of independent events.
       untilNext += (-Math.log(1 - random.next()) * SAMPLE_RATE) / Math.max(perSecond(), 0.05);
     }
     untilNext -= length;
@@ -45,8 +45,7 @@ export function swarm(random: Random, perSecond: () => number, grain: () => Floa
 }
 
 /**
- * Makes some grains beforehand and gives one of them each time: where a thousand fall in a second, nobody hears that two
- * are the same.
+ * Makes some grains in advance and returns one of them each time: with a thousand per second, repeats are not audible.
  */
 export function pooled(random: Random, count: number, make: () => Float32Array): () => Float32Array {
   const pool = Array.from({ length: count }, make);
@@ -61,7 +60,7 @@ export function beds(...layers: readonly Bed[]): Bed {
   };
 }
 
-/** A bed whose two channels are made alike but apart: `make` is called for each side. */
+/** A bed whose two channels are made the same way but independently: `make` is called for each side. */
 export function wide(make: () => (samples: Float32Array) => void): Bed {
   const [onLeft, onRight] = [make(), make()];
   return (left, right) => {

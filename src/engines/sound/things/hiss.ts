@@ -1,4 +1,4 @@
-/** Noise through moving filters: the air in everything. */
+/** Noise through moving filters: the basis of all airy sounds. */
 import type { Random } from '../../image/random.ts';
 import { Biquad } from '../signal/biquad.ts';
 import type { Coefficients } from '../signal/biquad.ts';
@@ -6,17 +6,17 @@ import type { Source } from '../signal/noise.ts';
 import type { Bed } from '../thing.ts';
 import { wide } from './grains.ts';
 
-/** Between two settings of a moving filter or level, in samples: 1.3 ms at 48 kHz. */
+/** The distance of two settings of a moving filter or level, in samples: 1.3 ms at 48 kHz. */
 export const CONTROL_STEP = 64;
-/** How many of those a second has. */
+/** Settings per second. */
 export const CONTROLS_A_SECOND = 750;
 
 /**
  * A bed of noise through filters that may move, at a level that may change, different on both sides.
  *
  * @param source makes the noise of one side.
- * @param controls is asked for the filters and the level of one side every `CONTROL_STEP` samples; as many filters each
- *   time. It is made once for each side.
+ * @param controls returns the filters and the level of one side, called every `CONTROL_STEP` samples; the same number
+ * of filters each time. It is made once for each side.
  */
 export function hiss(
   random: Random,
@@ -43,7 +43,7 @@ export function hiss(
           until = CONTROL_STEP;
         }
         until -= 1;
-        // The level follows within a few milliseconds: steps would buzz.
+        // The level follows within a few milliseconds: steps would be audible as a buzz.
         level += (setting.level - level) * 0.01;
         let sample = noise();
         for (const filter of filters) sample = filter.step(sample);
@@ -53,7 +53,7 @@ export function hiss(
   });
 }
 
-/** A bed of noise through filters that stay. */
+/** A bed of noise through fixed filters. */
 export function steadyHiss(
   random: Random,
   source: (random: Random) => Source,

@@ -1,4 +1,4 @@
-/** What sings in the grass and at the pond: crickets, cicadas, bees, gnats and frogs. */
+/** Sounds of the meadow and the pond: crickets, cicadas, bees, gnats and frogs. */
 import type { Random } from '../../image/random.ts';
 import { Biquad, bandPass, highPass } from '../signal/biquad.ts';
 import { wander } from '../signal/noise.ts';
@@ -9,7 +9,7 @@ import { cry, steady } from './throat.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** One cricket: three or four strokes of its wings, again and again, on one high tone of its own. */
+/** One cricket: three or four strokes of its wings, repeated, on one high tone of its own. */
 function cricket(random: Random, pace: number, place: number): Bed {
   const hertz = random.between(3900, 5100);
   const rate = random.between(1.7, 3) * pace;
@@ -70,7 +70,7 @@ function cicadas(random: Random, { weight }: Manner): Bed {
   );
 }
 
-/** Two syllables of pulses, the second higher: the frog of films. Every third croaks once and long. */
+/** Two syllables of pulses, the second higher: the frog of films. Every third croak is single and long. */
 function frog(random: Random, { pitch }: Manner, turn: number): Take {
   const croak = (seconds: number, pulses: number, hertz: number, own: Random): Float32Array =>
     cry(own, {

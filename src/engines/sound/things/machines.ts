@@ -1,4 +1,4 @@
-/** Machines of houses and halls: switches and locks, motors, pistons and steam. */
+/** Machines in houses and factories: switches and locks, motors, pistons and steam. */
 import type { Random } from '../../image/random.ts';
 import { Biquad, bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -45,7 +45,7 @@ function switchClick(random: Random, { pitch, weight }: Manner): Take {
   );
 }
 
-/** A lock: the bolt, its spring, the key that is drawn. */
+/** A lock: the bolt, its spring, the key being pulled out. */
 function lock(random: Random, { pitch }: Manner): Take {
   const whole = new Float32Array(samplesIn(0.7));
   for (let index = 0; index < 6; index++)
@@ -59,7 +59,7 @@ function lock(random: Random, { pitch }: Manner): Take {
   return whole;
 }
 
-/** Blades in the air: the hum of a motor and the breath of the wind it makes. */
+/** Blades in the air: the hum of a motor and the moving air. */
 function fan(bladeHertz: number, airHertz: number, hum: number): (random: Random, manner: Manner) => Bed {
   return (random, { pitch, pace, weight }) => {
     const speed = wander(random.fork('speed'), 0.4, RATE);
@@ -107,7 +107,7 @@ function powerTool(hertz: number, grit: number): (random: Random, manner: Manner
   };
 }
 
-/** A hall of machines: a beat of iron, steam between, a hum below. */
+/** A factory hall: the beat of iron, steam in between, a hum below. */
 function factory(random: Random, { weight }: Manner): Bed {
   return beds(
     steadyHiss(random.fork('hum'), brownNoise, [bandPass(RATE, 120, 0.9)], 0.9 * weight),
@@ -133,7 +133,7 @@ function piston(random: Random, { pitch, weight }: Manner, turn: number): Take {
   return turn % 2 === 0 ? together([iron]) : together([iron, 0, 0.6], [steam, 0.12, 0.45]);
 }
 
-/** Gears that crawl: ratchets and cogs. */
+/** Slow gears: ratchets and cogs. */
 function ratchet(random: Random, { pitch }: Manner): Take {
   return together(
     [blow(random, 'metal', about(random, 1700 * pitch, 0.05), 0.5, 0.05), 0, 0.5],

@@ -44,7 +44,7 @@ function clap(random: Random, { weight, pitch }: Manner): Take {
   );
 }
 
-/** Lub and dub: the valves close, the second time quicker. */
+/** Lub and dub: the valves close, the second time faster. */
 function heartbeat(random: Random, { pace, weight, pitch }: Manner): Take {
   const beat = (hertz: number, level: number): Float32Array =>
     together(
@@ -124,7 +124,7 @@ function scream(random: Random, { pitch }: Manner): Take {
   });
 }
 
-/** Somebody whistles, in no hurry. */
+/** A person whistles, slowly. */
 function whistle(random: Random, { pitch }: Manner): Take {
   const notes = [0, 2, 4, 7, 9, 12];
   const whole = new Float32Array(samplesIn(2.4));

@@ -35,7 +35,7 @@ function laser(random: Random, { pitch, weight }: Manner): Take {
   return driven(together([beam, 0, 0.8], [second, 0, 0.5], [zap, 0, 0.7]), 1.4);
 }
 
-/** A blade of light: it hums, and bends when it moves. */
+/** An energy sword: it hums, and its pitch bends when it moves. */
 function lightsaber(random: Random, { pitch }: Manner): Bed {
   return wide(() => {
     // Both sides move alike.
@@ -58,7 +58,7 @@ function lightsaber(random: Random, { pitch }: Manner): Bed {
   });
 }
 
-/** Voices of reactors that beat against each other, air in the corridors, something that turns over slowly. */
+/** Reactor tones that beat against each other, air in the corridors, something that turns over slowly. */
 export function spaceship(random: Random, { pitch, weight }: Manner): Bed {
   const partials = [41, 41.6, 61.8, 82.7, 123.4];
   return beds(
@@ -97,7 +97,7 @@ export function spaceship(random: Random, { pitch, weight }: Manner): Bed {
   );
 }
 
-/** Everything rises at once and is gone. */
+/** Everything rises at once and disappears. */
 function teleport(random: Random, { pitch }: Manner): Take {
   const seconds = 1.7;
   const whole = new Float32Array(samplesIn(seconds + 0.4));
@@ -128,7 +128,7 @@ function teleport(random: Random, { pitch }: Manner): Take {
   );
 }
 
-/** Between two stations. */
+/** Static between two radio stations. */
 function radioStatic(random: Random, { weight }: Manner): Bed {
   const crackle = pooled(random.fork('pool'), 60, () =>
     burst(0.006, whiteNoise(random), fallingIn(0.005)).map((sample) => sample * random.next() ** 2 * 2),
@@ -162,7 +162,7 @@ function sonar(_random: Random, { pitch }: Manner): Take {
   return together([ping], [tone(1.4, 1122 * pitch, struck(0.02, 1.3)), 0.75, 0.22]);
 }
 
-/** Particles come when they like. */
+/** Particles at random times. */
 function geiger(random: Random, { weight }: Manner): Bed {
   const near = wander(random.fork('near'), 0.35, 40);
   return swarm(
@@ -177,7 +177,7 @@ function geiger(random: Random, { weight }: Manner): Bed {
   );
 }
 
-/** A field of force, electricity in the air. */
+/** A force field, electricity in the air. */
 function electricity(random: Random, { weight }: Manner): Bed {
   const arc = pooled(random.fork('pool'), 70, () => {
     const seconds = random.between(0.02, 0.16);
@@ -193,7 +193,7 @@ function electricity(random: Random, { weight }: Manner): Bed {
   return beds(
     steadyHiss(random.fork('air'), whiteNoise, [bandPass(RATE, 6500, 0.8)], 0.012),
     swarm(random.fork('arcs'), () => 15 * weight * Math.max(0.2, 1 + mood()), arc, 0.5),
-    // The mains, twice in each of their periods.
+    // The mains hum, with two peaks per period.
     centred((samples) => {
       for (let index = 0; index < samples.length; index++) {
         phase += 100 / RATE;

@@ -50,7 +50,7 @@ export function robot(random: Random, { pitch, pace }: Manner): Take {
   return filtered(whole, lowPass(RATE, 7500));
 }
 
-/** Notes one after the other, as programs speak. `steps` in semitones above `hertz`, `gap` in seconds. */
+/** Notes one after the other, as notification sounds. `steps` in semitones above `hertz`, `gap` in seconds. */
 function signal(
   hertz: number,
   steps: readonly number[],
@@ -93,7 +93,7 @@ export function click(random: Random, { pitch, weight }: Manner): Take {
   );
 }
 
-/** Two thick notes that do not agree: no. */
+/** Two thick, dissonant notes that signal rejection. */
 function refusal(_random: Random, { pitch }: Manner): Take {
   const note = (seconds: number): Float32Array =>
     filtered(
@@ -122,7 +122,7 @@ function power(isUp: boolean): (random: Random, manner: Manner) => Take {
   };
 }
 
-/** Samples that stick. */
+/** Samples that get stuck. */
 function glitch(random: Random, { pitch }: Manner): Take {
   const whole = new Float32Array(samplesIn(0.9));
   let at = 0;
@@ -137,11 +137,11 @@ function glitch(random: Random, { pitch }: Manner): Take {
     }
     at += random.chance(0.3) ? random.between(0.02, 0.1) : 0;
   }
-  // Crushed to a few steps.
+  // Quantised to a few steps.
   return whole.map((sample) => Math.round(sample * 7) / 7);
 }
 
-/** One note up: somebody small jumps. */
+/** One rising note: a small character jumps. */
 function jump(_random: Random, { pitch }: Manner): Take {
   return filtered(tone(0.3, gliding(260 * pitch, 880 * pitch, 0.26), struck(0.002, 0.4), square), lowPass(RATE, 6500));
 }

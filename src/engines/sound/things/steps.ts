@@ -1,4 +1,4 @@
-/** Footsteps: heel and ball, on whatever ground. */
+/** Footsteps: heel and ball, on various kinds of ground. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, whiteNoise } from '../signal/noise.ts';
@@ -20,7 +20,7 @@ import { blow } from './blows.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** Many small pieces that give way under a foot. `hertz` is where they crunch, `spread` how long it takes. */
+/** Many small pieces that give way under a foot. `hertz` is the frequency of the crunch, `spread` how long it takes. */
 function crunch(
   random: Random,
   grains: number,
@@ -40,7 +40,7 @@ function crunch(
   return whole;
 }
 
-/** The heel and a moment later the ball of a foot, on what it walks on. */
+/** The heel and a moment later the ball of a foot, on the given surface. */
 function footfall(random: Random, surface: Surface, weight: number, part: 'heel' | 'ball'): Float32Array {
   const force = weight * (part === 'heel' ? 1 : 0.55);
   switch (surface) {
@@ -94,7 +94,7 @@ function footfall(random: Random, surface: Surface, weight: number, part: 'heel'
         [tone(0.12, 78, struck(0.002, 0.11)), 0, 0.8 * force],
       );
     default:
-      // Stone, and what else is hard: the click of a heel and little body.
+      // Stone and other hard surfaces: the click of a heel and little body.
       return together(
         [blow(random, 'stone', about(random, part === 'heel' ? 950 : 700, 0.1), force), 0, force],
         [tone(0.06, 110, struck(0.001, 0.055)), 0, 0.5 * force],

@@ -1,5 +1,5 @@
 /**
- * Voices of animals and monsters: a buzzing source whose pitch moves, roughened and breathed upon, through the resonances
+ * Voices of animals and monsters: a buzzing source whose pitch moves, with roughness and breath, through the resonances
  * of a throat that opens and closes.
  */
 import type { Random } from '../../image/random.ts';
@@ -10,7 +10,7 @@ import type { Curve, Wave } from '../signal/shapes.ts';
 
 /** One resonance of a throat. */
 export interface Formant {
-  /** Where it is, in Hz, from the beginning (0) to the end (1) of the cry. */
+  /** Its frequency, in Hz, from the beginning (0) to the end (1) of the cry. */
   readonly hertz: Curve;
   readonly q: number;
   readonly level: number;
@@ -29,7 +29,7 @@ export interface Cry {
   readonly roughness?: number;
   /** A flutter of the level, in Hz, and its depth. */
   readonly flutter?: { readonly hertz: number; readonly depth: number };
-  /** A swing of the pitch, in Hz, and its depth as a part of the pitch. */
+  /** A swing of the pitch, in Hz, and its depth as a fraction of the pitch. */
   readonly vibrato?: { readonly hertz: number; readonly depth: number };
   readonly wave?: Wave;
 }
@@ -65,12 +65,12 @@ export function cry(random: Random, what: Cry): Float32Array {
       }
     }
   }
-  // A little of the source itself keeps the heights that the resonances leave out.
+  // A little of the source itself keeps the high frequencies that the resonances remove.
   for (let index = 0; index < cryed.length; index++) cryed[index] = (cryed[index] ?? 0) + (source[index] ?? 0) * 0.05;
   return fadingOut(filtered(cryed, highPass(SAMPLE_RATE, 40)));
 }
 
-/** A value that stays. */
+/** A constant value. */
 export function steady(value: number): Curve {
   return () => value;
 }

@@ -1,4 +1,4 @@
-/** What rolls on rails and flies, and the street as a whole: rails by their joints, rotors by their blades. */
+/** Rail vehicles and aircraft, and the street as a whole: rails are heard by their joints, rotors by their blades. */
 import type { Random } from '../../image/random.ts';
 import { Biquad, bandPass, filtered, highPass, lowPass, peak } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -124,7 +124,7 @@ function cabin(random: Random, { weight }: Manner): Bed {
   );
 }
 
-/** A street: what passes near, one after the other. */
+/** A street: vehicles that pass nearby, one after the other. */
 function passingCar(random: Random, { pace }: Manner): Take {
   const seconds = random.between(2.6, 4.2) / pace;
   const isToRight = random.chance(0.5);
@@ -163,7 +163,7 @@ function farTraffic(random: Random, { weight }: Manner): Bed {
   });
 }
 
-/** Rubber that slips. */
+/** Tyres that slip. */
 function screech(random: Random, { pitch }: Manner): Take {
   const seconds = random.between(0.9, 1.5);
   const hertz = random.between(850, 1100) * pitch;

@@ -21,7 +21,7 @@ import { CONTROLS_A_SECOND, hiss, steadyHiss } from './hiss.ts';
 
 const RATE = SAMPLE_RATE;
 
-/** Few large among many small: most drops are hardly heard. */
+/** Few large among many small: most drops are barely audible. */
 function heavyTailed(random: Random): number {
   return Math.min(-Math.log(1 - random.next()) * 0.35, 2) ** 1.5;
 }
@@ -38,7 +38,7 @@ export function bubble(random: Random, hertz: number, level: number): Float32Arr
   );
 }
 
-/** What one raindrop sounds like where it falls: Hz of its body, seconds it rings, how much of it is noise. */
+/** The sound of one raindrop on each surface: Hz of its body, seconds it rings, how much of it is noise. */
 const DROPS: Readonly<
   Record<Surface | 'open', { readonly hertz: readonly [number, number]; readonly ring: number; readonly noise: number }>
 > = {
@@ -58,7 +58,7 @@ const DROPS: Readonly<
   cloth: { hertz: [260, 800], ring: 0.016, noise: 0.7 },
 };
 
-/** Rain: a veil of far drops, near ones that are heard each, and large ones now and then. */
+/** Rain: a veil of far drops, near ones that are heard individually, and occasional large ones. */
 export function rain(random: Random, { weight, pace, surface }: Manner): Bed {
   const drop = DROPS[surface ?? 'open'];
   const noise = whiteNoise(random.fork('drops'));
@@ -148,7 +148,7 @@ function waterfall(random: Random, { weight }: Manner): Bed {
   );
 }
 
-/** One wave: it gathers far out, breaks, and runs back over the beach with a fizz. */
+/** One wave: it builds up far out, breaks, and runs back over the beach with a fizz. */
 function wave(random: Random, { weight, pace }: Manner): Take {
   const rise = random.between(2.2, 3.4) / pace;
   const fall = random.between(4.5, 6.5) / pace;
@@ -194,7 +194,7 @@ function farSea(random: Random, { weight }: Manner): Bed {
   });
 }
 
-/** A drop into still water: the click of its landing, then the bubble that it drew under. */
+/** A drop into still water: the click of its landing, then the bubble that it pulled under water. */
 function drip(random: Random, { pitch, weight }: Manner): Take {
   const hertz = random.between(850, 1900) * pitch;
   const click = filtered(burst(0.004, whiteNoise(random), fallingIn(0.004)), highPass(RATE, 2000));
@@ -224,7 +224,7 @@ function splash(random: Random, { weight }: Manner): Take {
   return long;
 }
 
-/** What a diver hears. */
+/** The sound that a diver hears. */
 export function underwater(random: Random, { weight }: Manner): Bed {
   const busy = wander(random.fork('busy'), 0.5, 40);
   return beds(

@@ -1,4 +1,4 @@
-/** Wind, thunder, fire and the ground that shakes. */
+/** Wind, thunder, fire and earthquakes. */
 import type { Random } from '../../image/random.ts';
 import { bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
@@ -35,7 +35,7 @@ function wind(whistle: number): (random: Random, manner: Manner) => Bed {
   return (random, { weight, pace, pitch }) =>
     beds(
       hiss(random.fork('air'), pinkNoise, (own) => {
-        // Both sides share their gusts, and differ in colour: so the wind goes by.
+        // Both sides share their gusts, and differ in colour, so that the wind seems to pass.
         const gust = gusts(random.fork('gusts'), pace);
         const colour = wander(own, 0.5, CONTROLS_A_SECOND);
         return () => {
@@ -78,7 +78,7 @@ export function rustle(random: Random, { weight, pace }: Manner): Bed {
   });
 }
 
-/** A crack, or only its roll where it is far, and the long rumble that comes back from everywhere. */
+/** A crack, or only a rumble if it is far, and the long echo from all directions. */
 function thunder(random: Random, { weight }: Manner): Take {
   const seconds = random.between(5.5, 8);
   const claps = Array.from({ length: random.integer(4, 7) }, (_, index) =>
@@ -105,7 +105,7 @@ function thunder(random: Random, { weight }: Manner): Take {
         (place) => 120 + bright * Math.exp(-place * 7),
       );
       addAt(whole, clap, at + side * own.between(0, 0.03), (index === 0 ? 1.1 : 0.55) * weight);
-      // The tearing before it: the near end of the lightning.
+      // The tearing sound before it: the near end of the lightning.
       if (index === 0) {
         for (let tear = 0; tear < 7; tear++) {
           const snap = filtered(burst(0.05, whiteNoise(own), struck(0.0008, 0.04)), highPass(RATE, 700));
@@ -119,7 +119,7 @@ function thunder(random: Random, { weight }: Manner): Take {
   return [sides[0]?.subarray(0, length) ?? new Float32Array(1), sides[1]?.subarray(0, length) ?? new Float32Array(1)];
 }
 
-/** Wood that burns: snaps that come in bunches, a hiss of sap, and the flames' own flutter. */
+/** Wood that burns: snaps that come in clusters, a hiss of sap, and the flames' own flutter. */
 function fire(random: Random, { weight, pace }: Manner): Bed {
   const noise = whiteNoise(random.fork('snap'));
   const busy = wander(random.fork('busy'), 1.7, 120);
@@ -183,7 +183,7 @@ function flapping(random: Random, { pace }: Manner): Take {
   return filtered(flap, bandPass(RATE, random.between(350, 900), 0.7));
 }
 
-/** Fireworks: the rocket's whistle, the burst high above, the crackle that falls. */
+/** Fireworks: the rocket's whistle, the burst high above, the falling crackle. */
 function firework(random: Random, { weight }: Manner): Take {
   const rise = random.between(0.7, 1.1);
   const whistle = tone(
