@@ -1,12 +1,12 @@
 /**
- * The record of a callback's attempts (contract §6). An attempt is written before it is sent, so that a worker that dies
- * while sending has used it up, and a receiver never sees more than the schedule allows. A redelivery begins the schedule
- * anew; the attempts go on being counted.
+ * The record of a callback's delivery attempts (contract §6). An attempt is recorded before it is sent, so that an
+ * attempt whose worker dies while sending counts, and a receiver never gets more than the schedule allows. A
+ * redelivery restarts the schedule; attempt numbers continue.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** What can be told of an attempt that brought no HTTP answer (contract §6). */
+/** How an attempt without an HTTP response is classified (contract §6). */
 export type AttemptErrorClass = 'tls' | 'timeout' | 'unreachable';
 
 /** How an attempt ended. */
@@ -15,20 +15,20 @@ export interface AttemptResult {
   readonly errorClass?: AttemptErrorClass;
 }
 
-/** Where a delivery stands. `waiting`: the task is not over yet. */
+/** The state of a delivery. `waiting`: the task has not ended yet. */
 export type CallbackState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'stopped';
 
 /** A delivery to be attempted. */
 export interface PendingCallback {
   readonly accountId: string;
   readonly url: string;
-  /** The number of the attempt now begun, 1 for the first of the task. */
+  /** The number of the attempt that starts now, 1 for the first of the task. */
   readonly attempt: number;
-  /** Its place in the schedule, 1 for the first of this delivery. */
+  /** Its position in the schedule, 1 for the first of this delivery. */
   readonly scheduled: number;
 }
 
-/** By how much an attempt may come too soon: Temporal's timers and the database have clocks of their own. */
+/** How much too early an attempt may start: Temporal's timers and the database have separate clocks. */
 const IS_TOO_EARLY = `coalesce(next_attempt_at > now() + interval '1 second', false)`;
 
 const beginStatement: Statement = {
@@ -45,11 +45,11 @@ const beginStatement: Statement = {
 };
 
 /**
- * Begins the next attempt.
+ * Starts the next attempt.
  *
- * @param maxAttempts as many as the schedule has.
- * @returns undefined where nothing is to be sent any more (delivered, stopped, or the schedule is used up), or not yet
- *   (`findDelayMs`).
+ * @param maxAttempts the number of attempts in the schedule.
+ * @returns undefined if there is nothing left to send (delivered, stopped, or the schedule is exhausted), or if it is
+ *   too early (`findDelayMs`).
  */
 export async function beginAttempt(
   transaction: Queryable,
@@ -67,10 +67,10 @@ const selectDelay: Statement = {
 };
 
 /**
- * How long a delivery has to wait for its next attempt: Temporal may retry sooner where it did not hear how the one before
- * had ended.
+ * How long a delivery must wait for its next attempt: Temporal may retry early if it did not learn how the previous
+ * attempt ended.
  *
- * @returns milliseconds; undefined where the attempt is due, or there is none.
+ * @returns milliseconds; undefined if the attempt is due, or there is none.
  */
 export async function findDelayMs(database: Queryable, taskId: TaskId): Promise<number | undefined> {
   const [row] = await database.query<{ delayMs: number }>(selectDelay, [taskId]);
@@ -86,12 +86,12 @@ const takeBackStatement: Statement = {
          DELETE FROM callback_attempts a USING callback c WHERE a.task_id = c.task_id AND a.attempt = $2`,
 };
 
-/** Uncounts an attempt that was begun and not sent, unless another has begun since. To be run once for each. */
+/** Reverts an attempt that was started and not sent, unless another has started since. Call it once per attempt. */
 export async function takeBackAttempt(database: Queryable, taskId: TaskId, attempt: number): Promise<void> {
   await database.query(takeBackStatement, [taskId, attempt]);
 }
 
-/** An erased task keeps its callback's address only as long as it is being delivered (tasks/lifecycle/erase.ts). */
+/** The callback URL of an erased task is kept only while it is being delivered (tasks/lifecycle/erase.ts). */
 const IS_ERASED = `(SELECT t.erased_at IS NOT NULL FROM tasks t WHERE t.id = callbacks.task_id)`;
 
 const finishStatement: Statement = {
@@ -110,19 +110,19 @@ const finishStatement: Statement = {
          SELECT "durationMs", EXISTS (SELECT 1 FROM callback) AS "isDecisive" FROM attempt`,
 };
 
-/** An attempt whose end was recorded. */
+/** An attempt whose result was recorded. */
 export interface FinishedAttempt {
   readonly durationMs: number;
-  /** Whether the delivery stands as this attempt says. */
+  /** Whether this attempt determined the state of the delivery. */
   readonly isDecisive: boolean;
 }
 
 /**
- * Records how an attempt ended and what becomes of the delivery. An attempt that another has overtaken (its worker was
- * taken for dead) changes the delivery only where it reached the receiver.
+ * Records how an attempt ended and updates the delivery. An attempt that was superseded by another (its worker was
+ * presumed dead) changes the delivery only if it reached the receiver.
  *
- * @param nextDelayMs until the next attempt; undefined where there is none.
- * @returns undefined where it was recorded before, which changes nothing.
+ * @param nextDelayMs until the next attempt; undefined if there is none.
+ * @returns undefined if the result was already recorded; nothing changes then.
  */
 export async function finishAttempt(
   transaction: Queryable,
@@ -148,7 +148,7 @@ const selectAccount: Statement = {
   text: 'SELECT account_id AS "accountId" FROM callbacks WHERE task_id = $1',
 };
 
-/** @returns undefined where the task has no callback. */
+/** @returns undefined if the task has no callback. */
 export async function accountOfCallback(database: Queryable, taskId: TaskId): Promise<string | undefined> {
   const [row] = await database.query<{ accountId: string }>(selectAccount, [taskId]);
   return row?.accountId;
@@ -160,7 +160,7 @@ const postponeStatement: Statement = {
           WHERE task_id = $1 AND state = 'pending'`,
 };
 
-/** Records when the next attempt is made, of a delivery that has to wait for its turn; never sooner than it was due. */
+/** Records the time of the next attempt of a delivery that has to wait for its turn; never earlier than it was due. */
 export async function postponeAttempt(database: Queryable, taskId: TaskId, delayMs: number): Promise<void> {
   await database.query(postponeStatement, [taskId, delayMs / 1000]);
 }
@@ -173,10 +173,10 @@ const exhaustStatement: Statement = {
 };
 
 /**
- * Ends a delivery whose schedule was used up by attempts whose workers died; one that was begun anew in this very moment
- * has its attempts before it.
+ * Ends a delivery whose schedule was used up by attempts of workers that died. A delivery that was restarted at this
+ * very moment still has attempts left and is not changed.
  *
- * @param maxAttempts as many as the schedule has.
+ * @param maxAttempts the number of attempts in the schedule.
  */
 export async function markExhausted(database: Queryable, taskId: TaskId, maxAttempts: number): Promise<void> {
   await database.query(exhaustStatement, [taskId, maxAttempts]);
@@ -187,7 +187,10 @@ const selectAskedAgain: Statement = {
   text: 'SELECT asked_again_at IS NOT NULL AS "isAskedAgain" FROM callbacks WHERE task_id = $1',
 };
 
-/** Whether the repair has asked for the delivery that is under way (tasks/outbox/outbox.ts), because it seemed to be lost. */
+/**
+ * Whether reconciliation requested the delivery in progress again (tasks/outbox/outbox.ts), because it seemed to be
+ * lost.
+ */
 export async function isAskedAgain(database: Queryable, taskId: TaskId): Promise<boolean> {
   const [row] = await database.query<{ isAskedAgain: boolean }>(selectAskedAgain, [taskId]);
   return row?.isAskedAgain === true;
@@ -202,16 +205,16 @@ const restartStatement: Statement = {
 };
 
 /**
- * Begins the schedule anew, for a task that is over.
+ * Restarts the schedule of a task that has ended.
  *
- * @returns false where a delivery is under way, which goes on as it is, or where there is no callback.
+ * @returns false if a delivery is in progress, which continues unchanged, or if there is no callback.
  */
 export async function restartDelivery(transaction: Queryable, taskId: TaskId): Promise<boolean> {
   const rows = await transaction.query(restartStatement, [taskId]);
   return rows.length === 1;
 }
 
-/** As many attempts as are listed at most. */
+/** The maximum number of attempts listed. */
 export const LISTED_ATTEMPTS = 1_000;
 
 /** An attempt as it is listed. */
@@ -219,15 +222,15 @@ export interface RecordedAttempt {
   readonly attempt: number;
   /** Unix seconds. */
   readonly at: number;
-  /** Null while it is under way, or where its worker died. */
+  /** Null while it is in progress, or if its worker died. */
   readonly durationMs: number | null;
   readonly httpStatus: number | null;
   readonly errorClass: AttemptErrorClass | null;
 }
 
-/** A task's callback with its last attempts, in their order. */
+/** A task's callback with its last attempts, in order. */
 export interface CallbackRecord {
-  /** Empty once it was erased. */
+  /** Empty once erased. */
   readonly url: string;
   readonly state: CallbackState;
   readonly attempts: readonly RecordedAttempt[];
@@ -245,7 +248,7 @@ const selectCallback: Statement = {
            FROM callbacks c WHERE c.task_id = $1`,
 };
 
-/** @returns undefined where the task has no callback. Whose task it is, the caller has to know. */
+/** @returns undefined if the task has no callback. The caller must check who owns the task. */
 export async function readCallback(database: Queryable, taskId: TaskId): Promise<CallbackRecord | undefined> {
   const [row] = await database.query<CallbackRecord>(selectCallback, [taskId]);
   return row;

@@ -1,46 +1,50 @@
 /**
- * How the places for deliveries of one worker are shared among accounts. A receiver that hangs holds each of its
- * deliveries for 10 s, so an account with many of them would hold every place. Here an account may hold as many as are
- * still free: one alone gets half of them, two a third each, and whoever comes next always finds some.
+ * Shares the delivery slots of one worker among accounts. A receiver that hangs holds each of its deliveries for 10 s,
+ * so an account with many of them would occupy every slot. An account may hold as many slots as are still free: one
+ * account alone gets half of them, two get a third each, and the next account always finds free slots.
  *
- * What finds none is sent back to Temporal's queue and told when to come again: when, at the pace at which this account's
- * attempts end, those before it will be through. Fast receivers are hardly ever met by this, and hardly wait.
+ * A delivery without a slot goes back to Temporal's queue with a delay: the time at which the account's earlier
+ * deliveries will be done, at the rate at which its attempts end. Fast receivers rarely reach this limit, and then
+ * wait only briefly.
  */
 
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 
-/** Callbacks under way at once in a worker: each mostly waits for a receiver, for 10 s at most. */
+/** Callbacks in progress at once in a worker: each mostly waits for a receiver, for 10 s at most. */
 export const CALLBACK_SLOTS = 200;
 
-/** Sooner would only cost: the hand-over itself takes some 50 ms. */
+/** A shorter delay would only add cost: the return to the queue itself takes some 50 ms. */
 const SHORTEST_DELAY_MS = 250;
-/** Later would be too late where the receiver has recovered. Below what reconciling takes for lost (tasks/outbox/outbox.ts). */
+/**
+ * A longer delay would be too late when the receiver has recovered. Below the age at which reconciliation considers a
+ * delivery lost (tasks/outbox/outbox.ts).
+ */
 const LONGEST_DELAY_MS = 60_000;
-/** Before anything is known of an account's receivers. */
+/** Used before anything is known about an account's receivers. */
 const ASSUMED_ATTEMPT_MS = 250;
-/** What the newest attempt weighs in the average. */
+/** The weight of the newest attempt in the average. */
 const NEWEST_WEIGHT = 0.2;
 
-/** A place, or when to ask for one again. */
+/** A slot, or when to request one again. */
 export type SlotAnswer = { readonly release: () => void } | { readonly delayMs: number };
 
 export interface DeliverySlots {
-  /** Takes a place for an account, or none. What was taken is released once. */
+  /** Takes a slot for an account, if there is one. A slot is released once. */
   take(accountId: string): SlotAnswer;
 }
 
 interface AccountState {
-  /** Those under way by when they began, the oldest first. */
+  /** The attempts in progress by start time, the oldest first. */
   readonly underWay: Set<{ readonly startedAt: number }>;
   averageMs: number;
-  /** When the next one that finds no place is to come again. */
+  /** When the next delivery that finds no slot is to come back. */
   nextTurnAt: number;
 }
 
 export interface DeliverySlotOptions {
   readonly slots?: number;
-  /** Milliseconds, going forward only. */
+  /** Milliseconds, from a monotonic clock. */
   readonly now?: () => number;
   /** From 0 to below 1. */
   readonly random?: () => number;
@@ -69,7 +73,7 @@ export function createDeliverySlots({
     return state;
   }
 
-  /** How long an attempt takes; where those under way take longer, at least as long as the oldest does already. */
+  /** The duration of an attempt; if those in progress take longer, at least as long as the oldest has taken so far. */
   function attemptMsOf({ underWay, averageMs }: AccountState): number {
     const [oldest] = underWay;
     return oldest === undefined ? averageMs : Math.max(averageMs, now() - oldest.startedAt);
@@ -80,7 +84,7 @@ export function createDeliverySlots({
     state.nextTurnAt = Math.max(now() + attemptMs, state.nextTurnAt) + attemptMs / Math.max(1, state.underWay.size);
     const delayMs = state.nextTurnAt - now();
     if (delayMs <= LONGEST_DELAY_MS) return Math.max(SHORTEST_DELAY_MS, delayMs);
-    // Those beyond come again anyhow: spread out, not all in one moment.
+    // Deliveries beyond this limit come back anyway: spread them out instead of returning all at once.
     state.nextTurnAt = now() + LONGEST_DELAY_MS;
     return LONGEST_DELAY_MS * (0.5 + random() / 2);
   }

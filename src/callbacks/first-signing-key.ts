@@ -1,20 +1,20 @@
 /**
- * The signing key that an account begins with (contract §6): made with the account and in its transaction, so that the
- * first callback is signed already and no receiver is built without verification. One place for everybody who makes
- * accounts: the admin command, the admin listener and the first run of `npm start`.
+ * The signing secret that an account starts with (contract §6): created with the account and in its transaction, so
+ * that the first callback is already signed and no receiver is built without verification. Shared by everything that
+ * creates accounts: the admin command, the admin listener and the first run of `npm start`.
  */
 import type { WebhookKeys } from '../accounts/webhook-key.ts';
 import { readDatabaseTime } from '../database/database-clock.ts';
 import type { Queryable } from '../database/database.ts';
 import { newWebhookSecret, whsecSpelling } from './signing.ts';
 
-/** A signing key in both spellings, as webhook-key answers show it. */
+/** A signing secret in both formats, as the responses about the webhook key show it. */
 export interface FirstSigningKey {
   readonly secret: string;
   readonly whsec: string;
 }
 
-/** @param accountId of an account that has no key yet. */
+/** @param accountId an account that has no signing secret yet. */
 export async function createFirstSigningKey(
   transaction: Queryable,
   webhookKeys: Pick<WebhookKeys, 'replace'>,

@@ -1,48 +1,49 @@
 /**
- * The attempts of all of an account's callbacks, newest first (`GET /account/callbacks`): what its receivers were sent
- * lately, whichever tasks it was for. `attempts.ts` writes them.
+ * The callback attempts of an account, across all its tasks, newest first (`GET /account/callbacks`). `attempts.ts`
+ * writes them.
  *
- * An attempt's place is when it began, and its task: a task's attempts follow one another. A filter that matches little
- * would walk past everything there ever was; so one answer looks at so many attempts at most, and tells where it stopped.
+ * An attempt's position is its start time and its task: the attempts of one task are sequential. A filter that matches
+ * little would scan the whole history; so one response scans a limited number of attempts and returns where it
+ * stopped.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { CallbackState, RecordedAttempt } from './attempts.ts';
 
-/** As many attempts as one answer looks at where it is filtered. */
+/** The maximum number of attempts that one filtered response scans. */
 export const WALKED_ATTEMPTS = 2_000;
 
-/** Where an attempt stands among those of its account. */
+/** An attempt's position among those of its account. */
 export interface AttemptPlace {
-  /** When it began, in microseconds since 1970: PostgreSQL's precision. */
+  /** When it started, in microseconds since 1970: PostgreSQL's precision. */
   readonly createdMicros: bigint;
-  /** Of the task. */
+  /** The id of the task. */
   readonly id: string;
 }
 
 export interface AttemptListRequest {
   readonly accountId: string;
-  /** Only attempts for callbacks that stand like this by now; absent: all. */
+  /** Only attempts for callbacks that are in one of these states now; absent: all. */
   readonly states?: readonly CallbackState[] | undefined;
-  /** Scheme, host and port, as `new URL` spells them; absent: all. */
+  /** Scheme, host and port, as `new URL` formats them; absent: all. */
   readonly origin?: string | undefined;
-  /** The list goes on behind this place. */
+  /** The list continues after this position. */
   readonly after?: AttemptPlace | undefined;
   readonly size: number;
 }
 
-/** An attempt with the callback that it was made for. */
+/** An attempt with the callback that it belongs to. */
 export interface ListedAttempt extends RecordedAttempt {
   readonly taskId: TaskId;
-  /** Empty once it was erased. */
+  /** Empty once erased. */
   readonly url: string;
   readonly state: CallbackState;
 }
 
 export interface AttemptList {
-  /** At most `size`; fewer, even none, do not mean that there are no more. */
+  /** At most `size`; fewer, or even none, does not mean that there are no more. */
   readonly attempts: readonly ListedAttempt[];
-  /** Behind it there may be more. */
+  /** There may be more after this position. */
   readonly next: AttemptPlace | undefined;
 }
 
@@ -85,12 +86,12 @@ export async function listAttempts(database: Queryable, request: AttemptListRequ
   };
 }
 
-/** @param url of a callback. @returns undefined where it was erased. */
+/** @param url of a callback. @returns undefined if it was erased. */
 export function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
-/** As PostgreSQL reads it, with its microseconds. */
+/** As PostgreSQL parses it, with its microseconds. */
 function timestamp(micros: bigint): string {
   const milliseconds = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
   return `${milliseconds}${String(micros % 1_000n).padStart(3, '0')}Z`;

@@ -2,22 +2,22 @@
  * The signatures of a callback, in two forms over the same raw body (contract §6): our own headers, and those of
  * Standard Webhooks, which existing libraries verify. The key of both is the secret's UTF-8 bytes.
  *
- * While a secret is being rotated both sign. `webhook-signature` is a list by its specification and carries both, the
- * current one first. Our own header stays one value, the current secret's, because receivers compare it whole; the other
- * one is beside it in `<prefix>-Signature-Previous`. So a receiver that knows either secret can verify, and one that
- * accepts both never notices the rotation.
+ * While a secret is being rotated, both secrets sign. `webhook-signature` is a list by its specification and carries
+ * both signatures, the current one first. Our own header keeps a single value, the current secret's, because receivers
+ * compare it as a whole; the previous secret's is in `<prefix>-Signature-Previous`. So a receiver that knows either
+ * secret can verify, and one that accepts both never notices the rotation.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** What is signed, and with what. */
+/** A callback to sign, and the secrets to sign it with. */
 export interface CallbackToSign {
   readonly taskId: TaskId;
   /** Of this attempt, in whole Unix seconds. */
   readonly timestampSeconds: number;
-  /** Exactly what is sent. */
+  /** Exactly the body that is sent. */
   readonly body: string;
-  /** The current one first; during rotation the previous one after it; none where the account has no key. */
+  /** The current one first; during rotation the previous one after it; none if the account has no key. */
   readonly secrets: readonly string[];
   /** `X-Darkroom` unless configured otherwise. */
   readonly headerPrefix: string;
@@ -27,7 +27,7 @@ export interface CallbackToSign {
 const SECRET_BYTES = 32;
 
 /**
- * The headers of one attempt; none where there is no secret.
+ * The signature headers of one attempt; none if there is no secret.
  *
  * @see contract §6
  */
@@ -62,7 +62,7 @@ export function standardSignature(key: Uint8Array, messageId: string, timestampS
   return `v1,${digest}`;
 }
 
-/** The spelling of a secret that Standard Webhooks libraries take: `whsec_` and the base64 of the same key. */
+/** The format of a secret that Standard Webhooks libraries accept: `whsec_` and the base64 of the same key. */
 export function whsecSpelling(secret: string): string {
   return `whsec_${keyOf(secret).toString('base64')}`;
 }

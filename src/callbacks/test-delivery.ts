@@ -1,6 +1,6 @@
 /**
- * A test delivery (contract §7 `POST /account/webhook-key/test`): one exchange like those of a callback, at once and
- * without a schedule, so that a receiver can be tried before the first task.
+ * A test delivery (contract §7 `POST /account/webhook-key/test`): one request like that of a callback, sent at once
+ * and without a schedule, so that a receiver can be tried before the first task.
  */
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';
@@ -12,7 +12,7 @@ const EXCHANGE_TIMEOUT_MS = 10_000;
 /** Contract §6: "We read at most 64 kB of the reply". */
 const MAX_REPLY_BYTES = 64 * 1024;
 
-/** What came of it; of the reply there is nothing but its status. */
+/** The result of a test delivery; of the response, only its status. */
 export interface TestDelivery {
   readonly isDelivered: boolean;
   readonly httpStatus?: number;
@@ -21,7 +21,7 @@ export interface TestDelivery {
   readonly isSigned: boolean;
 }
 
-/** @param url checked as a callback's by the caller; every address that it leads to is checked again here. */
+/** @param url validated as a callback URL by the caller; every address that it leads to is checked again here. */
 export async function sendTestDelivery(
   egress: Egress,
   { url, accountId }: { readonly url: string; readonly accountId: string },

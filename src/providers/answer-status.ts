@@ -1,17 +1,17 @@
 /**
- * What the status of an answer says of a submit: whether the work was certainly not accepted, why, and what that shows of
- * the upstream itself. Providers' own codes come before it (`SubmitExchange.refusalReason`).
+ * What the status of a response means for a submit: whether the work was certainly not accepted, why, and what that
+ * shows about the upstream itself. Providers' own codes take precedence (`SubmitExchange.refusalReason`).
  */
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
 import { ProviderRefusal } from './provider.ts';
 import type { UpstreamCondition } from './provider.ts';
 
-/** 5 s: how long to stay away from a provider that did not say how long. */
+/** 5 s: how long to back off from a provider that did not say how long. */
 export const DEFAULT_RETRY_AFTER_MS = 5_000;
-/** Statuses of a submit that say nothing of whether the work was accepted. */
+/** Statuses of a submit that do not show whether the work was accepted. */
 const UNKNOWN_STATUSES: readonly number[] = [408, 409, 499];
-/** "Go elsewhere", with the method kept or for good: the base address is wrong, and nothing was done. */
+/** Redirects that keep the method, or permanent ones: the base address is wrong, and nothing was done. */
 const MOVED_STATUSES: readonly number[] = [301, 307, 308];
 const INPUT_STATUSES: readonly number[] = [400, 413, 415, 422];
 
@@ -29,13 +29,13 @@ export function reasonOfStatus(status: number): FailureReason {
   return INPUT_STATUSES.includes(status) ? 'input_invalid' : 'model_unavailable';
 }
 
-/** A 503 that does not say for how long is a failure like any other 5xx; a 429 is a wish even then. */
+/** A 503 without a retry time is a failure like any other 5xx; a 429 is a request to back off even without one. */
 export function conditionOf({ status, retryAfterMs }: ExchangeAnswer): UpstreamCondition | undefined {
   if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return 'busy';
   return status === 503 ? 'down' : undefined;
 }
 
-/** The refusal of work that never left: to be tried again, at once where it was we who gave up. */
+/** The rejection of work that was never sent: to be retried, at once if we aborted it ourselves. */
 export function unsent(code: string): ProviderRefusal {
   if (code === 'UND_ERR_INVALID_ARG') return new ProviderRefusal('model_unavailable');
   if (code === 'ABORTED') return new ProviderRefusal('provider_unavailable', { retryAfterMs: 0 });

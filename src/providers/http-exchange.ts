@@ -1,11 +1,11 @@
 /**
- * One HTTP exchange with a provider: JSON out, JSON back, bounded in size and time, no redirects, no proxy from the
- * environment. It answers the question that everything else hangs on: was anything sent?
+ * One HTTP exchange with a provider: JSON request, JSON response, bounded in size and time, no redirects, no proxy
+ * from the environment. It answers the question on which everything else depends: was anything sent?
  *
- * undici calls `onRequestStart` after the connection stands and before it writes the first byte. An exchange that
- * ended before that call has certainly sent nothing, whatever the error was; no list of error codes is needed.
+ * undici calls `onRequestStart` after the connection is established and before it writes the first byte. An exchange
+ * that ended before that call has certainly sent nothing, whatever the error was; no list of error codes is needed.
  * The base addresses come from the operator's model definitions, so they may be private; addresses that a provider
- * names (results) are fetched elsewhere, by the guarded client.
+ * returns (results) are fetched elsewhere, by the guarded client.
  */
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
@@ -16,17 +16,17 @@ import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../dom
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
 import { connectorOf } from '../egress/end-when-read.ts';
 
-/** 10 min: no provider can park a task for longer than a task may live. */
+/** 10 min: no provider can delay a task for longer than a task may live. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
-/** What is sent, and within which bounds. */
+/** The request to send, and its limits. */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent instead, as it is; its type stands in the headers. A stream is destroyed where it is not sent to its end. */
+  /** Sent instead, unchanged; its type is in the headers. A stream is destroyed if it is not sent to its end. */
   readonly content?: { readonly body: Buffer | Readable; readonly byteLength: number };
   readonly signal: AbortSignal;
   /** For the whole exchange, connecting included; undefined leaves it to the signal. */
@@ -34,17 +34,17 @@ export interface ExchangeRequest {
   readonly maxBytes: number;
   /** Whether to open a connection for this exchange alone: a pooled one may turn out dead only after we wrote to it. */
   readonly onFreshConnection: boolean;
-  /** Set where success brings a file and not JSON: then `file` is what came. */
+  /** Set if success returns a file and not JSON: then `file` holds it. */
   readonly bringsFile?: boolean;
 }
 
-/** What came back. A body that is no JSON, too long or cut off leaves `json` undefined and says why in `bodyFault`. */
+/** The response. If the body is not JSON, too long or cut off, `json` is undefined and `bodyFault` has the reason. */
 export interface ExchangeAnswer {
   readonly status: number;
-  /** What `Retry-After` says; at most 10 min. */
+  /** The value of `Retry-After`; at most 10 min. */
   readonly retryAfterMs: number | undefined;
   readonly json: unknown;
-  /** The body of a success that was to bring a file, if it is one: texts and JSON are none. */
+  /** The body of a successful response that should be a file, if it is one: text and JSON are not. */
   readonly file?: Buffer;
   readonly bodyFault?: string;
 }
@@ -64,15 +64,15 @@ export class ExchangeLost extends Error {
   }
 }
 
-/** Sends one request and reads its answer. */
+/** Sends one request and reads its response. */
 export type HttpExchange = (request: ExchangeRequest) => Promise<ExchangeAnswer>;
 
-/** 10 s to connect: a provider that takes longer is down, and saying so early lets another route take the work. */
+/** 10 s to connect: a provider that takes longer is down, and failing early lets another route take the work. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Makes an exchange with its own connections. Idle ones do not keep the process alive. */
+/** Creates an exchange with its own connections. Idle ones do not keep the process alive. */
 export function createHttpExchange(): HttpExchange {
-  // Our own clock bounds the exchange; undici's idle time-outs would cut a synchronous generation at 5 min.
+  // Our own timer bounds the exchange; undici's idle timeouts would cut off a synchronous generation at 5 min.
   const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
   const pooled = new Agent(shared);
   const fresh = new Agent({ ...shared, pipelining: 0 });
@@ -83,7 +83,7 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
   return new Promise((resolve, reject) => {
     const content = request.content?.body;
     let isBegun = false;
-    // What a server has not got to its end it cannot have accepted.
+    // A server cannot have accepted a request that it did not receive completely.
     let isRead = !(content instanceof Readable);
     if (content instanceof Readable) content.once('end', () => (isRead = true));
     let isOver = false;
@@ -127,7 +127,7 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
     };
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
-        // Aborting here keeps the first byte from being written: an exchange given up while connecting sent nothing.
+        // Aborting here prevents the first byte from being written: an exchange aborted while connecting sent nothing.
         if (isOver) return started.abort(new Error('ABORTED'));
         controller = started;
         isBegun = true;
@@ -142,7 +142,8 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
       onResponseData(_controller, chunk) {
         if (received.length + chunk.length > request.maxBytes) return finish('BODY_TOO_LARGE');
         received.push(chunk);
-        // As it comes: what is parsed at the end takes as long as there are values, and holds up everything else.
+        // Checked chunk by chunk: parsing at the end takes time in proportion to the number of values, and blocks
+        // everything else.
         if (!isFile && !isWithinBounds(scanner, chunk)) finish('JSON_TOO_LARGE');
       },
       onResponseEnd: () => finish(),
@@ -156,7 +157,7 @@ function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswe
   });
 }
 
-/** Where success is a file, a text or JSON is something else that a gateway or an error handler says. */
+/** If success is a file, text or JSON is something else, from a gateway or an error handler. */
 function isText(contentType: string | readonly string[] | undefined): boolean {
   return /^\s*(text\/|application\/(problem\+)?json)/i.test(String(contentType ?? ''));
 }
@@ -183,7 +184,7 @@ function unread(bodyFault: string): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
   return { json: undefined, bodyFault };
 }
 
-/** The code of an error of Node or undici; its message may hold an address and is dropped. */
+/** The code of an error of Node or undici; its message may contain an address and is dropped. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'FAILED';

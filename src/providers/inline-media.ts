@@ -1,17 +1,15 @@
-/**
- * The media of an input inside the input, as data URLs: for upstreams that cannot, or should not, fetch addresses.
- */
+/** Puts the media of an input into the input, as data URLs: for upstreams that cannot, or should not, fetch URLs. */
 import { readFile, stat } from 'node:fs/promises';
 import { inputFault } from '../domain/input-fault.ts';
 import { ProviderRefusal } from './provider.ts';
 import type { GenerationRequest } from './provider.ts';
 
-/** 64 MB in all: a third more as base64, and some times that while it is put together. */
+/** 64 MB in total: a third more as base64, and several times that while the request is assembled. */
 const MAX_MEDIA_BYTES = 64 * 1024 * 1024;
 
 /**
  * @returns the input with each of its media as a data URL.
- * @throws {ProviderRefusal} `input_invalid`: they are larger than 64 MB together.
+ * @throws {ProviderRefusal} `input_invalid`: together they are larger than 64 MB.
  */
 export async function withMediaInline({ input, media }: GenerationRequest): Promise<GenerationRequest['input']> {
   if (media === undefined || media.size === 0) return input;
@@ -32,7 +30,7 @@ export async function withMediaInline({ input, media }: GenerationRequest): Prom
   return filled;
 }
 
-/** Writes a text over what stands at a place of the input, which is there. */
+/** Replaces the value at a position of the input, which must exist, with a text. */
 function put(within: unknown, [name = '', ...rest]: readonly string[], text: string): void {
   if (typeof within !== 'object' || within === null || !Object.hasOwn(within, name)) return;
   const members = within as Record<string, unknown>;

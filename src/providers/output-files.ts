@@ -1,11 +1,11 @@
 /**
- * The files in what an upstream calls its output, which may be any JSON: every http(s) address and every base64 data URL,
- * in the order in which they stand.
+ * The files in an upstream's output, which may be any JSON: every http(s) URL and every base64 data URL, in order of
+ * appearance.
  */
 import { isWebAddress } from './json-answer.ts';
 import type { ProducedFile } from './provider.ts';
 
-/** These bounds end the search. */
+/** These limits end the search. */
 const MAX_DEPTH = 4;
 const MAX_FILES = 100;
 
@@ -14,7 +14,7 @@ export function filesIn(output: unknown): readonly ProducedFile[] {
   return search(output, 0).slice(0, MAX_FILES);
 }
 
-/** A file of base64; none where there are no bytes in it. */
+/** A file from base64; none if it contains no bytes. */
 export function filesOfBase64(base64: string): readonly ProducedFile[] {
   const bytes = Buffer.from(base64, 'base64');
   return bytes.length === 0 ? [] : [{ from: 'bytes', bytes }];

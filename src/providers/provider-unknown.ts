@@ -1,14 +1,14 @@
 /**
- * What adapters throw when a provider gave no clear answer, beside the two certain outcomes of `provider.ts`.
+ * What adapters throw when a provider gave no clear answer, in addition to the two certain outcomes of `provider.ts`.
  * Both carry only a status and a code from a closed alphabet: a provider's text, an address, a key or a prompt must
  * not reach a message, because messages and causes end up in Temporal's histories. For that reason there is no cause.
  */
 
-/** The little that may be said of an exchange that went wrong. */
+/** The few facts that may be reported about a failed exchange. */
 export interface ExchangeFault {
-  /** The HTTP status, where one arrived. */
+  /** The HTTP status, if one arrived. */
   readonly status?: number | undefined;
-  /** A code of ours, of Node or of the HTTP client: `TIMEOUT`, `ECONNRESET`, `UND_ERR_SOCKET`. */
+  /** One of our codes, or one of Node or the HTTP client: `TIMEOUT`, `ECONNRESET`, `UND_ERR_SOCKET`. */
   readonly code?: string | undefined;
 }
 
@@ -18,8 +18,8 @@ function describe(fault: ExchangeFault): string {
 }
 
 /**
- * The work was sent, and nobody knows whether it was accepted: the connection was lost, the provider failed with 5xx,
- * or what it said could not be understood. Only a repeatable submit may be tried again.
+ * The work was sent, and it is unknown whether it was accepted: the connection was lost, the provider failed with 5xx,
+ * or its response could not be understood. Only a repeatable submit may be retried.
  */
 export class ProviderUnknown extends Error {
   override readonly name = 'ProviderUnknown';
@@ -33,14 +33,12 @@ export class ProviderUnknown extends Error {
   }
 }
 
-/**
- * Asking about a job, or asking to stop it, brought no answer. Nothing is known to have changed: ask again later.
- */
+/** A poll of a job, or a request to cancel it, got no response. Nothing is known to have changed: try again later. */
 export class ProviderUnreachable extends Error {
   override readonly name = 'ProviderUnreachable';
   readonly status: number | undefined;
   readonly code: string | undefined;
-  /** How long the provider asked us to stay away, where it did; at most 10 min. */
+  /** How long the provider asked us to back off, if it did; at most 10 min. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fault: ExchangeFault = {}, options: { retryAfterMs?: number | undefined } = {}) {

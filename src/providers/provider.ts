@@ -1,11 +1,11 @@
 /**
- * The one small interface behind which every upstream protocol lives: submit, poll, cancel, and errors of three kinds.
- * Adding an upstream is adding a folder here; nothing else in the program knows a provider's words.
+ * The one small interface that every upstream protocol implements: submit, poll, cancel, and errors of three kinds. To
+ * add an upstream, add a directory here; nothing else in the program knows a provider's vocabulary.
  *
  * What the rest relies on (architecture, "Submitting is split from waiting, and never repeated blindly"):
  * - `submit` throws `ProviderRefusal` only when it is certain that no work was accepted;
  * - it throws `ProviderFailure` only when the work was accepted and is over;
- * - anything else it throws means that nobody knows, and only a repeatable submit may be tried again.
+ * - anything else it throws means that the outcome is unknown, and only a repeatable submit may be retried.
  */
 import type { Readable } from 'node:stream';
 import type { Modality, UpstreamApi } from '../catalogue/definition.ts';
@@ -15,37 +15,40 @@ import type { InputFault } from '../domain/input-fault.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 
-/** One file that a provider made: its bytes, a file in the scratch folder, or an address to fetch it from. */
+/** One file that a provider made: its bytes, a file in the scratch directory, or a URL to fetch it from. */
 export type ProducedFile =
   | { readonly from: 'bytes'; readonly bytes: Uint8Array }
   | { readonly from: 'file'; readonly path: string }
   | { readonly from: 'url'; readonly url: string };
 
-/** What submitting brought: finished work, or a job to wait for. */
+/** The result of submitting: finished work, or a job to wait for. */
 export type Submission =
   | { readonly kind: 'done'; readonly files: readonly ProducedFile[] }
   | { readonly kind: 'job'; readonly jobId: string };
 
-/** What the provider says of a job when asked. `progress` is 0..1 where it is known. */
+/** The state of a polled job. `progress` is 0..1 if known. */
 export type JobState =
   | { readonly kind: 'running'; readonly progress?: number; readonly pollAfterMs?: number }
   | { readonly kind: 'done'; readonly files: readonly ProducedFile[] };
 
-/** What became of a request to stop: `unsupported` where the protocol has no such call. */
+/** The outcome of a request to cancel: `unsupported` if the protocol has no such call. */
 export type CancelOutcome = 'cancelled' | 'too_late' | 'unsupported';
 
-/** How a provider answered a request to stop. */
+/** How a provider answered a request to cancel. */
 export interface CancelAnswer {
   readonly outcome: CancelOutcome;
-  /** What it bills for the work all the same, where it says so. */
+  /** What it bills for the work nevertheless, if it reports that. */
   readonly billedMicroUsd?: bigint;
 }
 
-/** The part of a route that says who does the work. It is pinned with the definition (architecture, "Models are pinned"). */
+/**
+ * The part of a route that determines which upstream does the work. It is pinned with the definition
+ * (architecture, "Models are pinned").
+ */
 export interface UpstreamBinding {
-  /** What callers and records call it; default: its protocol and host. */
+  /** Its name for callers and in records; default: its protocol and host. */
   readonly id?: string;
-  /** A folder below `providers/`. */
+  /** A directory below `providers/`. */
   readonly protocol: string;
   /** The upstream's base address; absent for the embedded engines. */
   readonly baseUrl?: string;
@@ -53,19 +56,19 @@ export interface UpstreamBinding {
   readonly secret?: string;
   /** The upstream's own name for the model, or the embedded engine's name. */
   readonly model: string;
-  /** Fields that are always sent, over the caller's. */
+  /** Fields that are always sent, overriding the client's. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** How many of its jobs may be under way at once, over all workers. */
+  /** How many of its jobs may be under way at once, across all workers. */
   readonly concurrency?: number;
-  /** Which of the interfaces of a protocol that has several (`openai`); default: by what the model makes. */
+  /** Which interface of a protocol that has several (`openai`); default: the one for the model's output. */
   readonly api?: UpstreamApi;
-  /** What to say to an upstream of protocol `http`, and how to read what it says. */
+  /** What to send to an upstream of protocol `http`, and how to read its responses. */
   readonly http?: HttpBinding;
 }
 
-/** One file that an input brings along, in the scratch folder of the call. */
+/** One file that belongs to an input, in the scratch directory of the call. */
 export interface InputFile {
-  /** Read from the bytes. */
+  /** Detected from the bytes. */
   readonly mimeType: string;
   readonly path: string;
 }
@@ -74,30 +77,30 @@ export interface InputFile {
 export interface GenerationRequest {
   readonly taskId: TaskId;
   readonly upstream: UpstreamBinding;
-  /** The validated input. Media are addresses that the provider can fetch. */
+  /** The validated input. Media are URLs that the provider can fetch. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** The media themselves by their place in the input (`image_urls.0`), for a provider that `takesMediaAsFiles`. */
+  /** The media themselves by their position in the input (`image_urls.0`), for a provider that `takesMediaAsFiles`. */
   readonly media?: ReadonlyMap<string, InputFile>;
 }
 
-/** What every call of a provider gets beside its arguments. */
+/** What every call of a provider gets in addition to its arguments. */
 export interface ProviderCall {
   /** Aborts at the task's deadline, on cancellation and when the worker stops. */
   readonly signal: AbortSignal;
 }
 
-/** What submitting gets besides. */
+/** What submitting gets in addition. */
 export interface SubmitCall extends ProviderCall {
-  /** Whose task it is: what is scarce in this process is shared out by account. */
+  /** The account of the task: scarce resources of this process are shared by account. */
   readonly accountId: string;
-  /** A folder of this attempt alone for files; it is removed when the attempt is over. */
+  /** A directory for the files of this attempt alone; it is removed when the attempt ends. */
   readonly scratch: string;
   /**
-   * Where the upstream may call back when something has happened to the job, with any body; only for a provider that
-   * `callsBack`, and where the upstream can be expected to reach us. The same for every attempt of a task.
+   * The URL that the upstream may call, with any body, when something has happened to the job; only for a provider
+   * that `callsBack`, and if the upstream can be expected to reach us. The same for every attempt of a task.
    */
   readonly hookUrl?: string;
-  /** Is told how much is done, 0 to 1, where work is done while submitting. */
+  /** Receives the progress, 0 to 1, if the work is done while submitting. */
   readonly onProgress: (fraction: number) => void;
 }
 
@@ -108,32 +111,35 @@ export interface DownloadCall extends ProviderCall {
   readonly maxBytes: number;
 }
 
-/** A file that the upstream itself serves, or the address elsewhere at which it is. */
+/** A file that the upstream itself serves, or its URL elsewhere. */
 export type UpstreamFile =
   | { readonly from: 'upstream'; readonly body: Readable }
   | { readonly from: 'elsewhere'; readonly url: string };
 
-/** One upstream protocol. Stateless: everything about a task comes in with the call. */
+/** One upstream protocol. Stateless: everything about a task is passed with the call. */
 export interface Provider {
   readonly protocol: string;
-  /** The provider for one binding, where what is declared below depends on it. Default: the provider as it is. */
+  /** The provider for one binding, if the properties below depend on it. Default: the provider itself. */
   boundTo?(upstream: UpstreamBinding, modality: Modality): Provider;
-  /** Whether submitting the same task twice is the same as once: embedded engines, upstreams that take an idempotency key. */
+  /**
+   * Whether submitting the same task twice is the same as once: embedded engines, upstreams that accept an idempotency
+   * key.
+   */
   readonly isSubmitRepeatable: boolean;
   /**
-   * Whether the work is done while `submit` runs, or afterwards as a job. A submit that brings a job is short, and a
-   * cancellation does not cut it off: the job's id would be lost, and with it the means to stop it.
+   * Whether the work is done while `submit` runs, or afterwards as a job. A submit that creates a job is short, and a
+   * cancellation does not cut it off: the job's id would be lost, and with it the means to stop the job.
    */
   readonly worksWhileSubmitting: boolean;
-  /** Whether `submit` is given the media of an input, because it fetches none itself. Default: no. */
+  /** Whether `submit` receives the media of an input, because the provider fetches none itself. Default: no. */
   readonly takesMediaAsFiles?: boolean;
   /** Whether `submit` passes the call's `hookUrl` on, so that the upstream calls back. Default: no. */
   readonly callsBack?: boolean;
   /**
-   * Takes what the work needs in this process, before its files are fetched and `submit` is called; released when that is
-   * over. Absent, or undefined: nothing.
+   * Acquires what the work needs in this process, before its files are fetched and `submit` is called; released when
+   * the work is over. Absent, or undefined: nothing.
    *
-   * @throws {ShareExhaustedError} there is none for this account now; nothing was done.
+   * @throws {ShareExhaustedError} none is available for this account now; nothing was done.
    */
   enter?(upstream: UpstreamBinding, call: Pick<SubmitCall, 'accountId' | 'signal'>): Promise<Lease | undefined>;
   submit(request: GenerationRequest, call: SubmitCall): Promise<Submission>;
@@ -141,32 +147,32 @@ export interface Provider {
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;
   cancel(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<CancelAnswer>;
   /**
-   * Fetches a result that lies on the upstream's own configured origin, which may be plain http and private, with its
-   * credential. Absent: everything is fetched by the guarded client, as is whatever is found `elsewhere`.
+   * Fetches a result from the upstream's own configured origin, which may be plain http and private, with its
+   * credential. Absent: everything is fetched by the guarded client, as is every file found `elsewhere`.
    *
-   * @param url an address that `submit` or `poll` brought.
+   * @param url a URL that `submit` or `poll` returned.
    * @throws {EgressError} it could not be fetched; the stream fails with one too.
    */
   download?(request: GenerationRequest, url: string, call: DownloadCall): Promise<UpstreamFile>;
 }
 
 /**
- * What a refusal says of the upstream itself, and so for all tasks: `busy`, it asks to be left alone for `retryAfterMs`
- * (429, or 503 with `Retry-After`); `down`, it cannot be reached or answers 5xx. Undefined: it is well, and refuses this
- * work.
+ * What a rejection shows about the upstream itself, and so for all tasks: `busy`, it asks us to back off for
+ * `retryAfterMs` (429, or 503 with `Retry-After`); `down`, it cannot be reached or answers 5xx. Undefined: it is
+ * healthy, and rejects this work.
  */
 export type UpstreamCondition = 'busy' | 'down';
 
-/** Nothing was accepted: not sent at all, or refused with 4xx, 429, or 503 without a job. */
+/** Nothing was accepted: not sent at all, or rejected with 4xx, 429, or 503 without a job. */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal';
   readonly reason: FailureReason;
-  /** How long the provider asked us to stay away; undefined where trying again is pointless. */
+  /** How long the provider asked us to back off; undefined if a retry is pointless. */
   readonly retryAfterMs: number | undefined;
   readonly condition: UpstreamCondition | undefined;
-  /** What is wrong with the input, where it was we who found it. */
+  /** What is wrong with the input, if we found it ourselves. */
   readonly fault: InputFault | undefined;
-  /** For the operator's log, where the exchange has not told it there: names of ours, never a value. */
+  /** For the operator's log, if the exchange has not logged it: our own names, never a value. */
   readonly note: string | undefined;
 
   constructor(
@@ -188,11 +194,11 @@ export class ProviderRefusal extends Error {
   }
 }
 
-/** The work was accepted and is over without a usable result. Final: the same submit is never sent again. */
+/** The work was accepted and ended without a usable result. Final: the same submit is never sent again. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly reason: FailureReason;
-  /** What is wrong with the input, where it was we who found it. */
+  /** What is wrong with the input, if we found it ourselves. */
   readonly fault: InputFault | undefined;
 
   constructor(reason: FailureReason, options: { fault?: InputFault; cause?: unknown } = {}) {

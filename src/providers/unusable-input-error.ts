@@ -1,10 +1,12 @@
 /**
- * What whoever works for an embedded model says of a file that an input brought. Apart from the provider, because it is
- * thrown where the engines are and understood where the provider is.
+ * How code that works for an embedded model reports an unusable input. Separate from the provider, because it is
+ * thrown in the engines and handled in the provider.
  */
 import type { InputFault } from '../domain/input-fault.ts';
 
-/** Nothing can be made of the input: a file cannot be decoded, or is too large when it is; a text has nothing to say. */
+/**
+ * The input cannot be used: a file cannot be decoded, or is too large once decoded; a text contains nothing to render.
+ */
 export class UnusableInputError extends Error {
   override readonly name = 'UnusableInputError';
   readonly fault: InputFault;

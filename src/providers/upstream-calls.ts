@@ -1,10 +1,11 @@
 /**
- * What every HTTP adapter does alike: find the address and the credential of a binding, exchange, and sort what came
- * back into the three kinds of outcome of `provider.ts`. An adapter adds only its provider's paths and words.
+ * What every HTTP adapter has in common: find the address and the credential of a binding, exchange, and classify the
+ * response as one of the three kinds of outcome of `provider.ts`. An adapter adds only its provider's paths and
+ * vocabulary.
  *
- * Sorting a submit (architecture, "Submitting is split from waiting, and never repeated blindly"):
+ * Classifying a submit (architecture, "Submitting is split from waiting, and never repeated blindly"):
  * - nothing sent, a 4xx, or 503 without a job: `ProviderRefusal`;
- * - lost after sending, another 5xx, an answer that is no JSON: `ProviderUnknown`;
+ * - lost after sending, another 5xx, a response that is not JSON: `ProviderUnknown`;
  * - 408 and 409 are unknown too: gateways answer 408 when the work behind them took too long, and an API with
  *   idempotency keys answers 409 while the first request of a key is still in flight.
  */
@@ -23,11 +24,11 @@ import { createUpstreamDownload } from './upstream-download.ts';
 import { hostOf, targetOf } from './upstream-target.ts';
 import type { Authorize } from './upstream-target.ts';
 
-/** What an HTTP adapter is made from. */
+/** The dependencies of an HTTP adapter. */
 export interface HttpProviderDeps {
   readonly secrets: SecretSource;
   readonly logger: Logger;
-  /** Bound of one exchange in milliseconds; default 60 s, and for a synchronous generation the call's signal alone. */
+  /** Limit of one exchange in milliseconds; default 60 s, and for a synchronous generation only the call's signal. */
   readonly timeoutMs?: number;
 }
 
@@ -49,38 +50,38 @@ export interface SubmitExchange {
   /** Sent instead. */
   readonly form?: Form;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Set where the answer brings the files themselves: a longer bound, and no time-out but the signal's. */
+  /** Set if the response contains the files themselves: a larger limit, and no timeout except the signal's. */
   readonly isSynchronous?: boolean;
   /**
-   * What the provider's own codes say of a refusal; undefined leaves it to the status. Throws `ProviderFailure` where
-   * they say that it was no refusal.
+   * How the provider's own codes classify a rejection; undefined leaves it to the status. Throws `ProviderFailure` if
+   * they show that it was not a rejection.
    */
   readonly refusalReason?: (
     status: number,
     json: unknown,
   ) => FailureReason | undefined | Promise<FailureReason | undefined>;
-  /** Statuses with which this protocol refuses work, whatever they mean elsewhere. */
+  /** Statuses with which this protocol rejects work, whatever they mean elsewhere. */
   readonly refusalStatuses?: readonly number[];
 }
 
 /** One submit to a protocol that has jobs. */
 export interface JobSubmitExchange extends SubmitExchange {
-  /** The job's id in an answer, a refusal included: a 503 that names a job has accepted it. */
+  /** The job's id in a response, a rejection included: a 503 that names a job has accepted it. */
   readonly jobId: (json: unknown) => string | undefined | Promise<string | undefined>;
 }
 
-/** A question about a job, or the request to stop it. */
+/** A poll of a job, or the request to cancel it. */
 export interface JobExchange {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; default: nothing. */
   readonly body?: unknown;
-  /** Set where the answer can bring the files themselves: a larger bound of its size. */
+  /** Set if the response can contain the files themselves: a larger size limit. */
   readonly bringsFiles?: boolean;
-  /** Set where a 2xx is an answer whatever its body is: some say nothing to a request to stop. */
+  /** Set if a 2xx is valid whatever its body is: some upstreams answer a cancel request with no body. */
   readonly isBodyOptional?: boolean;
-  /** Statuses beside 2xx that are an answer and not an obstacle. */
+  /** Statuses besides 2xx that are a definite response and not a failure to get one. */
   readonly definiteStatuses: readonly number[];
 }
 
@@ -89,33 +90,33 @@ export interface UpstreamCalls {
   /**
    * @returns the JSON of a 2xx.
    * @throws {ProviderRefusal} nothing was accepted.
-   * @throws {ProviderUnknown} something was sent; where the signal ended the wait, its reason is thrown instead.
+   * @throws {ProviderUnknown} something was sent; if the signal ended the wait, its reason is thrown instead.
    */
   submit(request: GenerationRequest, call: ProviderCall, submit: SubmitExchange): Promise<unknown>;
   /**
-   * The same, where success is a job.
+   * The same, if success is a job.
    *
-   * @throws {ProviderUnknown} also with `NO_JOB_ID`: it was accepted, and nobody can ask for it.
+   * @throws {ProviderUnknown} also with `NO_JOB_ID`: it was accepted, and cannot be polled.
    */
   submitJob(request: GenerationRequest, call: ProviderCall, submit: JobSubmitExchange): Promise<Submission>;
-  /** The same, where success is the file itself. @returns its bytes. */
+  /** The same, if success is the file itself. @returns its bytes. */
   submitForFile(request: GenerationRequest, call: ProviderCall, submit: SubmitExchange): Promise<Buffer>;
   /**
    * @returns a 2xx with JSON, or one of the definite statuses.
-   * @throws {ProviderUnreachable} anything else; where the signal ended the wait, its reason is thrown instead.
+   * @throws {ProviderUnreachable} anything else; if the signal ended the wait, its reason is thrown instead.
    */
   ask(request: GenerationRequest, call: ProviderCall, question: JobExchange): Promise<ExchangeAnswer>;
-  /** `Provider.download` as every HTTP adapter has it. */
+  /** `Provider.download`, the same for every HTTP adapter. */
   readonly download: (request: GenerationRequest, url: string, call: DownloadCall) => Promise<UpstreamFile>;
 }
 
-/** 60 s: any API that only takes orders or reports on them answers well within it. */
+/** 60 s: any API that only accepts jobs or reports on them answers well within it. */
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** 64 MB holds ten base64 images of 4K; nothing else that a provider says needs more than 1 MB. */
+/** 64 MB holds ten base64 images of 4K; no other provider response needs more than 1 MB. */
 const MAX_FILES_BYTES = 64 * 1024 * 1024;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Makes the exchanges of one protocol, with connections of their own. */
+/** Creates the exchanges of one protocol, with connections of their own. */
 export function createUpstreamCalls(
   protocol: string,
   deps: HttpProviderDeps,
@@ -125,7 +126,7 @@ export function createUpstreamCalls(
   const fetchFile = createUpstreamDownload();
   const timeoutMs = deps.timeoutMs ?? DEFAULT_TIMEOUT_MS;
 
-  /** Says what the operator needs: names and codes, never a body. */
+  /** Logs what the operator needs: names and codes, never a body. */
   const note = (
     level: 'warn' | 'error',
     request: GenerationRequest,
@@ -165,7 +166,7 @@ export function createUpstreamCalls(
     return new ProviderRefusal(reason, { retryAfterMs, condition: conditionOf(answer) });
   };
 
-  /** @returns a success whose body is what it was to be. */
+  /** @returns a success whose body is of the expected kind. */
   const send = async (
     request: GenerationRequest,
     call: ProviderCall,

@@ -1,7 +1,7 @@
 /**
  * Fetches a file that an upstream serves itself, from its configured origin: scheme, host and port. The operator named
- * that place, so it may be plain http and private, and it alone gets the credential. What it redirects elsewhere is not
- * followed here: any other address is for the guarded client (src/egress/), which knows no credential.
+ * that origin, so it may be plain http and private, and it alone gets the credential. Redirects to other origins are
+ * not followed here: any other address is for the guarded client (src/egress/), which has no credential.
  */
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
@@ -19,16 +19,16 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_REDIRECTS = 3;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
-/** Fetches from one origin and no other. */
+/** Fetches from one origin only. */
 export type UpstreamDownload = (
   url: URL,
   headers: Readonly<Record<string, string>>,
   call: DownloadCall,
 ) => Promise<UpstreamFile>;
 
-/** Makes the client, with its own connections. Idle ones do not keep the process alive. @param pace for tests. */
+/** Creates the client, with its own connections. Idle ones do not keep the process alive. @param pace for tests. */
 export function createUpstreamDownload(pace: Pace = PACE): UpstreamDownload {
-  // Our own clocks bound the exchange: one over all of it, and the pace.
+  // Our own timers bound the exchange: one for the whole exchange, and the pace.
   const agent = new Agent({ connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 });
 
   return async (url, headers, { timeoutMs, maxBytes, signal }) => {
@@ -70,7 +70,7 @@ export function createUpstreamDownload(pace: Pace = PACE): UpstreamDownload {
   };
 }
 
-/** The answer's body, where there is one worth reading. */
+/** The response body, if it is worth reading. */
 function bodyOf(
   answer: Dispatcher.ResponseData,
   { maxBytes, pace, deadline }: { readonly maxBytes: number; readonly pace: Pace; readonly deadline: Deadline },
@@ -93,7 +93,7 @@ function bodyOf(
   });
 }
 
-/** No cause: undici's errors name the host, and this one may be written into a history. */
+/** No cause: undici's errors contain the host, and this one may be written into a history. */
 function failureOf(error: unknown, deadline: Deadline): unknown {
   if (deadline.signal.aborted) return deadline.signal.reason;
   return error instanceof EgressError ? error : new EgressError('unreachable', 'the upstream could not be reached');

@@ -1,6 +1,6 @@
 /**
- * Where a call to an upstream goes and with which credential. The base address comes from the operator's model file, the
- * credential from configuration, by the name that the file has for it.
+ * Where a call to an upstream goes and with which credential. The base address comes from the operator's model file,
+ * the credential from configuration, under the name that the file has for it.
  */
 import { secretVariable } from '../upstreams/secrets.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
@@ -9,7 +9,7 @@ import type { UpstreamBinding } from './provider.ts';
 /** How the credential of a binding is sent; default: `Authorization: Bearer`. */
 export type Authorize = (secret: string, upstream: UpstreamBinding) => Readonly<Record<string, string>>;
 
-/** Where a call goes and with which credential, or the sentence that tells the operator what is missing. */
+/** Where a call goes and with which credential, or a message that states what the operator must configure. */
 export function targetOf(
   upstream: UpstreamBinding,
   path: string,
@@ -28,7 +28,7 @@ export function targetOf(
   return { url: new URL(address), headers: { ...headers, ...authorize(secret, upstream) } };
 }
 
-/** The host, for the log: enough to know which upstream it is, without path or user info. */
+/** The host, for the log: enough to identify the upstream, without path or user info. */
 export function hostOf(upstream: UpstreamBinding): string | undefined {
   const { baseUrl } = upstream;
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).host : undefined;

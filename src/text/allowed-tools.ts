@@ -1,7 +1,7 @@
 /**
- * `tool_choice` of type `allowed_tools` (contract §9), which both endpoints have, each with its members in another place.
- * It is a hard constraint (Open Responses): a tool that is not among them is kept from the model, so that neither an
- * upstream that has never heard of it nor the offline model can call one.
+ * `tool_choice` of type `allowed_tools` (contract §9), which both endpoints have, each with its members in a different
+ * position. It is a hard constraint (Open Responses): a tool that is not among them is withheld from the model, so
+ * that neither an upstream that does not know the type nor the offline text model can call one.
  */
 import { given, namedTool } from './parameters.ts';
 import type { FunctionTool, TextRequest, ToolChoice } from './request.ts';
@@ -9,24 +9,24 @@ import { InvalidTextRequest } from './text-failure.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What of the tools is left to the model, and what it has to do with them. */
+/** The tools that the model may use, and how it has to use them. */
 export interface ToolRules {
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: ToolChoice;
 }
 
-/** Where an endpoint keeps the members, and which it takes. */
+/** Where an endpoint keeps the members, and which it accepts. */
 export interface AllowedToolsForm {
-  /** What `mode` and `tools` stand in. */
+  /** The field that contains `mode` and `tools`. */
   readonly where: string;
-  /** The default is the first, where there is one. */
+  /** The default is the first, if there is one. */
   readonly modes: readonly ('auto' | 'required' | 'none')[];
   readonly isModeOptional: boolean;
-  /** The member of an entry that has its name; undefined: the entry itself. */
+  /** The member of an entry that contains its name; undefined: the entry itself. */
   readonly nameIn: 'function' | undefined;
 }
 
-/** @throws {InvalidTextRequest} naming the place. */
+/** @throws {InvalidTextRequest} naming the field. */
 export function allowedTools(
   { mode, tools: allowed }: Members,
   tools: readonly FunctionTool[],
@@ -65,7 +65,7 @@ function membersOf(value: unknown): Members {
   return (typeof value === 'object' && value !== null ? value : {}) as Members;
 }
 
-/** A tool that would run beside the model, of which there are none. */
+/** The error for a tool that would run beside the model; there are no such tools. */
 export function builtInTool(type: string, param: string): InvalidTextRequest {
   const shown = JSON.stringify(type.slice(0, 64));
   const message = `unsupported parameter: ${param}: got ${shown}, and only "function" is supported`;
@@ -73,8 +73,8 @@ export function builtInTool(type: string, param: string): InvalidTextRequest {
 }
 
 /**
- * A client's body with `allowed_tools` said in words that every server knows: the others are left out. What is held for
- * is that, too (money/input-bound.ts).
+ * A client's body with `allowed_tools` expressed in terms that every server knows: the other tools are left out. The
+ * hold is for that body, too (money/input-bound.ts).
  */
 export function withAllowedTools(body: Members, { tools: allowed, toolChoice }: TextRequest): Members {
   const { tools, tool_choice: choice } = body;

@@ -1,9 +1,9 @@
 /**
- * The way of one text call (contract §9): what the model can do, what it costs at worst, the hold, the answer, and one
- * settlement, whatever becomes of it. No statement runs between the first byte and the last.
+ * The path of one text call (contract §9): what the model can do, what the call costs at worst, the hold, the answer,
+ * and one settlement, whatever the outcome. No statement runs between the first byte and the last.
  *
- * What is captured: what was used, where the answer came to its end; what was seen until then, where the client went
- * away or may not ask any more; nothing where the answer broke off on our side of it.
+ * What is captured: what was used, if the answer completed; what was seen by then, if the client disconnected or lost
+ * its access; nothing, if the answer broke off on our side of it.
  */
 import { AccountSuspendedError, UnauthenticatedError, requireModel } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
@@ -32,7 +32,7 @@ import type { TextThreads } from './threads/text-threads.ts';
 
 export interface TextDependencies {
   readonly source: TextSource;
-  /** Counts what requests bring. */
+  /** Counts the tokens of requests. */
   readonly threads: Pick<TextThreads, 'countInput'>;
   readonly ledger: TextLedger;
   readonly rateLimiter: RateLimiter;
@@ -42,7 +42,7 @@ export interface TextDependencies {
   readonly now: () => number;
 }
 
-/** One call, as an endpoint has decoded it. */
+/** One call, as decoded by an endpoint. */
 export interface TextAsk {
   readonly id: string;
   readonly surface: TextSurface;
@@ -50,29 +50,29 @@ export interface TextAsk {
   readonly model: TextModelDefinition;
   readonly request: TextRequest;
   readonly body: Readonly<Record<string, unknown>>;
-  /** To be awaited before all of a large request is gone through (limits/turns.ts); absent: it is small. */
+  /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
-  /** Of responses: what the answer's object repeats of the request. */
+  /** For responses: what the response object repeats of the request. */
   readonly echo?: ResponseEcho;
-  /** Of responses that are streamed and kept. */
+  /** For responses that are streamed and stored. */
   readonly deltas?: DeltaRecorder;
   readonly isStreamed: boolean;
-  /** A response that is kept: whoever asks for it before it is there waits. */
+  /** The response is stored: a client that requests it before it exists waits. */
   readonly isStored: boolean;
   readonly encoder: (createdAt: number) => AnswerEncoder;
-  /** Told the whole answer once it is there, before the call is settled; must not throw. */
+  /** Receives the whole answer once it exists, before the call is settled; must not throw. */
   readonly onAnswered?: (answer: Readonly<Record<string, unknown>>) => Promise<void>;
-  /** An error as the endpoint tells it in the middle of a stream. */
+  /** An error as the endpoint reports it in the middle of a stream. */
   readonly problemOf: (error: unknown) => TextProblem;
 }
 
-/** An answer on its way to the client. Whoever has it must `close` it, read or not. */
+/** An answer on its way to the client. Its holder must `close` it, read or not. */
 export type TextAnswer = {
-  /** Stops whoever still answers, keeps what is to be kept and settles. Twice is the same as once; never fails. */
+  /** Stops an answer that is still running, persists what has to be stored, and settles. Idempotent; never fails. */
   close(): Promise<void>;
 } & (
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, unknown>> }
-  /** Each text is one server-sent event; the last is `[DONE]`. Never throws: what goes wrong is among the events. */
+  /** Each text is one server-sent event; the last is `[DONE]`. Never throws: errors are among the events. */
   | { readonly kind: 'stream'; readonly frames: AsyncIterable<string> }
 );
 
@@ -86,16 +86,22 @@ export interface TextAnswers {
   /**
    * Answers a call. Not streamed: the whole answer.
    *
-   * @param controller aborted by the caller when the client goes away, may not ask any more or the process stops, and by the answer's `close`
-   *   where it is not over.
-   * @throws {InvalidTextRequest} @throws {ForbiddenError} @throws {RateLimitedError} @throws {InsufficientBalanceError}
-   * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {ShareExhaustedError} @throws {TextFailure} nothing is
-   *   charged.
+   * @param controller aborted by the caller when the client disconnects, loses its access or the process stops, and by
+   *   the answer's `close` if it is not over.
+   * @throws {InvalidTextRequest} @throws {ForbiddenError} @throws {RateLimitedError} @throws
+   *   {InsufficientBalanceError}
+   * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {ShareExhaustedError} @throws {TextFailure} nothing
+   *   is charged.
    */
   answer(caller: Caller, ask: TextAsk, controller: AbortController): Promise<TextAnswer>;
-  /** How many tokens each of some requests of an account brings. @throws {ShareExhaustedError} @throws {TextFailure} */
+  /**
+   * The number of input tokens of each of some requests of an account.
+   *
+   * @throws {ShareExhaustedError}
+   * @throws {TextFailure}
+   */
   readonly countInput: TextThreads['countInput'];
-  /** Tokens a minute of an account. */
+  /** Tokens per minute of an account. */
   tokenBudget(caller: Caller): Budget;
 }
 
@@ -107,7 +113,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     perMinute: caller.textTokensPerMinute,
   });
 
-  /** Everything that can be said before money is asked for. @returns the counted input. */
+  /** Performs every check that comes before the hold. @returns the counted input. */
   const judge = async (caller: Caller, { request, model, parameters, nextTurn }: TextAsk): Promise<number> => {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
@@ -187,7 +193,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         ledger.settle({
           id,
           accountId: caller.accountId,
-          // The ledger captures the hold at most, and books what a report has beyond it as the operator's cost.
+          // The ledger captures the hold at most, and records what a report has beyond it as the operator's cost.
           capturedMicroUsd: isReported || due < heldMicroUsd ? due : heldMicroUsd,
           usage: usage ?? { ...nothingSaid(0), isEstimated: false },
           upstream,
@@ -195,7 +201,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), plausibleUsage(usage).outputTokens);
       };
 
-      // A client that went while its money was held has had nobody asked.
+      // If the client disconnected while its money was being held, no source is queried.
       const isAsked = !signal.aborted;
       const askedAt = performance.now();
       const begun = (): void => metrics.begun(model.name, (performance.now() - askedAt) / 1000);
@@ -238,14 +244,14 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   };
 }
 
-/** Whether it was the client who ended the call: what stops for another reason says so with an error of its own. */
+/** Whether the client ended the call: a stop for another reason has an error of its own. */
 function isGone(signal: AbortSignal): boolean {
   return signal.aborted && !(signal.reason instanceof TextFailure);
 }
 
 /**
- * Why a call was ended whose caller may not ask any more. It is told, and settled like the call of a client that went
- * away: what was seen is paid.
+ * Why a call was ended whose caller lost its access. It is reported, and settled like the call of a client that
+ * disconnected: what was seen is paid.
  */
 export function accessEnded({ reason }: AbortSignal): UnauthenticatedError | AccountSuspendedError | undefined {
   return reason instanceof UnauthenticatedError || reason instanceof AccountSuspendedError ? reason : undefined;
@@ -272,20 +278,23 @@ async function wholeAnswer(
   return encoder.answer();
 }
 
-/** How far a stream has come. */
+/** The progress of a stream. */
 interface Progress {
   state: 'open' | 'over' | 'failed';
-  /** The answer as one, where it is known. */
+  /** The complete answer, if it is known. */
   whole: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a stream that is closed in a state was: one that is still open has no reader any more. */
+/** How a stream that is closed in a state ended: one that is still open no longer has a reader. */
 const ENDS = { open: 'gone', over: 'answered', failed: 'failed' } as const satisfies Record<
   Progress['state'],
   TextCallEnd
 >;
 
-/** @param tell notes what ended the answer. @returns what the client is to be told; undefined: it has gone. */
+/**
+ * @param tell records what ended the answer.
+ * @returns what is reported to the client; undefined: it has disconnected.
+ */
 async function* streamOf(
   opened: OpenedAnswer,
   ask: TextAsk,
@@ -322,7 +331,7 @@ async function* streamOf(
   yield DONE;
 }
 
-/** What may repeat a large request is made into bytes when it is taken. */
+/** Frames that may repeat a large request are serialized when they are taken. */
 async function* inTurns(frames: readonly string[], { nextTurn }: TextAsk): AsyncGenerator<string> {
   for (const frame of frames) {
     await nextTurn?.();

@@ -1,21 +1,21 @@
 /**
- * The beginnings of a conversation, in whole messages, as hashes: what recognizes a beginning that was seen before need
- * not keep what anybody said.
+ * The beginnings of a conversation, in whole messages, as hashes: code that recognizes an earlier beginning need not
+ * store any content.
  */
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message, TextRequest } from './request.ts';
 
-/** Some 2 ms of hashing: after this many characters others get their turn. */
+/** Some 2 ms of hashing: after this many characters, other work gets its turn. */
 const TURN_CHARACTERS = 512 * 1024;
-/** The same of short messages. */
+/** The same for short messages. */
 const TURN_MESSAGES = 256;
 
 /**
- * Of the tools, and of each message together with all that comes before it. Gives others their turn.
+ * Digests of the tools, and of each message together with everything before it. Gives other work its turn.
  *
- * @param owner whatever else the beginnings have to have in common.
+ * @param owner everything else that the beginnings must have in common.
  */
 export async function digestsOf(
   owner: string,

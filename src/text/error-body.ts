@@ -1,7 +1,10 @@
-/** The body of an error on the text endpoints: ours and OpenAI's in one, so that both kinds of client read it (contract §9). */
+/**
+ * The body of an error on the text endpoints: our form and OpenAI's in one, so that both kinds of client can read it
+ * (contract §9).
+ */
 import type { TextProblem } from './encoder.ts';
 
-/** As it is answered, or stands in an error event. */
+/** As it is returned, or as part of an error event. */
 export function errorBody({ status, errorCode, message, type, code, param }: TextProblem) {
   return {
     code: status,

@@ -1,12 +1,12 @@
 /**
- * An answer as it comes into being: the one stream of events that both endpoints render, streamed or not. A source (the
- * embedded model, an upstream's decoder) yields them in order and fails by throwing `TextFailure`.
+ * An answer while it is generated: the one stream of events that both endpoints render, streamed or not. A source (the
+ * offline text model, an upstream's decoder) yields them in order and fails by throwing `TextFailure`.
  *
  * For each choice: any order of reasoning, text, refusals and tool calls, then one `finish`. After the last choice's
- * `finish` one `usage`, where the source knows it. Arguments of several tool calls may arrive interleaved.
+ * `finish` one `usage`, if the source knows it. Arguments of several tool calls may arrive interleaved.
  */
 
-/** A token of the text with its natural logarithm of probability, and the alternatives that were asked for. */
+/** A token of the text with the natural logarithm of its probability, and the alternatives that were requested. */
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
@@ -44,6 +44,6 @@ export interface TokenUsage {
   readonly cachedInputTokens: number;
   /** Reasoning included. */
   readonly outputTokens: number;
-  /** Of those, the ones that were thought and not said. */
+  /** Of those, the reasoning tokens. */
   readonly reasoningTokens: number;
 }

@@ -1,12 +1,12 @@
 /**
- * What a request asks of a model beside text, and the refusal of what the model has not got: "a parameter that a model
- * cannot honour is 400, never silently ignored" (contract §9).
+ * What a request requires of a model beyond text, and the rejection of what the model does not have: "a parameter that
+ * a model cannot honour is 400, never silently ignored" (contract §9).
  */
 import type { TextFeature, TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { TextRequest } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 
-/** The parameter by which each endpoint asks for a feature, where they differ. */
+/** The parameter with which each endpoint requests a feature, where they differ. */
 export interface ParameterNames {
   readonly conversation: string;
   readonly format: string;
@@ -44,7 +44,7 @@ export function requireFeatures(request: TextRequest, model: TextModelDefinition
   }
 }
 
-/** The features that a request needs, with the parameter of each. Asking for a default asks for nothing. */
+/** The features that a request needs, with the parameter of each. Requesting a default requests nothing. */
 function* askedFeatures(request: TextRequest, names: ParameterNames): Generator<readonly [TextFeature, string]> {
   for (const { content } of request.messages) {
     if (content.some(({ type }) => type === 'image')) yield ['images', names.conversation];

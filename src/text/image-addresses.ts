@@ -1,8 +1,8 @@
 /**
- * The addresses of images that a text request has an upstream fetch: the egress policy decides on them as on those that
- * we go to ourselves, or a client could have an upstream in the operator's network look at what only that network sees.
- * A name is resolved too, where it can be; the upstream resolves it again, so an owner who changes its answer in between,
- * or gives us another one, is stopped only by the upstream's own network.
+ * The URLs of images that a text request has an upstream fetch: the egress policy applies to them as to those that we
+ * fetch ourselves, or a client could have an upstream in the operator's network read what only that network can reach.
+ * A name is resolved too, if possible; the upstream resolves it again, so an owner who changes its DNS answer in
+ * between, or gives us another one, is stopped only by the upstream's own network.
  */
 import type { Egress } from '../egress/guarded-client.ts';
 import { checkUrl } from '../egress/policy.ts';
@@ -21,10 +21,10 @@ export interface ImageJudge {
   readonly egress: Pick<Egress, 'findObstacle'>;
 }
 
-/** Hosts of images in one request: each is a name to resolve. */
+/** Image hosts in one request: each is a name to resolve. */
 export const MAX_IMAGE_HOSTS = 16;
 
-/** Of a request that is waiting for an answer meanwhile; longer than one lookup takes, and its wait for a place. */
+/** The request waits for this meanwhile; longer than one lookup takes, with its wait for a slot. */
 const RESOLVE_MS = 8_000;
 
 /** Images of a chat request. */
@@ -36,7 +36,7 @@ export function imagesOfMessages(messages: readonly Message[]): readonly ImageAd
   );
 }
 
-/** @throws {InvalidTextRequest} naming the first field whose address is not permitted. */
+/** @throws {InvalidTextRequest} naming the first field whose URL is not permitted. */
 export async function checkImageAddresses(
   images: readonly ImageAddress[],
   { egressPolicy, egress }: ImageJudge,

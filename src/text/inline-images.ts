@@ -1,6 +1,6 @@
 /**
- * Images of a text request as `data:` URLs, for operators who do not want their upstreams to fetch what clients name
- * (`TEXT_IMAGES=inline`). They are fetched like any address of a client, by the egress policy, and so no upstream
+ * Images of a text request as `data:` URLs, for operators who do not want their upstreams to fetch URLs that clients
+ * name (`TEXT_IMAGES=inline`). They are fetched like any URL of a client, under the egress policy, and so no upstream
  * resolves a name that its owner may point elsewhere in between.
  */
 import { CollectedBytes } from '../domain/collected-bytes.ts';
@@ -15,16 +15,16 @@ import type { ImageAddress } from './image-addresses.ts';
 import type { Message } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 
-/** Of one request. */
+/** For one request. */
 export const MAX_INLINED = { images: 50, bytes: 20_000_000 } as const;
-/** For one image; its name is resolved within it. */
+/** For one image; resolving its name is included. */
 const FETCH_MS = 15_000;
 const WAIT_MS = 10_000;
-/** What upstreams read; what its type is told by. */
+/** The types that upstreams read; and how many bytes identify a type. */
 const TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 const BEGINNING_BYTES = 1024 * 1024;
 
-/** Every address in the place of its image: `data:image/png;base64,…`. */
+/** Each URL with its image: `data:image/png;base64,…`. */
 export type InlinedImages = ReadonlyMap<string, string>;
 
 export interface InlineParts {
@@ -36,11 +36,11 @@ export interface InlineParts {
 interface InlineOptions {
   readonly accountId: string;
   readonly signal: AbortSignal;
-  /** Is told of bytes before they are kept. @throws {ShareExhaustedError} */
+  /** Called with bytes before they are kept. @throws {ShareExhaustedError} */
   readonly hold: (bytes: number) => void;
 }
 
-/** The fetches of all accounts in one api process. */
+/** The fetches of all accounts in one API process. */
 export function createImageFetches(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'image_fetches',
@@ -53,9 +53,9 @@ export function createImageFetches(metrics?: ShareMetrics): TenantShares {
 }
 
 /**
- * Fetches the images of a request, each address once.
+ * Fetches the images of a request, each URL once.
  *
- * @throws {InvalidTextRequest} naming the field of an image that could not be fetched, or is none.
+ * @throws {InvalidTextRequest} naming the field of an image that could not be fetched, or is not one.
  * @throws {ShareExhaustedError} too many fetches, or bytes in memory, of the account or of all.
  */
 export async function inlineImages(
@@ -69,7 +69,7 @@ export async function inlineImages(
     byUrl.set(image.url, image);
     if (byUrl.size > MAX_INLINED.images) throw refused(image.field, `at most ${MAX_INLINED.images} images by address`);
   }
-  // The first that fails ends the others.
+  // The first failure ends the others.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   let total = 0;
@@ -154,7 +154,7 @@ function refused(field: string, problem: string): InvalidTextRequest {
   return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
 }
 
-/** The messages with every image that was fetched in the place of its address. */
+/** The messages with every fetched image in place of its URL. */
 export function withInlinedImages(messages: readonly Message[], inlined: InlinedImages): readonly Message[] {
   if (inlined.size === 0) return messages;
   return messages.map((message) => ({

@@ -1,6 +1,6 @@
 /**
- * The pieces that the bodies of both text endpoints are described with. Each may be left out, and may be null, which is
- * the same (contract §9: OpenAI's API).
+ * The building blocks for the bodies of both text endpoints. Each may be left out, and may be null, which is the same
+ * (contract §9: OpenAI's API).
  */
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';

@@ -1,6 +1,4 @@
-/**
- * Parameters that both endpoints have, in whatever place each keeps them: what they may say, and what they come to.
- */
+/** Parameters that both endpoints have, wherever each keeps them: their valid values, and their meaning. */
 import { InvalidTextRequest } from './text-failure.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, ToolChoice } from './request.ts';
 
@@ -10,9 +8,9 @@ export function given<T>(value: unknown): T | undefined {
 }
 
 /**
- * What several words about reasoning come to.
+ * Combines the parameters about reasoning.
  *
- * @param flat `reasoning_effort`, where the endpoint has it. @param nested the members of `reasoning`.
+ * @param flat `reasoning_effort`, if the endpoint has it. @param nested the members of `reasoning`.
  * @throws {InvalidTextRequest} they contradict one another.
  */
 export function reasoningEffortOf(
@@ -52,7 +50,7 @@ export function functionTool(described: {
   };
 }
 
-/** Two functions of one name cannot be told apart. @throws {InvalidTextRequest} */
+/** Two functions with the same name cannot be distinguished. @throws {InvalidTextRequest} */
 export function refuseDuplicates(tools: readonly FunctionTool[]): void {
   const seen = new Set<string>();
   tools.forEach(({ name }, place) => {
@@ -84,7 +82,11 @@ export function namedTool(name: string, tools: readonly FunctionTool[], param: s
   return { name };
 }
 
-/** The members of a `json_schema` format, which the two endpoints keep in different places. @throws {InvalidTextRequest} */
+/**
+ * The members of a `json_schema` format, which the two endpoints keep in different positions.
+ *
+ * @throws {InvalidTextRequest}
+ */
 export function schemaFormat(value: unknown, where: string): OutputFormat {
   const { name, schema, strict, description } = (typeof value === 'object' && value !== null ? value : {}) as Record<
     string,
@@ -108,9 +110,9 @@ export function schemaFormat(value: unknown, where: string): OutputFormat {
   };
 }
 
-/** An address that an upstream may fetch, or the picture itself. Nothing of it is fetched here. */
+/** A URL that an upstream may fetch, or the image itself. Nothing is fetched here. */
 export function isImageUrl(url: string): boolean {
   if (/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=_-]+$/i.test(url)) return true;
-  // Whether plain HTTP may be used is for the egress policy to say.
+  // Whether plain HTTP may be used is decided by the egress policy.
   return /^https?:\/\//i.test(url) && URL.canParse(url);
 }

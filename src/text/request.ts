@@ -1,18 +1,18 @@
 /**
- * A request for text in the one form that everything behind the two endpoints works with, whichever of them it came by
- * (chat/decode-request.ts, responses/decode-request.ts). It is checked: what a model cannot do is refused before
+ * A text request in the common form that everything behind the two endpoints works with, whichever of them received it
+ * (chat/decode-request.ts, responses/decode-request.ts). It is validated: what a model cannot do is rejected before
  * (features.ts).
  */
 
-/** A piece of what somebody says. */
+/** A part of a message. */
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
-  /** An address or a `data:` URL. */
+  /** A web address or a `data:` URL. */
   | { readonly type: 'image'; readonly url: string; readonly detail?: 'auto' | 'low' | 'high' }
-  /** What an assistant refused with, in a conversation that is sent again. */
+  /** The text of an assistant's refusal, in a conversation that is sent again. */
   | { readonly type: 'refusal'; readonly refusal: string };
 
-/** A call of a function that an assistant asked for. */
+/** A function call that an assistant requested. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
@@ -20,16 +20,16 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** One turn of the conversation. `developer` is the newer word for `system`. */
+/** One turn of the conversation. `developer` is the newer name for `system`. */
 export type Message =
   | { readonly role: 'system' | 'developer' | 'user'; readonly content: readonly ContentPart[]; readonly name?: string }
   | {
       readonly role: 'assistant';
       readonly content: readonly ContentPart[];
       readonly toolCalls: readonly ToolCall[];
-      /** What it thought before it answered, where the conversation brings that back. */
+      /** Its reasoning before it answered, if the conversation includes it. */
       readonly reasoning?: string;
-      /** What it thought in a form that only its upstream can read, which upstreams of the responses interface get back. */
+      /** Its reasoning in a form that only its upstream can read, returned to upstreams of the responses interface. */
       readonly sealedReasoning?: string;
       readonly name?: string;
     }
@@ -50,7 +50,7 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string 
 /** The types of `OutputFormat`. */
 export const OUTPUT_FORMATS = ['text', 'json_object', 'json_schema'] as const satisfies readonly OutputFormat['type'][];
 
-/** What the answer's text has to be. */
+/** The required form of the answer's text. */
 export type OutputFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
@@ -62,13 +62,13 @@ export type OutputFormat =
       readonly strict: boolean;
     };
 
-/** How much a model thinks before it answers; `none`: not at all. */
+/** How much a model reasons before it answers; `none`: not at all. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 
 export type Verbosity = 'low' | 'medium' | 'high';
 
-/** A request, whichever endpoint it came by. What is undefined was not asked for: the model's own default counts. */
+/** A request, whichever endpoint received it. What is undefined was not requested: the model's own default counts. */
 export interface TextRequest {
   /** As the request named it. */
   readonly model: string;
@@ -76,7 +76,7 @@ export interface TextRequest {
   /** Reasoning and answer together (contract §9). */
   readonly maxOutputTokens: number | undefined;
   readonly stop: readonly string[];
-  /** How many answers. */
+  /** The number of answers. */
   readonly choices: number;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
@@ -84,7 +84,7 @@ export interface TextRequest {
   readonly presencePenalty: number | undefined;
   readonly logitBias: Readonly<Record<string, number>> | undefined;
   readonly seed: number | undefined;
-  /** How many alternatives of each token are told beside it; 0: the token alone. */
+  /** How many alternatives of each token are reported with it; 0: the token alone. */
   readonly topLogprobs: number | undefined;
   readonly format: OutputFormat;
   readonly tools: readonly FunctionTool[];
@@ -92,6 +92,6 @@ export interface TextRequest {
   readonly parallelToolCalls: boolean;
   /** Undefined: the model's default. */
   readonly reasoningEffort: ReasoningEffort | undefined;
-  /** How long the answer is; undefined: the model's default. */
+  /** The length of the answer; undefined: the model's default. */
   readonly verbosity?: Verbosity | undefined;
 }

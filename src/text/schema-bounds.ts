@@ -1,15 +1,17 @@
 /**
- * How much the JSON Schemas of one request may come to (response formats and the parameters of functions), checked before
- * anything is done with them, whichever model is asked: a few hundred bytes of `allOf` and `$ref` can stand for more
- * parts than anybody can put together. What exceeds the bounds is rejected by its name.
+ * How complex the JSON Schemas of one request may be (response formats and the parameters of functions), validated
+ * before anything is done with them, for every model: a few hundred bytes of `allOf` and `$ref` can stand for more
+ * parts than any process can combine. What exceeds the bounds is rejected by its name.
  */
 import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from './conformance/json/schema-reader.ts';
 import type { FunctionTool, JsonSchema, OutputFormat } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 
-/** Values in all schemas of a request, lists and objects included: some times what OpenAI's strict subset takes. */
+/**
+ * Values in all schemas of a request, lists and objects included: several times what OpenAI's strict subset accepts.
+ */
 const MAX_VALUES = 50_000;
-/** Parts and members that putting all references and all `allOf` together comes to: some hundredths of a second. */
+/** Parts and members from resolving all references and all `allOf`: some hundredths of a second. */
 const MAX_WORK = 200_000;
 
 /**

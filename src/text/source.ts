@@ -1,7 +1,6 @@
 /**
- * Who answers a request for text: the embedded model or an upstream, behind one small interface. Opening an answer
- * settles that there will be one; everything before that may be tried again elsewhere, nothing after it
- * (contract §9, issue "Upstreams").
+ * The source of a text answer: the offline text model or an upstream, behind one small interface. Opening an answer
+ * settles that there will be one; everything before that may be retried elsewhere, nothing after it (contract §9).
  */
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { TextProblem } from './encoder.ts';
@@ -14,27 +13,27 @@ import type { Tally } from './tally.ts';
 /** The two endpoints. */
 export type TextSurface = 'chat' | 'responses';
 
-/** A request on its way to whoever answers it. */
+/** A request on its way to its source. */
 export interface TextCall {
-  /** Names the answer: `chatcmpl-…` or `resp_…`; the ledger's reference too. */
+  /** Identifies the answer: `chatcmpl-…` or `resp_…`; the ledger's reference too. */
   readonly id: string;
-  /** Whose call it is: nothing of one account's calls is to show in another's. */
+  /** The account of the call: nothing of one account's calls may show in another's. */
   readonly accountId: string;
   readonly surface: TextSurface;
   readonly model: TextModelDefinition;
   readonly request: TextRequest;
-  /** The client's own body, checked: what an upstream of the same surface is sent, with its own model's name. */
+  /** The client's own body, validated: what an upstream of the same surface is sent, with its own model's name. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** To be awaited before all of a large request is gone through (limits/turns.ts); absent: it is small. */
+  /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
   readonly isStreamed: boolean;
   /** Kept up to date while the answer passes. */
   readonly tally: Tally;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** Of responses: what the answer's object repeats of the request (responses/response-object.ts). */
+  /** For responses: what the response object repeats of the request (responses/response-object.ts). */
   readonly echo?: ResponseEcho;
-  /** Of responses whose stream is to be sent again: told each of its events by an upstream's frames. */
+  /** For responses whose stream is to be sent again: an upstream's frames report each of its events here. */
   readonly deltas?: DeltaRecorder;
 }
 
@@ -45,8 +44,8 @@ export interface TextCall {
  * - `frames`: the surface's own stream, one complete server-sent event each, as the client gets it, without `[DONE]`;
  * - `body`: the surface's own unstreamed answer, as the client gets it.
  *
- * The two last come only from an upstream of the surface that was asked for; they feed the tally by themselves, while
- * events are fed to it by whoever renders them. Whoever stops iterating early ends the call. Iterating throws
+ * The last two come only from an upstream of the requested surface; they feed the tally by themselves, while events
+ * are fed to it by the code that renders them. Ending the iteration early ends the call. Iterating throws
  * `TextFailure`.
  */
 export type OpenedAnswer =
@@ -54,11 +53,11 @@ export type OpenedAnswer =
   | {
       readonly kind: 'frames';
       readonly frames: AsyncIterable<string>;
-      /** Of responses: the whole one, once the frames are over. */
+      /** For responses: the whole object, once the frames are over. */
       readonly whole?: () => Readonly<Record<string, unknown>> | undefined;
       /**
-       * Of responses: what is to follow the frames where iterating them threw, told as the end of this very stream.
-       * Absent: the surface's encoder can say it without having seen the stream.
+       * For responses: what follows the frames if iterating them threw, reported as the end of this very stream.
+       * Absent: the surface's encoder can report it without having seen the stream.
        */
       readonly fail?: (problem: TextProblem) => readonly string[];
     }
@@ -66,10 +65,10 @@ export type OpenedAnswer =
 
 export interface TextSource {
   /**
-   * Resolves when the answer has begun: its status is good, and where it is streamed its first event is there.
+   * Resolves when the answer has begun: its status is a success, and if it is streamed, its first event is there.
    *
-   * @param signal aborted when the client goes or the process stops.
-   * @throws {TextFailure} nothing was said yet. @throws {InvalidTextRequest} this request cannot be answered.
+   * @param signal aborted when the client disconnects or the process stops.
+   * @throws {TextFailure} nothing was emitted yet. @throws {InvalidTextRequest} this request cannot be answered.
    */
   open(call: TextCall, signal: AbortSignal): Promise<OpenedAnswer>;
 }

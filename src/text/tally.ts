@@ -1,30 +1,30 @@
 /**
- * What an answer has cost so far, kept beside it while it passes: the usage that its source reports, or, until there is
- * such a thing, what can be counted of what was said.
+ * The usage of an answer so far, kept while it passes: the usage that its source reports, or, until it does, what can
+ * be counted of the content.
  */
 import type { TokenUsage } from './events.ts';
 import { countTextTokens } from './tokens.ts';
 
 /** What is billed. */
 export interface BilledUsage extends TokenUsage {
-  /** Counted here, and not reported by whoever answered. */
+  /** Counted here, and not reported by the source. */
   readonly isEstimated: boolean;
 }
 
-/** Texts are counted together once there is this much: a token reaches over the pieces that a stream brings. */
+/** Texts are counted together once there is this much: a token can span the pieces of a stream. */
 const COUNTED_TOGETHER = 16 * 1024;
 
 /** Longer answers are estimated from this much of them: counting takes up to 4 µs a character, on the event loop. */
 const MAX_COUNTED = 256 * 1024;
 
 export class Tally {
-  /** The upstream that answers, as logs call it; set when the answer begins. */
+  /** The upstream that answers, by its name in logs; set when the answer begins. */
   answeredBy: string | undefined;
   readonly #inputTokens: number;
   #reported: TokenUsage | undefined;
   readonly #said = { output: new Counter(), reasoning: new Counter() };
 
-  /** @param inputTokens what the request was counted to bring. */
+  /** @param inputTokens the counted input of the request. */
   constructor(inputTokens: number) {
     this.#inputTokens = inputTokens;
   }
@@ -34,22 +34,22 @@ export class Tally {
     this.#said.output.add(text);
   }
 
-  /** A piece of what was thought. */
+  /** A piece of the reasoning. */
   thought(text: string): void {
     this.#said.reasoning.add(text);
   }
 
-  /** The source tells its own count; the last one counts. */
+  /** The source reports its own count; the last one counts. */
   report(usage: TokenUsage): void {
     this.#reported = usage;
   }
 
-  /** Whether the source has told its count. */
+  /** Whether the source has reported its count. */
   get isReported(): boolean {
     return this.#reported !== undefined;
   }
 
-  /** As things stand. */
+  /** The usage at this moment. */
   usage(): BilledUsage {
     if (this.#reported !== undefined) return { ...this.#reported, isEstimated: false };
     const reasoningTokens = this.#said.reasoning.total();
@@ -66,7 +66,7 @@ export class Tally {
 class Counter {
   #counted = 0;
   #countedCharacters = 0;
-  /** Characters that are not counted any more. */
+  /** Characters that are no longer counted. */
   #further = 0;
   #pieces: string[] = [];
   #characters = 0;

@@ -4,11 +4,11 @@
  */
 
 /**
- * - `upstream_unavailable`: it could not be reached, refused to work, or is left alone at the moment;
- * - `upstream_rate_limited`: it asks for patience;
+ * - `upstream_unavailable`: it could not be reached, declined to work, or is being avoided at the moment;
+ * - `upstream_rate_limited`: it asks us to wait;
  * - `upstream_timeout`: it fell silent, or took longer than a call may;
- * - `upstream_invalid`: what it sent is no answer of the protocol, or broke off in the middle;
- * - `upstream_refused`: it refuses this very request (4xx); its words stay here;
+ * - `upstream_invalid`: what it sent does not conform to the protocol, or broke off in the middle;
+ * - `upstream_refused`: it rejects this very request (4xx); its message stays here;
  * - `interrupted`: this process stops.
  */
 export type TextFailureReason =
@@ -23,7 +23,7 @@ export type TextFailureReason =
 export class TextFailure extends Error {
   override readonly name = 'TextFailure';
   readonly reason: TextFailureReason;
-  /** When it may be worth trying again, where the upstream says so; whole seconds. */
+  /** When a retry may be worth it, if the upstream reports that; whole seconds. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -37,12 +37,12 @@ export class TextFailure extends Error {
   }
 }
 
-/** The request is not one that can be answered; the message names the parameter and is for the client (400). */
+/** The request cannot be answered; the message names the parameter and is for the client (400). */
 export class InvalidTextRequest extends Error {
   override readonly name = 'InvalidTextRequest';
-  /** As OpenAI spells it: `messages.0.content`, `tools[1].function.name` … dotted here as everywhere in this API. */
+  /** As OpenAI writes it: `messages.0.content`, `tools[1].function.name` … dotted here as everywhere in this API. */
   readonly param: string | undefined;
-  /** OpenAI's word for what is wrong, e.g. `unsupported_parameter`, `invalid_value`, `context_length_exceeded`. */
+  /** OpenAI's code for what is wrong, e.g. `unsupported_parameter`, `invalid_value`, `context_length_exceeded`. */
   readonly code: string;
 
   constructor(param: string | undefined, message: string, code = 'invalid_value') {

@@ -1,6 +1,6 @@
 /**
- * Counting tokens where nobody else has: what a request brings, before it is sent anywhere, and what an upstream has
- * said that does not report its usage. OpenAI's `o200k_base`; other models' own counts differ by some percent.
+ * Counts tokens that no other component has counted: a request's input, before it is sent anywhere, and the output of
+ * an upstream that does not report its usage. OpenAI's `o200k_base`; other models' own counts differ by some percent.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message, TextRequest } from './request.ts';
@@ -8,24 +8,27 @@ import type { Message, TextRequest } from './request.ts';
 type CountTokens = (text: string) => number;
 
 /**
- * A run of letters, or of blanks, that is longer than this is counted in pieces: the tokenizer takes such a run as a
- * whole, in time that grows with the square of its length. Where it is cut it counts a token more at most.
+ * A longer run of letters, or of blanks, is counted in pieces: the tokenizer takes such a run as a whole, in time that
+ * grows with the square of its length. Where it is cut, it counts a token more at most.
  */
 const MAX_RUN = 96;
 const LONG_RUN = /\S{97}|\s{97}/;
 const PIECES = new RegExp(`\\S{1,${MAX_RUN}}|\\s{1,${MAX_RUN}}`, 'g');
 
-/** Letters at random take some 30 ms for as many on a slow machine, usual text less than one: then others get a turn. */
+/**
+ * Random letters take some 30 ms for as many on a slow machine, usual text less than one: then other work gets its
+ * turn.
+ */
 const TURN_CHARACTERS = 16 * 1024;
 
-/** What the form of a conversation costs beside its words (OpenAI's cookbook on counting tokens). */
+/** What the form of a conversation costs in addition to its words (OpenAI's cookbook on counting tokens). */
 const PER_MESSAGE = 3;
 const PER_ANSWER = 3;
 const PER_TOOL = 8;
-/** An image at high detail of up to four tiles; what an upstream really takes is in its usage. */
+/** An image at high detail of up to four tiles; what an upstream really uses is in its usage. */
 const PER_IMAGE = 765;
 const PER_SMALL_IMAGE = 85;
-/** Of reasoning that is sealed: letters of base64 that hide a token, which has some four and a half letters itself. */
+/** For sealed reasoning: letters of base64 that hide a token, which has some four and a half letters itself. */
 const SEALED_LETTERS_PER_TOKEN = 6;
 
 let loaded: CountTokens | undefined;
@@ -34,7 +37,7 @@ let loaded: CountTokens | undefined;
 export async function loadTokenizer(): Promise<void> {
   if (loaded !== undefined) return;
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
-  // What looks like a control token is text like any other here.
+  // Text that looks like a control token is ordinary text here.
   loaded = (text) => countTokens(text, { disallowedSpecial: new Set() });
 }
 
@@ -47,18 +50,18 @@ export function countTextTokens(text: string): number {
   return tokens;
 }
 
-/** What is counted of a request. */
+/** The parts of a request that are counted. */
 export type CountedRequest = Pick<TextRequest, 'messages' | 'tools' | 'format'>;
 
 /**
- * Whether some requests have more characters to count than so many. Counting takes up to 4 µs for each: long ones are
- * counted in a thread (threads/text-threads.ts).
+ * Whether some requests together have more characters to count than the given number. Counting takes up to 4 µs for
+ * each: long ones are counted in a thread (threads/text-threads.ts).
  */
 export function isLongerThan(requests: readonly CountedRequest[], characters: number): boolean {
   let left = characters;
   for (const { messages, tools, format } of requests) {
     for (const part of partsOf(messages, tools, format)) {
-      // Those of a fixed count take their time too, where there are very many.
+      // Parts with a fixed count take time too, if there are very many.
       left -= typeof part === 'number' ? 1 : part.length;
       if (left < 0) return true;
     }
@@ -66,7 +69,7 @@ export function isLongerThan(requests: readonly CountedRequest[], characters: nu
   return false;
 }
 
-/** How many tokens each of some requests brings, as `countInputTokens` counts. */
+/** The number of input tokens of each of some requests, as `countInputTokens` counts. */
 export async function countEach(requests: readonly CountedRequest[], limit = Infinity): Promise<readonly number[]> {
   const counts: number[] = [];
   for (const request of requests) counts.push(await countInputTokens(request, limit));
@@ -74,9 +77,10 @@ export async function countEach(requests: readonly CountedRequest[], limit = Inf
 }
 
 /**
- * How many tokens a request brings: its messages, tools and schema. Gives others their turn while it counts a long text.
+ * The number of input tokens of a request: its messages, tools and schema. Gives other work its turn while it counts a
+ * long text.
  *
- * @param limit counting ends soon after as many: what is returned is only more than that.
+ * @param limit counting ends soon after this many: the result then only means more than that.
  */
 export async function countInputTokens({ messages, tools, format }: CountedRequest, limit = Infinity): Promise<number> {
   await loadTokenizer();

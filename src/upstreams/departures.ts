@@ -1,23 +1,25 @@
 /**
- * Tasks that give back their slot at an upstream, or their place in its queue. Where the upstream's row cannot be had in
- * time, because somebody keeps it locked or the database is away, this is repeated until it goes through: the slot of a
- * task that goes on elsewhere would stay taken until that task is over. Nothing of it outlives the process; then the
- * slots are swept (slots.ts).
+ * Tasks that release their slot at an upstream, or leave its queue. If the upstream's row cannot be had in time,
+ * because another process keeps it locked or the database is unavailable, this is retried until it succeeds: otherwise
+ * the slot of a task that continues elsewhere would stay taken until that task ends. None of this survives the
+ * process; then the slots are swept (slots.ts).
  */
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 const RETRY_AFTER_MS = 1_000;
-/** Of one transaction: each costs some statements, and others wait for the row meanwhile. */
+/** Tasks in one transaction: each costs some statements, and others wait for the row meanwhile. */
 const MAX_TOGETHER = 20;
-/** What is beyond them at one upstream is left to the sweep. */
+/** Tasks beyond this number at one upstream are left to the sweep. */
 const MAX_LATE = 10_000;
 
 export interface Departures {
-  /** Returns once the task has left, or the database was not available: then it is repeated. Throws what else goes wrong. */
+  /**
+   * Returns once the task has left, or if the database was not available: then it is retried. Throws any other error.
+   */
   leave(upstream: string, taskId: TaskId): Promise<void>;
-  /** The task is back: what it has there, it keeps. */
+  /** The task is back: it keeps what it has there. */
   recall(upstream: string, taskId: TaskId): Promise<void>;
 }
 
@@ -25,15 +27,15 @@ export function createDepartures({
   depart,
   logger,
 }: {
-  /** Has tasks leave, all of them or none. */
+  /** Removes tasks from the upstream, all of them or none. */
   readonly depart: (upstream: string, taskIds: readonly TaskId[]) => Promise<unknown>;
   readonly logger: Logger;
 }): Departures {
-  /** Those that have yet to leave, by upstream. */
+  /** Tasks that have yet to leave, by upstream. */
   const late = new Map<string, Set<TaskId>>();
   const retrying = new Map<string, Promise<void>>();
 
-  /** @returns whether another try is worth it. Never throws. */
+  /** @returns whether to try again. Never throws. */
   const retry = async (upstream: string, tasks: Set<TaskId>): Promise<boolean> => {
     const together = [...tasks].slice(0, MAX_TOGETHER);
     try {
@@ -79,7 +81,7 @@ export function createDepartures({
       }
     },
     async recall(upstream, taskId) {
-      // Where it is being written at this moment, it has left before it comes back.
+      // If its departure is being written at this moment, the task has left before it comes back.
       if (late.get(upstream)?.delete(taskId) === true) await retrying.get(upstream);
     },
   };

@@ -1,10 +1,10 @@
 /**
- * Whether a task may go to an upstream at this moment: its cap, its pause and its breaker, shared by all workers
- * (architecture, "Rate limits and fair shares"), so that no request pays a round trip for them. What is known
- * of an upstream is read once a second by a process that uses it; only a cap costs a statement for each task. Where the
- * cap is reached a task joins the queue of the upstream and is told when it has a slot: nobody asks again.
+ * Whether a task may go to an upstream at this moment: its cap, its pause and its circuit breaker, shared by all
+ * workers (architecture, "Rate limits and fair shares"), so that no request pays a round trip for them. The state of
+ * an upstream is read once a second by a process that uses it; only a cap costs a statement for each task. When the
+ * cap is reached, a task joins the queue of the upstream and is notified when it has a slot; it does not poll.
  *
- * Nothing here is worth a task: what could not be written down is logged, and the upstream will say it again.
+ * No error here fails a task: what could not be recorded is logged, and the upstream will report it again.
  */
 import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
@@ -34,62 +34,62 @@ import type { UpstreamState } from './states.ts';
 
 /** An upstream as the gate knows it. */
 export interface GatedUpstream {
-  /** The same for every binding that goes to the same place (activities/task-route.ts). */
+  /** The same for every binding that goes to the same destination (activities/task-route.ts). */
   readonly name: string;
   /**
-   * How many of its jobs may be under way at once, as the task's definition says, where no api has published which cap is in
-   * force (published-caps.ts); undefined: any number.
+   * How many of its jobs may be under way at once, according to the task's definition, if no API process has published
+   * the cap in force (published-caps.ts); undefined: any number.
    */
   readonly concurrency?: number | undefined;
 }
 
-/** What a task is told that wants to go there. */
+/** The result for a task that wants to go there. */
 export type Entry =
   | { readonly kind: 'open' }
-  /** It is paused, or its breaker is open; for this long as far as is known, in milliseconds. */
+  /** It is paused, or its circuit breaker is open; for this long as far as is known, in milliseconds. */
   | { readonly kind: 'closed'; readonly waitMs: number }
-  /** Its cap is reached: the task is in the queue, and handled for so long, in milliseconds. */
+  /** Its cap is reached: the task is in the queue, and has been handled for this long, in milliseconds. */
   | { readonly kind: 'full'; readonly waitedMs: number };
 
-/** Wakes a task that has waited and has a slot now. In the transaction that gives it the slot. */
+/** Wakes a task that has waited and now has a slot, in the transaction that gives it the slot. */
 export type Wake = (transaction: Queryable, admission: Admission) => Promise<void>;
 
 /**
- * What a submit says of the upstream itself: `answered`, whatever the answer was; `failed`, no answer or 5xx; or for how
- * many milliseconds it asks to be left alone.
+ * What a submit shows about the upstream itself: `answered`, whatever the response was; `failed`, no response or 5xx;
+ * or for how many milliseconds it asks us to back off.
  */
 export type Health = 'answered' | 'failed' | { readonly pauseMs: number };
 
 /** The gates of all upstreams, for one process. */
 export interface UpstreamGate {
   /**
-   * Asks to go in, and takes a slot where there is a cap, or joins the queue. Whoever was let in, or is in the queue, and
-   * does not leave a job there must `leave`. A task that has a slot keeps it while the upstream is closed.
+   * Requests entry: takes a slot if there is a cap, or joins the queue. A task that was admitted, or is in the queue,
+   * and does not leave a job there must `leave`. A task that has a slot keeps it while the upstream is closed.
    *
    * @throws {DatabaseUnavailableError} nothing is known: try again.
    */
   enter(upstream: GatedUpstream, task: Admission): Promise<Entry>;
   /**
-   * The task has no job there any more, or never had one, and waits for none; its slot is the next one's. Twice is the
-   * same as once; never fails.
+   * The task no longer has, or never had, a job there, and waits for none; its slot goes to the next task. Idempotent;
+   * never fails.
    */
   leave(upstream: GatedUpstream, taskId: TaskId): Promise<void>;
   /**
-   * Frees what tasks that are over have left behind, and lets in who waits for it: a matter of once a minute, because
-   * everybody who leaves does that for himself. Never fails.
+   * Frees what tasks that have ended left behind, and admits the tasks that wait for it: once a minute is enough,
+   * because every task that leaves does that itself. Never fails.
    */
   tidyQueues(): Promise<void>;
-  /** Takes in what a submit, or a question about a job, has shown. Never fails. */
+  /** Records what a submit, or a poll of a job, has shown. Never fails. */
   report(upstream: GatedUpstream, health: Health): Promise<void>;
-  /** For how many milliseconds the upstream wants to be left alone. Never fails. */
+  /** For how many milliseconds the upstream asks us to back off. Never fails. */
   pausedMs(upstream: GatedUpstream): Promise<number>;
 }
 
-/** What is known is good for this long. */
+/** Known state is valid for this long. */
 const FRESH_MS = 1_000;
-/** An upstream that is full is looked through for forgotten slots this often. */
+/** How often a full upstream is searched for forgotten slots. */
 const SWEEP_INTERVAL_MS = 5_000;
-/** A breaker may close before its time, when the one that tries succeeds: it is looked at again after this long. */
+/** A circuit breaker may close early, when the task that tries succeeds: it is checked again after this long. */
 const BROKEN_WAIT_MS = 5_000;
 
 interface Known {
@@ -105,10 +105,10 @@ export function createUpstreamGate({
   now = () => performance.now(),
 }: {
   readonly database: Database;
-  /** For what locks the row of an upstream; default: the same, without a bound by upstream. */
+  /** For statements that lock the row of an upstream; default: the same, without a bound by upstream. */
   readonly upstreamDatabase?: UpstreamDatabase;
   readonly logger: Logger;
-  /** Default: nobody waits. */
+  /** Default: no task waits. */
   readonly wake?: Wake;
   /** Milliseconds; only differences count. */
   readonly now?: () => number;
@@ -117,7 +117,7 @@ export function createUpstreamGate({
   const reading = new Map<string, Promise<UpstreamState>>();
   const sweptAt = new Map<string, number>();
 
-  /** Where the upstream stands now, as read within the last second; many who ask at once are one read. */
+  /** The state of the upstream, as read within the last second; concurrent calls share one read. */
   const stateOf = async (name: string): Promise<UpstreamState> => {
     const entry = known.get(name);
     const ageMs = entry === undefined ? Infinity : now() - entry.readAt;
@@ -145,7 +145,7 @@ export function createUpstreamGate({
     }
   };
 
-  /** Changes the slots and the queue of an upstream, and lets in who may go in afterwards. @returns who was let in. */
+  /** Changes the slots and the queue of an upstream, and then admits the next tasks. @returns the admitted tasks. */
   const change = (
     name: string,
     work: (transaction: Queryable) => Promise<unknown>,
@@ -261,12 +261,12 @@ export function createUpstreamGate({
   };
 }
 
-/** What was the cap when the state was read; what it is when a slot is taken is judged there (slots.ts). */
+/** The cap when the state was read; the cap at the time a slot is taken is checked there (slots.ts). */
 function capOf({ concurrency }: GatedUpstream, { isCapPublished, cap }: UpstreamState): number | undefined {
   return isCapPublished ? (cap ?? undefined) : concurrency;
 }
 
-/** Whether tasks may have a slot there whose own models know of no cap. */
+/** Whether tasks whose own models have no cap may have a slot there. */
 function mayHaveSlots({ cap, hasJobs }: UpstreamState): boolean {
   return cap !== null || hasJobs;
 }

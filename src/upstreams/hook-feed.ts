@@ -1,7 +1,7 @@
 /**
- * Wakes whoever waits for a provider when that provider calls back. One poller for each process, which runs only while
- * somebody waits: hooks arrive at any api process, and this one is a worker's. One statement a second, whatever the
- * number of those who wait.
+ * Wakes the tasks that wait for a provider when that provider calls back. One poller for each process, which runs only
+ * while a task waits: webhooks arrive at any API process, and this one is a worker's. One statement a second, whatever
+ * the number of waiting tasks.
  */
 import type { Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
@@ -9,19 +9,19 @@ import type { Logger } from '../telemetry/log.ts';
 import { readProviderHooks } from './provider-hooks.ts';
 
 const POLL_INTERVAL_MS = 1_000;
-/** An upstream whose hooks arrived within this time is believed to send more. */
+/** An upstream whose webhooks arrived within this time is expected to send more. */
 const HEARD_FOR_MS = 10 * 60_000;
 
 export interface HookFeed {
   /**
-   * Waits, at most as long as is said, for a hook that has not been seen.
+   * Waits, for `waitMs` at most, for a webhook that has not been seen.
    *
-   * @param seen how many hooks of the task were seen; 0 at first, so that one which came early wakes at once.
+   * @param seen how many webhooks of the task were seen; 0 at first, so that an early one wakes at once.
    * @returns how many have arrived by now.
    * @throws the signal's reason.
    */
   wait(taskId: TaskId, seen: number, waitMs: number, signal: AbortSignal): Promise<number>;
-  /** Whether hooks of this upstream are known to arrive. */
+  /** Whether webhooks of this upstream are known to arrive. */
   isHeard(upstreamName: string): boolean;
 }
 
@@ -64,7 +64,7 @@ export function createHookFeed({
       await poll();
       isFailing = false;
     } catch (err) {
-      // Who waits is woken by the clock as well.
+      // The waiting tasks are also woken by their timers.
       if (!isFailing) logger.warn({ err }, 'the hooks of providers could not be read');
       isFailing = true;
     }

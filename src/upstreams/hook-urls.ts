@@ -1,7 +1,7 @@
 /**
- * The addresses under which providers may call back: `{public URL}/hooks/{upstream}/{token}` (contract, "Conventions").
- * The token is the task's id and an HMAC over it and the upstream's name, so that a forged one is told without asking
- * anyone. What a provider signs itself is not looked at: a hook is a hint, and needs no more trust than this.
+ * The URLs that providers may call back: `{public URL}/hooks/{upstream}/{token}` (contract, "Conventions"). The token
+ * is the task's id and an HMAC over it and the upstream's name, so that a forged one is detected without a query. A
+ * provider's own signature is not verified: a webhook is a hint, and needs no more trust than this.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -19,18 +19,18 @@ const TOKEN = /^(tk-svc-[0-9A-Z]{26})\.([A-Za-z0-9_-]{22})$/;
 
 export interface HookUrls {
   /**
-   * Where an upstream can call back about a task.
+   * The URL that an upstream can call back about a task.
    *
    * @param upstream its name and its base address.
-   * @param keyId names the key to sign with, where it is still accepted; default: that of new URLs.
-   * @returns undefined where it cannot be expected to reach us.
+   * @param keyId names the key to sign with, if it is still accepted; default: that of new URLs.
+   * @returns undefined if the upstream cannot be expected to reach us.
    */
   urlFor(
     upstream: { readonly name: string; readonly baseUrl?: string | undefined },
     taskId: TaskId,
     keyId?: string | null,
   ): string | undefined;
-  /** The task that a token belongs to; undefined: it was not made by us for that upstream. */
+  /** The task that a token belongs to; undefined: we did not make it for that upstream. */
   taskOf(upstreamName: string, token: string): TaskId | undefined;
 }
 
@@ -64,8 +64,8 @@ function macOf(key: KeyObject, upstreamName: string, taskId: string): string {
 }
 
 /**
- * A public service takes https addresses only, and one on this machine's loopback is reached from this machine alone. An
- * upstream that cannot reach us all the same costs nothing: it is asked as ever.
+ * A public service accepts https addresses only, and an address on this machine's loopback can be reached from this
+ * machine alone. An upstream that cannot reach us nevertheless does no harm: it is polled as usual.
  */
 function canReach(upstream: URL, us: URL): boolean {
   if (us.protocol === 'http:' && upstream.protocol === 'https:') return false;

@@ -1,6 +1,6 @@
 /**
- * The record of providers' hooks: one row for each task that is not over, which only counts. What the provider sent is
- * not kept, because nobody believes it (architecture, "A provider's webhook is a hint").
+ * The record of providers' webhooks: one row for each task that has not ended, which is only a counter. The content
+ * that the provider sent is not stored, because it is not trusted (architecture, "A provider's webhook is a hint").
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
@@ -12,7 +12,7 @@ const record: Statement = {
          ON CONFLICT (task_id) DO UPDATE SET received = provider_hooks.received + 1, received_at = now()`,
 };
 
-/** Notes that a provider has called back. Of a task that is over, or that there is not, nothing is noted. */
+/** Records that a provider has called back. Nothing is recorded for a task that has ended or does not exist. */
 export async function recordProviderHook(database: Queryable, taskId: TaskId, upstream: string): Promise<void> {
   await database.query(record, [taskId, upstream]);
 }
@@ -29,14 +29,14 @@ export interface ProviderHook {
   readonly received: number;
 }
 
-/** Reads the hooks of some tasks; those that were never called back about are not among them. */
+/** Reads the webhooks of some tasks; tasks that have none are omitted. */
 export function readProviderHooks(database: Queryable, taskIds: readonly TaskId[]): Promise<readonly ProviderHook[]> {
   return database.query<ProviderHook>(select, [taskIds]);
 }
 
 const forget: Statement = { name: 'forget_provider_hook', text: 'DELETE FROM provider_hooks WHERE task_id = $1' };
 
-/** Nobody waits for the task's provider any more. */
+/** Called when nothing waits for the task's provider any more. */
 export async function forgetProviderHook(database: Queryable, taskId: TaskId): Promise<void> {
   await database.query(forget, [taskId]);
 }

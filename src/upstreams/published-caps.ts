@@ -1,12 +1,12 @@
 /**
- * The caps of upstreams that are in force, for all workers (slots.ts, queue.ts). The apis publish them, because they have
- * the model files: a task has the definition of the day on which it was accepted, and if each task went by that, a cap
- * that is raised would do nothing for those that wait, and one that is lowered would be exceeded by them. They are
- * published again every few seconds, so that a changed file counts soon, and a wrong cap is corrected.
+ * The caps of upstreams that are in force, for all workers (slots.ts, queue.ts). The API processes publish them,
+ * because they have the model files: a task has the definition of the day on which it was accepted, and if each task
+ * used its own, a raised cap would not help the tasks that wait, and they would exceed a lowered one. The caps are
+ * published again every few seconds, so that a changed file takes effect soon, and a wrong cap is corrected.
  *
- * An upstream has one cap: where models that go there say different numbers, the smallest, also for models that say none.
- * Where apis have different model files, as while they are replaced one by one, the one that took its own up last is
- * believed, for as long as it runs.
+ * An upstream has one cap: if its models specify different numbers, the smallest applies, also to models that specify
+ * none. If API processes have different model files, as while they are replaced one by one, the one that loaded its
+ * files last takes precedence, for as long as it runs.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { isMediaModel } from '../catalogue/text-definition.ts';
@@ -16,13 +16,13 @@ import type { Logger } from '../telemetry/log.ts';
 import { capsOf } from './upstream-caps.ts';
 
 const PUBLISH_EVERY_MS = 10_000;
-/** An api that has said nothing for so long is gone: six times may fail. */
+/** An API process that has published nothing for so long is gone: six publications may fail. */
 const BELIEVED_SECONDS = 60;
 
-/** Rows that are written already stay locked while the next is waited for, and with them their upstreams. */
+/** Rows that are already written stay locked while the statement waits for the next, and with them their upstreams. */
 const ROW_WAIT_MS = 200;
 
-/** One without a cap is written down only where something is known of it: nobody looks for more. */
+/** An upstream without a cap is written only if it already has a row: no query looks for more. */
 const publish: Statement = {
   name: 'publish_upstream_caps',
   text: `INSERT INTO upstream_states AS s (upstream, cap, cap_since, cap_published_at)
@@ -38,11 +38,11 @@ const publish: Statement = {
 };
 
 /**
- * Puts the caps in force, where none of newer models is published. Those of all other upstreams also where the row of one
- * stays locked.
+ * Puts the caps in force, unless those of newer models are published. If the row of one upstream stays locked, the
+ * caps of all others are still published.
  *
  * @param caps by upstream, the smallest first, as models have them; none: any number of jobs.
- * @param since when those models were taken up: milliseconds since 1970.
+ * @param since when those models were loaded: milliseconds since 1970.
  * @throws {LockTimeoutError} a row was locked.
  */
 export async function publishCaps(
@@ -61,7 +61,7 @@ export async function publishCaps(
   }
 }
 
-/** Passes by those whose rows stay locked. */
+/** Skips those whose rows stay locked. */
 async function publishOneByOne(
   database: Queryable,
   caps: ReadonlyMap<string, readonly number[]>,
@@ -74,7 +74,10 @@ async function publishOneByOne(
   }
 }
 
-/** Publishes the caps of a catalogue, now and as long as the process runs. What could not be published is published the next time. */
+/**
+ * Publishes the caps of a catalogue, now and as long as the process runs. A failed publication is retried the next
+ * time.
+ */
 export async function startPublishingCaps(dependencies: {
   readonly database: Queryable;
   readonly catalogue: Pick<Catalogue, 'models' | 'state'>;

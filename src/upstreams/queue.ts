@@ -1,19 +1,20 @@
 /**
- * The queue for the slots of an upstream whose jobs are capped, one for all workers. It is fair by account: the account
- * that has fewest jobs there comes next, equals take turns, and inside an account whoever is handled longest comes first.
- * Whoever is next is passed by nobody, also where his model caps the upstream lower than the others' do. A slot that is
- * given back is passed on in the same transaction, so that none is free while the next may have it, and nobody has to ask.
+ * The queue for the slots of an upstream whose jobs are capped, one for all workers. It is fair by account: the
+ * account with the fewest jobs there comes next, equals take turns, and within an account the task that has been
+ * handled longest comes first. No task overtakes the next one, even if that one's model caps the upstream lower than
+ * the others' do. A released slot is passed on in the same transaction, so that none is free while the next task may
+ * have it, and no task has to poll.
  *
- * Every function here runs in a transaction that has locked the upstream (`lockUpstream`): what it reads is then what
- * there is. A task's row ends with the task, so that whoever dies keeps nobody waiting.
+ * Every function here runs in a transaction that has locked the upstream (`lockUpstream`): what it reads is therefore
+ * current. A task's row ends with the task, so that a task that died keeps no other waiting.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** What one transaction lets in: meanwhile others wait for the upstream. */
+/** Admissions in one transaction: meanwhile others wait for the upstream. */
 export const MAX_ADMISSIONS = 100;
 
-/** A task that was let in. */
+/** A task that was admitted. */
 export interface Admission {
   readonly taskId: TaskId;
   readonly accountId: string;
@@ -24,12 +25,16 @@ const lock: Statement = {
   text: 'SELECT 1 FROM upstream_states WHERE upstream = $1 FOR UPDATE',
 };
 
-/** Keeps others from the upstream's slots and queue until the transaction ends. @returns false: it never had any. */
+/**
+ * Keeps other transactions from the upstream's slots and queue until this one ends.
+ *
+ * @returns false: it never had any.
+ */
 export async function lockUpstream(transaction: Queryable, upstream: string): Promise<boolean> {
   return (await transaction.query(lock, [upstream])).length > 0;
 }
 
-/** An account that nobody waits for begins behind all that wait now. */
+/** An account without waiting tasks starts behind all that wait now. */
 const join: Statement = {
   name: 'join_upstream_queue',
   text: `WITH turn AS (
@@ -45,10 +50,10 @@ const join: Statement = {
 };
 
 /**
- * Adds a task to the queue; one that is in it stays where it is.
+ * Adds a task to the queue; one that is in it keeps its position.
  *
- * @param cap how many slots there are for its model, at least 1, where no api has published which cap is in force.
- * @returns for how many milliseconds it has been handled: most of it waiting, where it waits for long.
+ * @param cap how many slots there are for its model, at least 1, if no API process has published the cap in force.
+ * @returns for how many milliseconds it has been handled: mostly waiting, if it has waited long.
  */
 export async function joinQueue(
   transaction: Queryable,
@@ -65,14 +70,14 @@ const leave: Statement = {
   text: 'DELETE FROM upstream_waits WHERE upstream = $1 AND task_id = $2',
 };
 
-/** Takes a task out of the queue, if it is there. */
+/** Removes a task from the queue, if it is there. */
 export async function leaveQueue(transaction: Queryable, upstream: string, taskId: string): Promise<void> {
   await transaction.query(leave, [upstream, taskId]);
 }
 
 /**
- * Tasks that are over, or past their deadline, are passed by; the next tidying removes them. Where an api has published that
- * there is no cap, `cap` is null, and so is what is compared with it.
+ * Tasks that have ended, or are past their deadline, are skipped; the next cleanup removes them. If an API process has
+ * published that there is no cap, `cap` is null, and so are comparisons with it.
  */
 const admit: Statement = {
   name: 'admit_to_upstream',
@@ -104,7 +109,7 @@ const admit: Statement = {
          SELECT task_id AS "taskId", account_id AS "accountId" FROM gone`,
 };
 
-/** Gives the free slots to those whose turn it is, up to `MAX_ADMISSIONS`. @returns who has one now. */
+/** Gives the free slots to the next tasks, up to `MAX_ADMISSIONS`. @returns the tasks that have one now. */
 export async function admitWaiting(transaction: Queryable, upstream: string): Promise<readonly Admission[]> {
   const admissions: Admission[] = [];
   while (admissions.length < MAX_ADMISSIONS) {
@@ -129,7 +134,7 @@ const prune: Statement = {
             AND NOT EXISTS (SELECT 1 FROM upstream_slots s WHERE s.upstream = $1 AND s.account_id = a.account_id)`,
 };
 
-/** Removes tasks that wait no longer, and the turns of accounts that have nothing there. */
+/** Removes tasks that no longer wait, and the turns of accounts that have nothing there. */
 export async function pruneQueue(transaction: Queryable, upstream: string): Promise<void> {
   await transaction.query(prune, [upstream]);
 }
@@ -139,7 +144,7 @@ const listQueues: Statement = {
   text: 'SELECT DISTINCT upstream FROM upstream_turns ORDER BY upstream',
 };
 
-/** The upstreams where somebody waits, or did a while ago. */
+/** The upstreams where tasks wait, or did a while ago. */
 export async function listQueuesOf(database: Queryable): Promise<readonly string[]> {
   const rows = await database.query<{ upstream: string }>(listQueues);
   return rows.map(({ upstream }) => upstream);

@@ -1,15 +1,15 @@
 /**
- * The cap on jobs under way at an upstream, over all workers: a slot is a row for the task that has it, so a worker that
- * dies loses none, and whoever takes the task over finds it taken. The count beside the rows is what a cap is judged by,
- * because an update looks at the newest version of one row, and a count over rows would not. Who comes next where all are
- * taken is in queue.ts.
+ * The cap on jobs under way at an upstream, across all workers: a slot is a row for the task that has it, so a worker
+ * that dies loses none, and the worker that takes the task over finds it taken. A cap is checked against the count
+ * beside the rows, because an update sees the newest version of one row, and a count over rows would not. The order in
+ * which tasks wait when all are taken is in queue.ts.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Admission } from './queue.ts';
 
 /**
- * A task that is over may still be told to its provider (workflows/activity-options.ts: 30 s an attempt); after that its
- * slot has been forgotten.
+ * A provider may still be notified of a task that has ended (workflows/activity-options.ts: 30 s an attempt); a slot
+ * that is taken after that was forgotten.
  */
 const FORGOTTEN_SECONDS = 60;
 
@@ -29,9 +29,9 @@ const take: Statement = {
 };
 
 /**
- * Takes a free slot for a task, if nobody waits (queue.ts); a task that has one keeps it.
+ * Takes a free slot for a task, if no task waits (queue.ts); a task that has one keeps it.
  *
- * @param cap how many there are, at least 1, where no api has published which cap is in force (published-caps.ts).
+ * @param cap how many there are, at least 1, if no API process has published the cap in force (published-caps.ts).
  * @returns false: all are taken, or others come first.
  */
 export async function takeSlot(
@@ -50,7 +50,7 @@ const giveBack: Statement = {
          RETURNING s.upstream`,
 };
 
-/** Gives a task's slot back. @returns whether it had one. */
+/** Releases a task's slot. @returns whether it had one. */
 export async function giveBackSlot(transaction: Queryable, upstream: string, taskId: string): Promise<boolean> {
   return (await transaction.query(giveBack, [upstream, taskId])).length > 0;
 }
@@ -69,7 +69,7 @@ const sweep: Statement = {
          SELECT number FROM freed`,
 };
 
-/** Frees what tasks left taken that were over a minute ago. @returns how many slots. */
+/** Frees slots still held by tasks that ended more than a minute ago. @returns how many slots. */
 export async function sweepSlots(database: Queryable, upstream: string): Promise<number> {
   const [row] = await database.query<{ number: number }>(sweep, [upstream]);
   return row?.number ?? 0;

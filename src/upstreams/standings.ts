@@ -1,28 +1,28 @@
 /**
- * Where every upstream stands, for operators: what the gate keeps (states.ts), with the moments at which it ends. Times and
- * not how long from now, so that two looks at the same state are the same.
+ * The state of every upstream, for operators: what the gate stores (states.ts), with the times at which it ends. Times
+ * and not durations from now, so that two reads of the same state are equal.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
-/** One that was ever paused, failing or capped. Times are null where there is nothing of the kind. */
+/** An upstream that was ever paused, failing or capped. Times are null if they do not apply. */
 export interface UpstreamReport {
   /** Its id, else its protocol and host. */
   readonly upstream: string;
-  /** Until then it asked to be left alone; never in the past. */
+  /** The end of the pause that it requested; never in the past. */
   readonly pausedUntil: Date | null;
-  /** Until then nobody goes there, or one task tries; in the past: the next task that comes is the one that tries. */
+  /** Until then no task goes there, or one task tries; in the past: the next task that comes is the one that tries. */
   readonly openUntil: Date | null;
   /** Failures in a row. */
   readonly failures: number;
   readonly failingSince: Date | null;
-  /** Jobs under way there, where they are capped. */
+  /** Jobs under way there, if they are capped. */
   readonly slotsTaken: number;
 }
 
-/** There are as many as model files have ever named. */
+/** There are only as many as model files have ever named. */
 export const MAX_UPSTREAMS = 200;
 
-/** One of which nothing was ever written down. */
+/** An upstream with no recorded state. */
 export function quietUpstream(upstream: string): UpstreamReport {
   return { upstream, pausedUntil: null, openUntil: null, failures: 0, failingSince: null, slotsTaken: 0 };
 }

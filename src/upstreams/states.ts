@@ -1,32 +1,36 @@
 /**
- * What PostgreSQL keeps of an upstream for all workers: a pause that it asked for, and the breaker that opens when it
- * keeps failing. Each thing is one small statement by the database's clock. Who asks how often is in gate.ts.
+ * What PostgreSQL stores about an upstream for all workers: a pause that it requested, and the circuit breaker that
+ * opens when it keeps failing. Each operation is one small statement that uses the database's clock. How often they
+ * run is in gate.ts.
  *
- * The breaker: five failures in a row within a minute open it for 30 s. Then one task may try, and the others wait for
- * what becomes of it; success closes the breaker, failure opens it again.
+ * The circuit breaker: five failures in a row within a minute open it for 30 s. Then one task may try, and the others
+ * wait for its result; success closes the circuit breaker, failure opens it again.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { UpstreamStanding } from '../telemetry/metrics-service.ts';
 
-/** Failures in a row that open the breaker: fewer can be a restart of the upstream, more are a queue of lost work. */
+/**
+ * Failures in a row that open the circuit breaker: fewer can be a restart of the upstream, more are a queue of lost
+ * work.
+ */
 const FAILURES_TO_OPEN = 5;
-/** A failure of longer ago belongs to another trouble. */
+/** An older failure belongs to another incident. */
 const FAILURE_WINDOW_SECONDS = 60;
 const OPEN_SECONDS = 30;
-/** One that tries has this long before another may: connecting alone can take 10 s, a picture takes half a minute. */
+/** A task that tries has this long before another may: connecting alone can take 10 s, an image takes half a minute. */
 const PROBE_SECONDS = 60;
 
-/** Where an upstream stands. Times are milliseconds from now; 0: over, or never was. */
+/** The state of an upstream. Times are milliseconds from now; 0: over, or never was. */
 export interface UpstreamState {
-  /** It asked to be left alone for this long. */
+  /** It asked us to back off for this long. */
   readonly pausedMs: number;
-  /** The breaker is open, or somebody tries, for this long. */
+  /** The circuit breaker is open, or a task tries, for this long. */
   readonly openMs: number;
-  /** The breaker has not been closed: whoever comes when `openMs` is 0 has to be the one that tries. */
+  /** The circuit breaker has not been closed: a task that comes when `openMs` is 0 has to be the one that tries. */
   readonly isBroken: boolean;
   /** Failures in a row. */
   readonly failures: number;
-  /** Whether an api has published which cap is in force (published-caps.ts). */
+  /** Whether an API process has published the cap in force (published-caps.ts). */
   readonly isCapPublished: boolean;
   /** That cap; null: none, or none was published. */
   readonly cap: number | null;
@@ -34,7 +38,7 @@ export interface UpstreamState {
   readonly hasJobs: boolean;
 }
 
-/** What is true of an upstream that nobody has complained of. */
+/** The state of an upstream without recorded problems. */
 export const SOUND: UpstreamState = {
   pausedMs: 0,
   openMs: 0,
@@ -54,7 +58,7 @@ const select: Statement = {
            FROM upstream_states WHERE upstream = $1`,
 };
 
-/** Reads where an upstream stands. */
+/** Reads the state of an upstream. */
 export async function readState(database: Queryable, upstream: string): Promise<UpstreamState> {
   const [row] = await database.query<UpstreamState>(select, [upstream]);
   return row ?? SOUND;
@@ -66,7 +70,7 @@ const pause: Statement = {
          ON CONFLICT (upstream) DO UPDATE SET paused_until = greatest(upstream_states.paused_until, excluded.paused_until)`,
 };
 
-/** Leaves an upstream alone for a time; a longer pause stays. */
+/** Pauses an upstream; a longer pause stays. */
 export async function pauseUpstream(database: Queryable, upstream: string, pauseMs: number): Promise<void> {
   await database.query(pause, [upstream, pauseMs / 1000]);
 }
@@ -86,7 +90,11 @@ const countFailure: Statement = {
      RETURNING s.open_until IS NOT NULL AS "isBroken"`,
 };
 
-/** Counts a submit that the upstream did not answer, or answered with 5xx. @returns whether the breaker is open now. */
+/**
+ * Counts a submit that the upstream did not answer, or answered with 5xx.
+ *
+ * @returns whether the circuit breaker is open now.
+ */
 export async function countUpstreamFailure(database: Queryable, upstream: string): Promise<boolean> {
   const [row] = await database.query<{ isBroken: boolean }>(countFailure, [upstream]);
   return row?.isBroken === true;
@@ -98,7 +106,7 @@ const close: Statement = {
           WHERE upstream = $1 AND (failures > 0 OR open_until IS NOT NULL)`,
 };
 
-/** The upstream has answered: whatever was counted against it is forgotten. */
+/** The upstream has answered: its failures are reset. */
 export async function forgetUpstreamFailures(database: Queryable, upstream: string): Promise<void> {
   await database.query(close, [upstream]);
 }
@@ -109,12 +117,12 @@ const claimProbe: Statement = {
           WHERE upstream = $1 AND open_until <= now() RETURNING upstream`,
 };
 
-/** Asks to be the one that tries. @returns false: another does already. */
+/** Claims to be the one that tries. @returns false: another task already does. */
 export async function claimUpstreamProbe(database: Queryable, upstream: string): Promise<boolean> {
   return (await database.query(claimProbe, [upstream])).length === 1;
 }
 
-/** There are as many as model files have ever named. */
+/** There are only as many as model files have ever named. */
 const MAX_LISTED = 200;
 
 const list: Statement = {

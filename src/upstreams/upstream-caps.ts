@@ -1,6 +1,6 @@
 /**
- * What an upstream is called, and how many jobs it may have under way at once: as the model files say, which is the same
- * for the worker that goes there and for the operator who looks.
+ * The name of an upstream, and how many jobs it may have under way at once, as the model files specify: the same for
+ * the worker that goes there and for the operator.
  */
 import { EMBEDDED_PROTOCOL } from '../catalogue/definition.ts';
 import type { ModelDefinition } from '../catalogue/definition.ts';
@@ -8,8 +8,8 @@ import type { ModelDefinition } from '../catalogue/definition.ts';
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
 /**
- * What records, logs and limits call an upstream: its id, else its protocol and, where it has one, its host. Of our own
- * engines always the protocol: nobody bills their work (src/billing/operator-costs.ts).
+ * The name of an upstream in records, logs and limits: its id, else its protocol and, if it has one, its host. For the
+ * embedded engines it is always the protocol: no provider bills their work (src/billing/operator-costs.ts).
  */
 export function upstreamName({ id, protocol, baseUrl }: Pick<Upstream, 'id' | 'protocol' | 'baseUrl'>): string {
   if (protocol === EMBEDDED_PROTOCOL) return protocol;
@@ -20,7 +20,7 @@ export function upstreamName({ id, protocol, baseUrl }: Pick<Upstream, 'id' | 'p
 /** By protocol. Cog: "By default, the server runs one prediction at a time." */
 const USUAL_CONCURRENCY: ReadonlyMap<string, number> = new Map([['cog', 1]]);
 
-/** How many jobs may be under way there at once, over all workers, as one model has it; undefined: any number. */
+/** How many jobs may be under way there at once, across all workers, according to one model; undefined: any number. */
 export function concurrencyOf({
   protocol,
   concurrency,
@@ -30,7 +30,7 @@ export function concurrencyOf({
 
 /**
  * The caps of all upstreams of tasks that these models name, by the names of the upstreams, the smallest first. An
- * upstream that no model caps has an empty list. Models may cap the same one differently: the smallest holds for all
+ * upstream that no model caps has an empty list. Models may cap the same one differently: the smallest applies to all
  * (published-caps.ts).
  */
 export function capsOf(models: readonly ModelDefinition[]): ReadonlyMap<string, readonly number[]> {

@@ -1,4 +1,4 @@
-/** What a worker knows of upstreams beside their protocols: made once for a process (src/context.ts). */
+/** What a worker knows of upstreams in addition to their protocols: created once for a process (src/context.ts). */
 import type { Database } from '../database/database.ts';
 import type { UpstreamDatabase } from '../limits/upstream-database.ts';
 import type { Logger } from '../telemetry/log.ts';

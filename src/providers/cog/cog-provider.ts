@@ -1,14 +1,14 @@
 /**
  * Predictions of a container that Cog built, over its own HTTP API. Source: Cog's "HTTP API" page.
  *
- * It has no way to ask for a prediction: what one brought is in the answer to the request that began it, or in a webhook,
- * which we only take for a hint. So work is done while submitting, by `PUT /predictions/{id}` under our task id. As long
- * as the prediction runs the same PUT starts no other one; the container stops it when the connection ends, and a submit
- * repeated after that runs it anew, which costs its owner time and nobody money. It knows no credential: one that the
- * binding names is for the proxy in front of it.
+ * The API has no request for an existing prediction: its result is in the response to the request that started it, or
+ * in a webhook, which we treat only as a hint. So the work is done while submitting, by `PUT /predictions/{id}` with
+ * our task id. While the prediction runs, the same PUT does not start another one; the container stops it when the
+ * connection ends, and a submit that is repeated after that runs it again, which costs its owner time but no money.
+ * The API uses no credential: one that the binding names is for the proxy in front of it.
  *
- * The container would fetch addresses from inside its own network, wherever they lead; so it gets the media themselves,
- * as data URLs.
+ * The container would fetch URLs from inside its own network, wherever they lead; so it gets the media themselves, as
+ * data URLs.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
@@ -23,21 +23,21 @@ import type { HttpProviderDeps } from '../upstream-calls.ts';
 
 /** "When all prediction slots are in use, the server returns 409 Conflict." */
 const NO_SLOT = 409;
-/** How soon to look again whether an earlier attempt's prediction is over. */
+/** How often to check whether an earlier attempt's prediction has ended. */
 const JOIN_EVERY_MS = 1_000;
-/** A container that has not heard our cancel by then stops with the connection. */
+/** A container that has not received our cancel request by then stops with the connection. */
 const CANCEL_TIMEOUT_MS = 2_000;
-/** Older models refuse content with these words alone. */
+/** Older models reject content with only these words. */
 const CONTENT_WORDS = /\bNSFW\b|flagged as sensitive/i;
 
-/** The adapter of protocol `cog`. A binding's model only names it in records: a container holds one model. */
+/** The adapter of protocol `cog`. A binding's model is only its name in records: a container holds one model. */
 export function createCogProvider(deps: HttpProviderDeps): Provider {
   const calls = createUpstreamCalls('cog', deps);
 
   const cancel = async (request: GenerationRequest): Promise<void> => {
     const call = { signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) };
     const path = `${pathOf(request)}/cancel`;
-    // A prediction that is gone already needs no cancelling, and one that cannot be reached ends with its connection.
+    // A prediction that is already gone needs no cancelling, and one that cannot be reached ends with its connection.
     await calls
       .ask(request, call, { method: 'POST', path, isBodyOptional: true, definiteStatuses: [404] })
       .catch(() => undefined);
@@ -59,12 +59,12 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
           return filesIn(valueAt(json, 'output'));
         case 'failed':
           throw new ProviderFailure(failureReason(textAt(json, 'error')));
-        // By whoever else looks after the container; a cancellation of ours never comes to this.
+        // Cancelled by another client of the container; our own cancellation never gets here.
         case 'canceled':
           throw new ProviderFailure('provider_error');
         case 'starting':
         case 'processing':
-          // An earlier attempt's prediction, which the container has not seen to be abandoned yet.
+          // A prediction of an earlier attempt, which the container has not yet detected as abandoned.
           await sleep(JOIN_EVERY_MS, undefined, { signal: call.signal });
           break;
         default:
@@ -87,13 +87,13 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
         return { kind: 'done', files };
       } catch (error) {
         if (!call.signal.aborted || error instanceof ProviderRefusal) throw error;
-        // Older containers do not notice that the connection has ended.
+        // Older containers do not detect that the connection has ended.
         await cancel(request);
         throw call.signal.reason;
       }
     },
 
-    /** There is no job to ask about: an id can only come from a definition that was changed to another protocol. */
+    /** There is no job to poll: an id can only come from a definition that was changed to another protocol. */
     poll: () => Promise.reject(new ProviderFailure('outcome_unknown')),
 
     cancel: () => Promise.resolve({ outcome: 'unsupported' as const }),
@@ -104,7 +104,7 @@ function pathOf({ taskId }: GenerationRequest): string {
   return `/predictions/${encodeURIComponent(taskId)}`;
 }
 
-/** The error is the exception's text; the model's own input checks and its bugs look alike. */
+/** The error is the exception's text; a failed input check of the model and a bug in it look the same. */
 function failureReason(error: string | undefined): FailureReason {
   return error !== undefined && CONTENT_WORDS.test(error) ? 'content_rejected' : 'provider_error';
 }

@@ -1,5 +1,5 @@
 /**
- * The embedded engines as a provider: submitting renders in the engine pool of this process and brings the finished
+ * The embedded engines as a provider: submitting renders in the engine pool of this process and returns the finished
  * files. The same task renders to the same bytes, so submitting is repeatable and there is no job to wait for.
  */
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { ProviderFailure, ProviderRefusal } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
 import { UnusableInputError } from '../unusable-input-error.ts';
 
-/** What this provider needs of the pool of engines, which is a room below this one. */
+/** What this provider needs from the engine pool, which is a lower-level module. */
 export interface Renderer {
   has(engine: string): boolean;
   render(
@@ -34,17 +34,18 @@ function producedFrom(file: { readonly bytes: Uint8Array } | { readonly path: st
   return 'bytes' in file ? { from: 'bytes', bytes: file.bytes } : { from: 'file', path: file.path };
 }
 
-/** 0 to 2147483647, as the models' own `seed`: the same for every attempt of a task. */
+/** 0 to 2147483647, like the models' own `seed`: the same for every attempt of a task. */
 function seedFromTask(taskId: TaskId): number {
   return createHash('sha256').update(taskId).digest().readUInt32BE(0) >>> 1;
 }
 
 /**
- * The provider of protocol `embedded`; an upstream's `model` is the engine's name, its `parameters` go over the input.
+ * The provider of protocol `embedded`; an upstream's `model` is the engine's name, its `parameters` override the
+ * input.
  *
- * `submit` throws `ProviderRefusal('model_unavailable')` where this version has no such engine,
- * `ProviderFailure('input_invalid')` where a file of the input cannot be used, `AbortError` when the call's signal fires,
- * and a plain error when the thread died: rendering again is safe.
+ * `submit` throws `ProviderRefusal('model_unavailable')` if this version has no such engine,
+ * `ProviderFailure('input_invalid')` if a file of the input cannot be used, `AbortError` when the call's signal fires,
+ * and a plain error if the thread died: rendering again is safe.
  */
 export function createEmbeddedProvider(pool: Renderer): Provider {
   return {
@@ -73,7 +74,7 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
       });
       return { kind: 'done', files: files.map(producedFrom) };
     },
-    // Nothing of ours ever has a job id: one that is asked for belongs to another provider.
+    // This provider issues no job ids: a polled id belongs to another provider.
     async poll() {
       throw new ProviderFailure('provider_error');
     },

@@ -1,8 +1,8 @@
-/** How a binding's secret is sent: as its model file says. */
+/** How a binding's secret is sent, as its model file specifies. */
 import type { SecretSource } from '../../upstreams/secrets.ts';
 import type { UpstreamBinding } from '../provider.ts';
 
-/** The headers that carry it; none where it goes into the query. */
+/** The headers that carry it; none if it goes into the query. */
 export function credentialHeaders(secret: string, upstream: UpstreamBinding): Readonly<Record<string, string>> {
   const { scheme = 'bearer', name = 'authorization', prefix = '' } = upstream.http?.auth ?? {};
   switch (scheme) {
@@ -17,7 +17,7 @@ export function credentialHeaders(secret: string, upstream: UpstreamBinding): Re
   }
 }
 
-/** An address or a path with the secret in its query, where that is where it goes and one is configured. */
+/** An address or a path with the secret in its query, if the secret goes there and one is configured. */
 export function withCredential(address: string, upstream: UpstreamBinding, secrets: SecretSource): string {
   const { auth } = upstream.http ?? {};
   const secret = upstream.secret === undefined ? undefined : secrets.get(upstream.secret);

@@ -1,23 +1,23 @@
 /**
- * Entry of the thread in which expressions are evaluated: takes one job at a time, answers with texts of JSON. Found by
- * path from `expressions.ts`, which ends the thread where an expression does not come to an end.
+ * Entry point of the thread in which expressions are evaluated: takes one job at a time, returns JSON texts. Found by
+ * path from `expressions.ts`, which terminates the thread if an expression does not finish.
  */
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';
 
-/** Some expressions to be evaluated over one document. */
+/** Expressions to evaluate over one document. */
 export interface ExpressionJob {
   readonly expressions: Readonly<Record<string, string>>;
   readonly document: unknown;
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** For each expression its value as JSON, null where it has none, or the code of what went wrong. */
+/** For each expression its value as JSON, null if it has none, or the code of the error. */
 export type ExpressionAnswers = Readonly<Record<string, { readonly json: string | null } | { readonly code: string }>>;
 
-/** A recursion of a reasonable depth; what goes deeper does not end. */
+/** A reasonable recursion depth; anything deeper does not terminate. */
 const MAX_DEPTH = 200;
-/** Longer lists than any answer of ours has. */
+/** None of our responses contains a longer list. */
 const MAX_SEQUENCE = 100_000;
 const MAX_COMPILED = 500;
 
@@ -36,7 +36,7 @@ async function evaluate(
   { document, variables }: ExpressionJob,
 ): Promise<{ readonly json: string | null } | { readonly code: string }> {
   try {
-    // Whatever a model file from before the check may hold: data never becomes an expression.
+    // Even if a model file predates the validation, data must never become an expression.
     const value: unknown = await compile(text).evaluate(document, { ...variables, eval: undefined });
     return { json: JSON.stringify(value) ?? null };
   } catch (error) {
@@ -45,7 +45,7 @@ async function evaluate(
   }
 }
 
-/** Evaluates one job; the pool calls it. A job without expressions only shows that the thread is there. */
+/** Evaluates one job; called by the pool. A job without expressions only verifies that the thread is running. */
 export default async function evaluateJob(job: ExpressionJob): Promise<ExpressionAnswers> {
   const answers: [string, ExpressionAnswers[string]][] = [];
   for (const [name, text] of Object.entries(job.expressions)) answers.push([name, await evaluate(text, job)]);

@@ -1,7 +1,7 @@
 /**
- * Evaluates a model file's expressions over what a provider said, in a thread of its own. The library bounds depth and
- * lengths itself, but a regular expression over a stranger's text can take for ever and is not interrupted by anything
- * but the end of its thread; in a worker's own thread it would stop the heartbeats of every task.
+ * Evaluates a model file's expressions over a provider's response, in a separate thread. The library limits depth and
+ * lengths itself, but a regular expression over untrusted text can run forever, and only the end of its thread
+ * interrupts it; in a worker's own thread it would stop the heartbeats of every task.
  */
 import { packageModule } from '../../config/package-root.ts';
 import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
@@ -9,15 +9,15 @@ import type { ExpressionAnswers, ExpressionJob } from './expression-thread.ts';
 
 /** An expression takes some microseconds; with a document of many megabytes, on a busy machine, a second or two. */
 const EVALUATION_TIMEOUT_MS = 5_000;
-/** Of JavaScript heap: four times what the largest answer takes (upstream-calls.ts). */
+/** JavaScript heap: four times what the largest response takes (upstream-calls.ts). */
 const THREAD_HEAP_MB = 256;
 
-/** An expression gave no value: it failed, or did not come to an end. Its text and the data are not in the message. */
+/** An expression produced no value: it failed, or did not finish. Its text and the data are not in the message. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
   /** The names of the expressions. */
   readonly place: string;
-  /** `TIMEOUT`, `DIED` (of the thread), `FAILED`, or the library's own. */
+  /** `TIMEOUT`, `DIED` (the thread), `FAILED`, or the library's own code. */
   readonly code: string;
 
   constructor(place: string, code: string) {
@@ -30,18 +30,18 @@ export class ExpressionError extends Error {
 /** The values of some expressions: each may be undefined, or of any type. */
 export interface ExpressionValues<Name extends string> {
   /**
-   * @returns the value; undefined where the expression has none.
+   * @returns the value; undefined if the expression has none.
    * @throws {ExpressionError} it failed.
    */
   of(name: Name): unknown;
 }
 
-/** Evaluates expressions, one job after the other. */
+/** Evaluates expressions, one job after another. */
 export interface Expressions {
   /**
-   * @param expressions by name; those that are undefined have no value.
-   * @param variables what an expression calls `$name`.
-   * @throws {ExpressionError} they did not come to an end in time, or the thread died.
+   * @param expressions by name; undefined ones have no value.
+   * @param variables available to an expression as `$name`.
+   * @throws {ExpressionError} they did not finish in time, or the thread died.
    */
   evaluate<Name extends string>(
     expressions: Readonly<Record<Name, string | undefined>>,
@@ -50,7 +50,7 @@ export interface Expressions {
   ): Promise<ExpressionValues<Name>>;
 }
 
-/** @param timeoutMs of one job. */
+/** @param timeoutMs the limit of one job. */
 export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): Expressions {
   const thread = createTimedThread<ExpressionJob, ExpressionAnswers>({
     module: packageModule('src/providers/http/expression-thread.ts'),
@@ -65,7 +65,7 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
         text === undefined ? [] : [[name, text] as const],
       );
       if (given.length === 0) return { of: () => undefined };
-      // One after the other: whoever is evaluated beside one that hangs would die with it.
+      // One after another: a job evaluated beside one that hangs would die with it.
       const turn = last.then(() =>
         thread.run({ expressions: Object.fromEntries(given), document, variables }, timeoutMs),
       );

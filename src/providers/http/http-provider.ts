@@ -1,7 +1,8 @@
 /**
- * Any job API, as a model file describes it (src/catalogue/http-binding.ts): what is sent and what the answers mean are
- * expressions of that file. What is ours is everything that makes a provider safe: the sorting of answers, the bounds,
- * the credential that goes to the configured origin alone, and the closed lists of states and reasons.
+ * Any job API, as a model file describes it (src/catalogue/http-binding.ts): the requests and the meaning of the
+ * responses are expressions of that file. This adapter supplies everything that makes a provider safe: the
+ * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
+ * lists of states and reasons.
  */
 import { submitReads } from '../../catalogue/http-binding.ts';
 import type { HttpBinding } from '../../catalogue/http-binding.ts';
@@ -16,13 +17,13 @@ import { createModelFile } from './model-file.ts';
 import type { Sight } from './model-file.ts';
 import { filesOf, headerOf, microUsdOf, outcomeOf, pathOf, progressOf, reasonOf, stateOf } from './values.ts';
 
-/** A job that an upstream does not know any more. */
+/** A job that the upstream no longer knows. */
 const GONE: readonly number[] = [404, 410];
-/** Of a result: everything that is about the job, and not about us, the moment or the server. */
+/** Statuses of a result request that concern the job, and not us, the timing or the server. */
 const FAILED_RESULTS: readonly number[] = [400, 402, 404, 406, 410, 413, 415, 422, 451];
 const NOT_CANCELLED: readonly number[] = [400, 404, 405, 409, 410, 422, 501];
 
-/** The adapter of protocol `http`; it works bound to a binding, which says what it declares. */
+/** The adapter of protocol `http`; it is used bound to a binding, which determines what it declares. */
 export function createHttpProvider(deps: HttpProviderDeps): Provider {
   const { secrets } = deps;
   const calls = createUpstreamCalls('http', deps, credentialHeaders);
@@ -60,7 +61,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     return { ...answer, sight, state: stateOf(said.state), progress: progressOf(said.progress) };
   };
 
-  /** What brings the outputs of a job that is done: the answer to another question, or the one that said so. */
+  /**
+   * The response that contains the outputs of a finished job: that of a separate request, or the one that reported the
+   * end.
+   */
   const fetchResult = async (
     request: GenerationRequest,
     jobId: string,
@@ -132,7 +136,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     return { outcome, ...(billedMicroUsd === undefined ? {} : { billedMicroUsd }) };
   };
 
-  /** What a last look at the job says of its cost; nothing where it cannot be asked any more. */
+  /** The cost reported by a last poll of the job; undefined if the job can no longer be polled. */
   const askCost = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
     try {
       const { sight } = await askState(request, jobId, call, http);
@@ -148,7 +152,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const { hookUrl } = call;
     const order = await file.readOrder(request, http, { hookUrl });
     const path = pathOf(order.path);
-    // Nothing was sent: the model file has no order for this input, and will have none the next time.
+    // Nothing was sent: the model file produces no request for this input, and a retry would not change that.
     if (path === undefined || order.body === undefined) {
       const what = path === undefined ? 'submit.path' : 'submit.body';
       throw new ProviderRefusal('model_unavailable', {
@@ -179,7 +183,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       });
     }
     const sight = { document: await calls.submit(request, call, { ...exchange, isSynchronous: true }) };
-    // Such an answer has no state: it says in the same place why it brings nothing.
+    // Such a response has no state: the same expression states why there are no outputs.
     const { reason } = await file.read(request, { reason: http.reason }, sight);
     const known = reasonOf(reason);
     if (known !== undefined) throw new ProviderFailure(known);
@@ -202,7 +206,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     }),
   };
 
-  /** A credential that goes into the query goes nowhere but to the configured origin. */
+  /** A credential that goes into the query is sent only to the configured origin. */
   function withOwnCredential({ upstream }: GenerationRequest, url: string): string {
     const isOwn = upstream.baseUrl !== undefined && new URL(url).origin === new URL(upstream.baseUrl).origin;
     return isOwn ? withCredential(url, upstream, secrets) : url;
@@ -211,7 +215,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   return provider;
 }
 
-/** A binding with jobs: something to ask about. */
+/** A binding with jobs, which can be polled. */
 type Polled = HttpBinding & { readonly poll: NonNullable<HttpBinding['poll']> };
 
 /** @throws {ProviderRefusal} the definition has none: it was written for another protocol. */

@@ -1,32 +1,32 @@
 /**
- * Reads a model file's expressions for one request: gives them what they may see, and turns an expression that fails into
- * a value that is not there, with a line for the operator. Nothing that an expression sees gets into that line.
+ * Reads a model file's expressions for one request: provides what they may see, and turns an expression that fails
+ * into a missing value, with a log line for the operator. Nothing that an expression sees gets into that line.
  */
 import type { HttpBinding } from '../../catalogue/http-binding.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { GenerationRequest } from '../provider.ts';
 import { ExpressionError, createExpressions } from './expressions.ts';
 
-/** What an expression sees beside the input and the names of model and task. */
+/** What an expression sees in addition to the input and the names of model and task. */
 export interface Sight {
-  /** The provider's answer. */
+  /** The provider's response. */
   readonly document?: unknown;
   readonly jobId?: string;
   readonly httpStatus?: number;
   readonly hookUrl?: string | undefined;
 }
 
-/** The value of each expression; undefined where it has none. */
+/** The value of each expression; undefined if it has none. */
 export type Values<Name extends string> = Readonly<Record<Name, unknown>>;
 
 export interface ModelFile {
-  /** Reads expressions over an answer. */
+  /** Reads expressions over a response. */
   read<Name extends string>(
     request: GenerationRequest,
     expressions: Readonly<Record<Name, string | undefined>>,
     sight: Sight,
   ): Promise<Values<Name>>;
-  /** Reads what is to be sent, over the input. */
+  /** Reads the request to send, over the input. */
   readOrder(
     request: GenerationRequest,
     http: HttpBinding,
@@ -85,7 +85,7 @@ export function createModelFile(logger: Logger): ModelFile {
   };
 }
 
-/** The caller's fields, with those over them that are always sent. */
+/** The client's fields, overridden by those that are always sent. */
 function inputOf({ input, upstream }: GenerationRequest): Readonly<Record<string, unknown>> {
   return { ...input, ...upstream.parameters };
 }

@@ -1,6 +1,6 @@
 /**
- * What the values of a model file's expressions are taken for. They come from a provider's answer, so each may be of any
- * type; whatever is not exactly what was asked for counts as not said.
+ * How the values of a model file's expressions are interpreted. They come from a provider's response, so each may be
+ * of any type; a value that is not exactly of the expected form counts as absent.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { decimalOf, roundUpToMicroUsd } from '../../domain/money.ts';
@@ -8,7 +8,7 @@ import { isWebAddress, textAt } from '../json-answer.ts';
 import { filesIn, filesOfBase64 } from '../output-files.ts';
 import type { CancelOutcome, ProducedFile } from '../provider.ts';
 
-/** What an upstream can be the reason of; the others of the closed list are ours to say. */
+/** The reasons that an upstream can report; only we set the others of the closed list. */
 const REASONS: readonly FailureReason[] = [
   'content_rejected',
   'input_unreachable',
@@ -21,7 +21,7 @@ const REASONS: readonly FailureReason[] = [
 const STATES = ['running', 'done', 'failed'] as const;
 const OUTCOMES: readonly CancelOutcome[] = ['cancelled', 'too_late', 'unsupported'];
 const MAX_PATH_LENGTH = 4_096;
-/** 100,000 USD: no job costs more, and what says so means another unit. */
+/** 100,000 USD: no job costs more, and a larger value is in another unit. */
 const MAX_COST_MICRO_USD = 100_000_000_000n;
 
 export type JobStateWord = (typeof STATES)[number];
@@ -43,7 +43,7 @@ export function progressOf(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined;
 }
 
-/** A path below the base address: it leads nowhere else, and its dots climb nowhere. */
+/** A path below the base address: it leads nowhere else, and its dot segments cannot climb. */
 export function pathOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > MAX_PATH_LENGTH) return undefined;
   if (!/^\/[\x21-\x7e]*$/.test(value) || /[#\\]/.test(value)) return undefined;
@@ -51,12 +51,12 @@ export function pathOf(value: unknown): string | undefined {
   return path.split('/').some((segment) => /^(\.|%2e){1,2}$/i.test(segment)) ? undefined : value;
 }
 
-/** A value of a header: one line of visible characters. */
+/** The value of a header: one line of visible characters. */
 export function headerOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x20-\x7e]{1,4096}$/.test(value) ? value : undefined;
 }
 
-/** The files that an expression names: addresses, data URLs, and base64 where it says that it is. */
+/** The files that an expression names: URLs, data URLs, and base64 if declared as such. */
 export function filesOf(value: unknown): readonly ProducedFile[] {
   return (Array.isArray(value) ? value : [value]).flatMap((item: unknown) => {
     const base64 = textAt(item, 'base64');

@@ -1,6 +1,7 @@
 /**
- * A multipart form whose files are read from the disk while it is sent: a request with fourteen pictures needs no more
- * memory than one chunk of one of them. Its length is known before, because not every server takes chunked requests.
+ * A multipart form whose files are read from disk while it is sent: a request with fourteen images needs no more
+ * memory than one chunk of one of them. Its length is known in advance, because not every server accepts chunked
+ * requests.
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -9,12 +10,12 @@ import { Readable } from 'node:stream';
 import type { InputFile } from '../provider.ts';
 import type { Form } from '../upstream-calls.ts';
 
-/** One part of a form: a text, or a file with the name that it is given. */
+/** One part of a form: a text, or a file with its file name. */
 export type FormPart =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly file: InputFile; readonly fileName: string };
 
-/** Puts a form together. It can be sent once. @throws the errors of the file system. */
+/** Builds a form. It can be sent once. @throws the errors of the file system. */
 export async function createForm(parts: readonly FormPart[]): Promise<Form> {
   const boundary = `form-${randomBytes(16).toString('hex')}`;
   const pieces: (Buffer | InputFile)[] = [];
@@ -47,13 +48,13 @@ export async function createForm(parts: readonly FormPart[]): Promise<Form> {
   const texts = pieces.filter((piece) => Buffer.isBuffer(piece));
   if (texts.length === pieces.length) return { contentType, body: Buffer.concat(texts), byteLength };
   const body = Readable.from(bytes(), { objectMode: false });
-  // Whoever sends it sees a failure; where nobody does, it must not end the process.
+  // The sender sees the failure; if there is none, the error must not end the process.
   body.on('error', () => undefined);
   return { contentType, body, byteLength };
 }
 
 /**
- * The fields of an input as texts of a form, lists as `name[]`; what is undefined or null is left out.
+ * The fields of an input as texts of a form, lists as `name[]`; undefined and null are omitted.
  *
  * @param without names that do not go into the form.
  */

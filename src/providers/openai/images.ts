@@ -1,9 +1,9 @@
 /**
- * Images: `POST {baseUrl}/images/generations`, and with pictures in the input `POST {baseUrl}/images/edits`, both
+ * Images: `POST {baseUrl}/images/generations`, and with images in the input `POST {baseUrl}/images/edits`, both
  * synchronous. Source: the openai-openapi document (CreateImageRequest, CreateImageEditRequest, ImagesResponse).
  *
  * The input's fields are the provider's own (`prompt`, `n`, `size`, `quality`, `output_format` …); the model's schema
- * says which.
+ * defines which.
  */
 import { extensionFor } from '../../objects/media-types.ts';
 import { isWebAddress, listAt, textAt } from '../json-answer.ts';
@@ -16,10 +16,10 @@ import type { FormPart } from './form.ts';
 import { refusalReason } from './refusals.ts';
 import { withoutJobs } from './without-jobs.ts';
 
-/** Fields that hold the mask of an edit; every other picture is one to be edited. */
+/** Fields that hold the mask of an edit; every other image is one to be edited. */
 const MASK_FIELDS = ['mask', 'mask_url'];
 
-/** @param alwaysEdits whether to call for an edit without pictures too: some servers make both there. */
+/** @param alwaysEdits whether to call for an edit without images too: some servers do both there. */
 export function createImages(calls: UpstreamCalls, { alwaysEdits }: { readonly alwaysEdits: boolean }): Provider {
   return {
     ...withoutJobs(calls),
@@ -57,7 +57,7 @@ function pictureParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[
   ];
 }
 
-/** `image_urls.0` is of `image_urls`. */
+/** `image_urls.0` belongs to `image_urls`. */
 function fieldOf(place: string): string {
   return place.split('.')[0] ?? '';
 }

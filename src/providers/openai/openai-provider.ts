@@ -1,6 +1,6 @@
 /**
- * The interfaces of OpenAI's form, which many services and self-hosted servers speak: images, speech and videos. Which of
- * them a binding means is its `api`, and without one follows from what the model makes.
+ * The OpenAI-compatible interfaces, which many services and self-hosted servers offer: images, speech and videos. A
+ * binding selects one with its `api`; without it, the output of the model decides.
  */
 import type { Modality } from '../../catalogue/definition.ts';
 import type { Provider, UpstreamBinding } from '../provider.ts';
@@ -16,7 +16,7 @@ const USUAL_API: Readonly<Record<Modality, NonNullable<UpstreamBinding['api']>>>
   video: 'videos',
 };
 
-/** The adapter of protocol `openai`; not bound it is that of images. */
+/** The adapter of protocol `openai`; unbound, it is the adapter for images. */
 export function createOpenAiProvider(deps: HttpProviderDeps): Provider {
   const calls = createUpstreamCalls('openai', deps);
   const images = createImages(calls, { alwaysEdits: false });

@@ -1,8 +1,8 @@
-/** What an API of OpenAI's form says when it takes no work, or when work failed: the codes of its error object. */
+/** What an OpenAI-compatible API returns when it rejects work, or when work failed: the codes of its error object. */
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { textAt } from '../json-answer.ts';
 
-/** Codes for content that the provider will not make; the last two are what Azure's edition says. */
+/** Codes for content that the provider will not generate; the last two are those of Azure's edition. */
 const CONTENT_CODES = [
   'moderation_blocked',
   'content_policy_violation',
@@ -11,14 +11,14 @@ const CONTENT_CODES = [
   'content_filter',
   'contentFilter',
 ];
-/** Codes that only the operator can do something about. `insufficient_quota` comes with 429, yet waiting is no cure. */
+/** Codes that only the operator can act on. `insufficient_quota` comes with 429, yet waiting does not help. */
 const OPERATOR_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'model_not_found', 'invalid_api_key'];
 
-/** @returns undefined: the status says it. */
+/** @returns undefined: the status decides. */
 export function refusalReason(_status: number, json: unknown): FailureReason | undefined {
   const code = textAt(json, 'error', 'code');
   if (code === undefined) {
-    // Older models refuse content with no code, only with this sentence.
+    // Older models reject content with no code, only with this sentence.
     return /safety system/i.test(textAt(json, 'error', 'message') ?? '') ? 'content_rejected' : undefined;
   }
   if (CONTENT_CODES.includes(code)) return 'content_rejected';

@@ -1,8 +1,8 @@
 /**
- * Speech: `POST {baseUrl}/audio/speech`, whose answer is the sound itself. Source: the openai-openapi document
+ * Speech: `POST {baseUrl}/audio/speech`, whose response is the audio itself. Source: the openai-openapi document
  * (CreateSpeechRequest).
  *
- * Our words for two of its fields are `text` and `format` (spec §2.5); the others are the provider's own.
+ * Our names for two of its fields are `text` and `format` (spec §2.5); the others are the provider's own.
  */
 import { ProviderFailure } from '../provider.ts';
 import type { Provider } from '../provider.ts';

@@ -1,9 +1,9 @@
 /**
- * Videos: a job that is created, asked about, and whose content is fetched, below `{baseUrl}/videos`. Source: the
- * openai-openapi document (CreateVideoBody, VideoResource); self-hosted servers speak the same.
+ * Videos: a job that is created and polled, and whose content is fetched, below `{baseUrl}/videos`. Source: the
+ * openai-openapi document (CreateVideoBody, VideoResource); self-hosted servers offer the same.
  *
- * Our word for the clip's length is `duration` (spec §2.5), the provider's `seconds`, a text; the other fields are the
- * provider's own. The first picture of the input is what it calls `input_reference`.
+ * Our name for the clip's length is `duration` (spec §2.5), the provider's is `seconds`, a text; the other fields are
+ * the provider's own. The first image of the input becomes `input_reference`.
  */
 import { extensionFor } from '../../objects/media-types.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
@@ -52,7 +52,10 @@ export function createVideos(calls: UpstreamCalls): Provider {
       return running(json, retryAfterMs);
     },
 
-    /** "Delete" is the only way to stop one; of a video that is done it would remove the files, so that is asked first. */
+    /**
+     * "Delete" is the only way to stop one; it would remove the files of a finished video, so the state is polled
+     * first.
+     */
     async cancel(request, jobId, call) {
       const path = pathOf(jobId);
       const known = await calls.ask(request, call, { method: 'GET', path, definiteStatuses: [404, 410] });

@@ -1,9 +1,12 @@
-/** What the synchronous interfaces have in common: the files come with the answer, and nothing can be asked afterwards. */
+/**
+ * What the synchronous interfaces have in common: the files come with the response, and nothing can be polled
+ * afterwards.
+ */
 import { ProviderFailure } from '../provider.ts';
 import type { Provider } from '../provider.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
 
-/** There is no idempotency key either, so a submit whose answer was lost is lost. */
+/** There is no idempotency key either, so a submit whose response was lost is lost. */
 export function withoutJobs(calls: UpstreamCalls): Omit<Provider, 'submit'> {
   return {
     protocol: 'openai',

@@ -1,6 +1,6 @@
 /**
- * Predictions of Replicate: created, asked about, cancelled. Source: Replicate's HTTP reference, "Prediction lifecycle"
- * and "Rate limits". There is no idempotency key, so a create whose answer was lost is never repeated.
+ * Predictions of Replicate: created, polled, cancelled. Source: Replicate's HTTP reference, "Prediction lifecycle" and
+ * "Rate limits". There is no idempotency key, so a create whose response was lost is never repeated.
  *
  * An upstream's model is `owner/name`, `owner/name:version` or a bare version id; the first has a path of its own.
  */
@@ -14,7 +14,7 @@ import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 
 const OFFICIAL_MODEL = /^([\w.-]+)\/([\w.-]+)$/;
-/** Content refusals have no code of their own but this one, and the sentence of older models. */
+/** Content rejections have no code of their own except this one, and the sentence of older models. */
 const CONTENT_WORDS = /\bE005\b|flagged as sensitive|\bNSFW\b/i;
 
 /** The adapter of protocol `replicate`. */
@@ -56,7 +56,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
         }
         case 'failed':
           throw new ProviderFailure(failureReason(textAt(json, 'error')));
-        // "canceled" and "aborted" are also what a deadline of the provider ends in.
+        // "canceled" and "aborted" also result from a deadline of the provider.
         case 'canceled':
         case 'aborted':
           throw new ProviderFailure('provider_error');
@@ -94,6 +94,6 @@ function refusalReason(status: number, json: unknown): FailureReason | undefined
   const title = textAt(json, 'title') ?? '';
   const detail = textAt(json, 'detail') ?? '';
   if (CONTENT_WORDS.test(`${title} ${detail}`)) return 'content_rejected';
-  // 422 is also the answer for a version that does not exist or is not ours to run.
+  // 422 is also the response for a version that does not exist or that we may not run.
   return /invalid version|not permitted/i.test(title) ? 'model_unavailable' : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Another service that speaks this very API (spec §2 to §4, contract §2 to §4): installations can stand behind one
- * another. Our task id goes as its `Idempotency-Key`, so a submit may be repeated and creates one task there.
+ * Another service that offers this same API (spec §2 to §4, contract §2 to §4): installations can be chained. Our task
+ * id is sent as its `Idempotency-Key`, so a submit may be repeated and creates one task there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
@@ -12,9 +12,9 @@ import type { CancelAnswer, CancelOutcome, JobState, ProducedFile, Provider } fr
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 
-/** Additions to what was asked for (contract §3 `output[]`); archiving makes its own. */
+/** Derived outputs that were not requested (contract §3 `output[]`); archiving makes its own. */
 const DERIVED_TYPES = ['first_frame', 'last_frame', 'thumbnail'];
-/** Reasons that mean the same to our caller as to theirs; the others speak of that service's task, not of ours. */
+/** Reasons that mean the same to our client as to theirs; the others concern that service's task, not ours. */
 const SHARED_REASONS: readonly FailureReason[] = [
   'content_rejected',
   'input_unreachable',
@@ -23,7 +23,7 @@ const SHARED_REASONS: readonly FailureReason[] = [
   'provider_unavailable',
 ];
 
-/** A cancelled task there is over after a moment, and says then what it costs: asked for some seconds at most. */
+/** A task cancelled there ends after a moment, and then reports what it costs: polled for some seconds at most. */
 const ASK_FOR_BILL = 6;
 const ASK_FOR_BILL_MS = 500;
 
@@ -79,10 +79,11 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
         path: `/tasks/${encodeURIComponent(jobId)}/cancel`,
         definiteStatuses: [400, 404, 405, 409, 410, 422],
       });
-      // The specification itself has no cancel: a service that is not ours may lack the path.
+      // The specification itself has no cancel: a service other than ours may lack the path.
       if (answer.status === 404 || answer.status === 405) return { outcome: 'unsupported' };
       if (answer.status >= 400) return { outcome: 'too_late' };
-      // Contract §4: the answer shows the task as it is and may still say `handling`; from archiving on it changes nothing.
+      // Contract §4: the response shows the task as it is and may still say `handling`; from archiving on, a cancel
+      // changes nothing.
       let detail = valueAt(answer.json, 'data');
       for (let asked = 0; !isOver(detail) && asked < ASK_FOR_BILL; asked++) {
         await sleep(ASK_FOR_BILL_MS, undefined, { signal: call.signal });
@@ -115,7 +116,7 @@ function cancelOutcome(detail: unknown): CancelOutcome {
   }
 }
 
-/** What that service took for a task that is over (contract §3 `billing`). */
+/** What that service charged for a task that has ended (contract §3 `billing`). */
 function billOf(detail: unknown): Pick<CancelAnswer, 'billedMicroUsd'> {
   const captured = isOver(detail) ? parseUsd(textAt(detail, 'billing', 'captured') ?? '') : undefined;
   return captured === undefined ? {} : { billedMicroUsd: captured };
@@ -152,7 +153,7 @@ function failureReason(detail: unknown): FailureReason {
 
 function refusalReason(status: number, json: unknown): FailureReason | undefined {
   const code = textAt(json, 'error_code');
-  // The key was used with another body: something of ours may run there, and its id cannot be had.
+  // The key was used with another body: work of ours may run there, and its id cannot be obtained.
   if (code === 'IDEMPOTENCY_KEY_MISMATCH') throw new ProviderFailure('outcome_unknown');
   return status === 400 && code === 'MODEL_UNAVAILABLE' ? 'model_unavailable' : undefined;
 }

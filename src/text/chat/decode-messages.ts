@@ -1,11 +1,9 @@
-/**
- * The conversation of a chat request: who may say what, and in which parts.
- */
+/** The conversation of a chat request: what each role may say, and in which parts. */
 import { given, isImageUrl } from '../parameters.ts';
 import type { ContentPart, Message, ToolCall } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 
-/** A message of the right outer form. */
+/** A message with a valid outer form. */
 export interface WireMessage {
   readonly role: 'developer' | 'system' | 'user' | 'assistant' | 'tool';
   readonly content?: string | readonly WirePart[] | null;

@@ -1,6 +1,7 @@
 /**
- * From the body of `POST /chat/completions` to the one form (contract §9). Everything that contradicts itself, or that
- * no model here could honour, is refused with the place and the reason; what this model cannot do is features.ts's.
+ * From the body of `POST /chat/completions` to the common form (contract §9). Everything that contradicts itself, or
+ * that no model here could honour, is rejected with the field and the reason; what this particular model cannot do is
+ * left to features.ts.
  */
 import { compileViolation } from '../../catalogue/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
@@ -22,7 +23,7 @@ import { decodeMessages } from './decode-messages.ts';
 import type { WireMessage } from './decode-messages.ts';
 import { ChatRequestSchema } from './request-schema.ts';
 
-/** A body of the right outer form. */
+/** A body with a valid outer form. */
 export interface ChatBody extends Readonly<Record<string, unknown>> {
   readonly model: string;
   readonly messages: readonly WireMessage[];
@@ -32,7 +33,7 @@ export interface ChatBody extends Readonly<Record<string, unknown>> {
 
 const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ChatRequestSchema.properties));
 
-/** Of OpenAI's own parameters, those that nothing here can honour. */
+/** OpenAI's own parameters that nothing here can honour. */
 const REFUSED_PARAMETERS: Readonly<Record<string, string>> = {
   audio: 'no audio is made here; use an audio model with POST /v1/tasks',
   functions: 'use tools',
@@ -41,7 +42,7 @@ const REFUSED_PARAMETERS: Readonly<Record<string, string>> = {
   web_search_options: 'web search is not supported',
 };
 
-/** Where the schemas stand. */
+/** Where the schemas are. */
 const SCHEMAS = {
   format: 'response_format.json_schema.schema',
   parameters: (index: number) => `tools.${index}.function.parameters`,
@@ -49,7 +50,7 @@ const SCHEMAS = {
 
 const findViolation = compileViolation(ChatRequestSchema, 'invalid request');
 
-/** Checks the outer form. @throws {InvalidTextRequest} */
+/** Validates the outer form. @throws {InvalidTextRequest} */
 export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody {
   const violation = findViolation(body);
   if (violation !== undefined) {
@@ -61,8 +62,8 @@ export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody
 }
 
 /**
- * @param body as checked.
- * @param model the model that it names: it may take parameters of its own.
+ * @param body as validated.
+ * @param model the model that it names: it may accept parameters of its own.
  * @throws {InvalidTextRequest}
  */
 export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinition, 'extraParameters'>): TextRequest {
@@ -128,7 +129,7 @@ function logprobsOf(body: ChatBody): number | undefined {
   return undefined;
 }
 
-/** The three spellings of one control; contradictions are refused (contract §9). */
+/** The three forms of one control; contradictions are rejected (contract §9). */
 function effortOf(body: ChatBody): ReasoningEffort | undefined {
   const reasoning = given<{ enabled?: boolean | null; effort?: ReasoningEffort | null }>(body['reasoning']);
   return reasoningEffortOf(

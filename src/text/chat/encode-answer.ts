@@ -1,13 +1,13 @@
 /**
- * An answer as `POST /chat/completions` tells it (spec §4.4.2, contract §9): chunks with deltas, or one completion. Both
- * come from the same events. What was thought stands in `reasoning_content`, where most clients of this API look for it.
+ * An answer in the form of `POST /chat/completions` (spec §4.4.2, contract §9): chunks with deltas, or one completion.
+ * Both come from the same events. Reasoning is in `reasoning_content`, where most clients of this API look for it.
  */
 import type { AnswerEncoder, TextProblem } from '../encoder.ts';
 import { frameOf } from '../encoder.ts';
 import type { FinishReason, TextEvent, TokenLogprob, TokenUsage } from '../events.ts';
 import { errorBody } from '../error-body.ts';
 
-/** What stands in every chunk of an answer. */
+/** The fields in every chunk of an answer. */
 export interface ChatAnswerMeta {
   /** `chatcmpl-…`. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface ChatAnswerMeta {
   /** The model's name here. */
   readonly model: string;
   readonly choices: number;
-  /** `stream_options.include_usage`: chunks have a `usage`, which is null but in the last. */
+  /** `stream_options.include_usage`: chunks have a `usage`, which is null except in the last. */
   readonly includesUsage: boolean;
 }
 
@@ -135,7 +135,7 @@ function restOf(event: ChoiceEvent): { logprobs?: unknown; finish?: FinishReason
 }
 
 function messageOf(choice: Choice): object {
-  // A call that was begun out of order leaves a hole.
+  // A call that began out of order leaves a hole.
   const toolCalls = choice.toolCalls.filter((call) => call !== undefined);
   const isSilent = choice.text === undefined && (toolCalls.length > 0 || choice.refusal !== undefined);
   return {
@@ -166,7 +166,7 @@ function wireLogprobs(logprobs: readonly TokenLogprob[]): object {
   return { content, refusal: null };
 }
 
-/** Usage as this endpoint spells it. */
+/** Usage in the form of this endpoint. */
 export function wireUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: TokenUsage): object {
   return {
     prompt_tokens: inputTokens,

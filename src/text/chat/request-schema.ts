@@ -1,7 +1,7 @@
 /**
- * The body of `POST /chat/completions` (spec §4.4, contract §9): OpenAI's public API, and `reasoning` beside it. Its
- * outer form; what depends on other fields is judged in decode-request.ts. Wherever OpenAI's API takes null for "not
- * given", null is taken.
+ * The body of `POST /chat/completions` (spec §4.4, contract §9): OpenAI's public API, and `reasoning` in addition.
+ * Only its outer form; what depends on other fields is validated in decode-request.ts. Wherever OpenAI's API accepts
+ * null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
 import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
@@ -9,7 +9,7 @@ import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../request.ts';
 
 const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 
-/** What is in it beside its type is judged where that is known. */
+/** Its content apart from its type is validated where the type is known. */
 const FormatSchema = Type.Unsafe<Readonly<Record<string, unknown>> & { readonly type: string }>({
   type: 'object',
   properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
@@ -24,7 +24,7 @@ const Content = (description: string) =>
     description,
   });
 
-/** OpenAI's own client sends back what it has made of an answer. */
+/** OpenAI's own client sends back its parsed form of an answer. */
 const PARSED = { description: "A client's own note; it means nothing here." };
 
 const ToolCallSchema = Type.Object(

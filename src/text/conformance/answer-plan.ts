@@ -1,4 +1,4 @@
-/** What one answer will consist of, before a word of it is said: what is thought, and then a text or calls. */
+/** What one answer will consist of, before any of it is emitted: the reasoning, and then a text or calls. */
 import { createRandom, hashText } from '../../engines/image/random.ts';
 import type { JsonSchema, OutputFormat, TextRequest } from '../request.ts';
 import { answerFromPrompt } from './answers/answer-text.ts';
@@ -19,18 +19,18 @@ import type { PlannedCall } from './tool-calls.ts';
 export interface AnswerPlan {
   readonly reasoning: string;
   readonly text: string;
-  /** Where there are calls there is no text. */
+  /** If there are calls, there is no text. */
   readonly calls: readonly PlannedCall[];
 }
 
-/** The longest token of the vocabulary has so many characters: what is longer than the cap's worth of it is cut anyway. */
+/** The number of characters in the longest token of the vocabulary: text beyond what the cap allows is cut anyway. */
 const CHARACTERS_PER_TOKEN = 128;
 const ANSWER_OBJECT: JsonSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] };
 
 /**
  * Reads a request once.
  *
- * @param maxTokens the cap. @returns plans an answer; the same seed gives the same one.
+ * @param maxTokens the cap. @returns a function that plans an answer; the same seed gives the same answer.
  */
 export async function createPlanner(request: TextRequest, maxTokens: number): Promise<(seed: string) => AnswerPlan> {
   const conversation = readConversation(request.messages);
@@ -55,10 +55,10 @@ export async function createPlanner(request: TextRequest, maxTokens: number): Pr
   };
 }
 
-/** The JSON that the answer is; undefined: it is a text. */
+/** The JSON that the answer has to be; undefined: it is a text. */
 function wantedJson(format: OutputFormat, conversation: Conversation): AskedJson | undefined {
   const { question, results, asked } = conversation;
-  // What functions answered is what the prompt asked for.
+  // The results of functions are what the prompt asked for.
   const withResults = (text: string): string => (results.length === 0 ? text : `${inWords(results)}\n${text}`);
   if (format.type === 'json_schema') return { schema: format.schema, rest: withResults(question) };
   if (format.type === 'text' && !/\bJSON\b/i.test(asked)) return undefined;

@@ -1,12 +1,16 @@
 /**
- * How probable each token was. The embedded text model does not draw from probabilities, so these are made up: the same
- * for the same prompt and place, highest for the token that was said, and together never more than certain.
+ * How probable each token was. The offline text model does not draw from probabilities, so these are made up: the same
+ * for the same prompt and position, highest for the token that was emitted, and together never above 1.
  */
 import { createRandom, hashText } from '../../engines/image/random.ts';
 import type { TokenLogprob } from '../events.ts';
 import { bytesOf, commonToken, shownToken } from './tokens.ts';
 
-/** @param seed names the answer. @param place of the token in it. @param alternatives how many are told. */
+/**
+ * @param seed identifies the answer.
+ * @param place position of the token in it.
+ * @param alternatives how many to report.
+ */
 export function logprobOf(token: number, seed: string, place: number, alternatives: number): TokenLogprob {
   const random = createRandom(hashText(`${seed}/${place}/${token}`));
   const probability = random.between(0.6, 0.99);

@@ -1,6 +1,6 @@
 /**
- * When the next piece may be said: at once, unless the catalogue gives the model a speed. Now and then others get their
- * turn, because the model runs in the process that answers requests.
+ * When the next piece may be emitted: at once, unless the catalogue gives the model a speed. Now and then other work
+ * gets its turn, because the model runs in the process that answers requests.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
@@ -23,7 +23,7 @@ export class Pace {
     this.#millisecondsPerToken = speed > 0 ? 1000 / speed : 0;
   }
 
-  /** Resolves when so many more tokens may be said. @throws {TextFailure} nobody listens any more. */
+  /** Resolves when this many more tokens may be emitted. @throws {TextFailure} the client no longer listens. */
   async wait(tokens: number): Promise<void> {
     this.#tokens += tokens;
     this.#pieces += 1;

@@ -1,7 +1,6 @@
 /**
- * Which beginnings of conversations were seen before, as upstreams remember them to read prompts faster: what a request
- * shares with an earlier one, in whole messages, is reported as cached. Only hashes and counts are kept, and only in
- * this process.
+ * Remembers the beginnings of conversations, as upstreams do to read prompts faster: what a request shares with an
+ * earlier one, in whole messages, is reported as cached. Only hashes and counts are kept, and only in this process.
  */
 import { LRUCache } from 'lru-cache';
 import { digestsOf } from '../digests.ts';
@@ -31,7 +30,7 @@ export class PromptMemory {
   /**
    * Counts a request's tokens, and remembers its beginnings.
    *
-   * @param model whose memory it is, together with the account. @throws {ShareExhaustedError} @throws {TextFailure}
+   * @param model identifies the memory, together with the account. @throws {ShareExhaustedError} @throws {TextFailure}
    */
   async read(accountId: string, model: string, request: TextRequest): Promise<ReadPrompt> {
     const empty: CountedRequest = { messages: [], tools: [], format: { type: 'text' } };

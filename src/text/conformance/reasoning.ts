@@ -1,6 +1,6 @@
 /**
- * What the embedded text model thinks before it answers, where it is asked to: how it reads the prompt, in sentences
- * that are never an answer themselves. More effort gives more of them.
+ * The reasoning of the offline text model before it answers, if it was requested: how it reads the prompt, in
+ * sentences that are never an answer themselves. More effort gives more of them.
  */
 import type { Random } from '../../engines/image/random.ts';
 import type { ReasoningEffort } from '../request.ts';
@@ -29,7 +29,7 @@ const CONSIDERATIONS: Lines = [
   'A shorter way of putting it would lose nothing.',
 ];
 
-/** @param effort undefined: this model does not think unless it is asked to. */
+/** @param effort undefined: this model does not reason unless that is requested. */
 export function reasoningOf(
   { asked, earlier, results }: Conversation,
   effort: ReasoningEffort | undefined,

@@ -1,8 +1,8 @@
 /**
- * The offline text model: a source of answers that needs nothing beside this process. It is a conformance model and no
- * language model: it answers from the prompt by simple rules, deterministically, and honours what its catalogue file
- * says that it honours. What it says is planned in a thread, within a time limit, because prompts and schemas are
- * strangers' (threads/text-threads.ts); here it is only said, token by token.
+ * The offline text model: a source of answers that needs nothing beyond this process. It is a conformance model and
+ * not a language model: it answers from the prompt by simple rules, deterministically, and honours what its catalogue
+ * file says that it honours. Its answers are planned in a thread, within a time limit, because prompts and schemas are
+ * untrusted (threads/text-threads.ts); here they are only emitted, token by token.
  */
 import { createHash } from 'node:crypto';
 import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';
@@ -19,23 +19,23 @@ import { PromptMemory } from './prompt-memory.ts';
 import type { ReadPrompt } from './prompt-memory.ts';
 import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from './tokens.ts';
 
-/** Of one call, all its choices together: this model runs beside everything else that its process does. */
+/** For one call, all its choices together: this model runs beside everything else in its process. */
 const MOST_TOKENS = 32_768;
-/** The same of the log probabilities that are told, alternatives included: each is some 200 B in memory. */
+/** The same for the reported log probabilities, alternatives included: each is some 200 B in memory. */
 const MOST_LOGPROBS = 100_000;
-/** Below this only the most probable word is drawn. */
+/** Below this, only the most probable word is drawn. */
 const GREEDY_TOP_P = 0.01;
 
-/** One answer that is about to be said. */
+/** One answer that is about to be emitted. */
 interface Choice {
   readonly index: number;
   readonly plan: AnswerPlan;
-  /** What its chance comes from. */
+  /** The source of its randomness. */
   readonly seed: string;
   readonly budget: TokenBudget;
 }
 
-/** Answers every call with events; a source remembers what it was asked, to report it as cached. */
+/** Answers every call with events; a source remembers the prompts that it received, to report them as cached. */
 export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput' | 'plan'>): TextSource {
   const memory = new PromptMemory(threads);
   return {
@@ -62,7 +62,10 @@ export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput'
   };
 }
 
-/** The schemas of the request itself were checked before (schema-bounds.ts): it is how they, or the prompt's, go on. */
+/**
+ * The schemas of the request itself were validated before (schema-bounds.ts): what is too complex is their further
+ * expansion, or a schema in the prompt.
+ */
 function tooComplex({ surface, request: { format, tools } }: TextCall): InvalidTextRequest {
   const names = surface === 'chat' ? CHAT_PARAMETERS : RESPONSES_PARAMETERS;
   const param = format.type === 'json_schema' ? names.format : tools.length > 0 ? 'tools' : names.conversation;
@@ -71,8 +74,8 @@ function tooComplex({ surface, request: { format, tools } }: TextCall): InvalidT
 }
 
 /**
- * What was asked for, as far as the model gives it, its context has room for it, and all choices together stay within
- * what one call may occupy.
+ * The requested maximum, limited by what the model gives, what its context has room for, and what all choices of one
+ * call together may occupy.
  */
 function capOf({ request, model }: TextCall, { inputTokens }: ReadPrompt): number {
   const { choices, topLogprobs, maxOutputTokens = model.maxOutputTokens } = request;
@@ -83,8 +86,8 @@ function capOf({ request, model }: TextCall, { inputTokens }: ReadPrompt): numbe
 }
 
 /**
- * What makes one answer differ from another to the same prompt: nothing where only the most probable word is drawn; the
- * seed; where neither is asked for, the choice alone, so that this model is deterministic by default.
+ * What distinguishes one answer from another to the same prompt: nothing if only the most probable word is drawn; the
+ * seed; if neither is requested, the choice alone, so that this model is deterministic by default.
  */
 function variationOf({ id, request }: TextCall, choice: number): string {
   const { temperature, topP, seed }: TextRequest = request;
@@ -124,7 +127,7 @@ function reasonOf({ plan, budget }: Choice): FinishReason {
   return plan.calls.length > 0 ? 'tool_calls' : 'stop';
 }
 
-/** @param alternatives of each token; undefined: no probabilities are told. */
+/** @param alternatives of each token; undefined: no probabilities are reported. */
 async function* sayText(alternatives: number | undefined, choice: Choice, pace: Pace): AsyncGenerator<TextEvent> {
   const { index, plan, seed, budget } = choice;
   let place = 0;
@@ -154,7 +157,7 @@ async function* sayCalls(id: string, { index, plan, budget }: Choice, pace: Pace
   }
 }
 
-/** In OpenAI's form. */
+/** In OpenAI's format. */
 function callId(text: string): string {
   return `call_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }

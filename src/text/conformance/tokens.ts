@@ -1,17 +1,20 @@
 /**
- * The tokens that the embedded text model speaks in: OpenAI's `o200k_base`, one by one and with their bytes. A token may
- * hold a part of a character, so texts come in pieces of whole characters.
+ * The tokens that the offline text model emits: OpenAI's `o200k_base`, one by one and with their bytes. A token may
+ * hold a part of a character, so texts are emitted in pieces of whole characters.
  */
 import { loadTokenizer } from '../tokens.ts';
 
-/** Taken apart together. The tokenizer's time grows with the square of a run's length (text/tokens.ts). */
+/**
+ * Characters that are tokenized together. The tokenizer's time grows with the square of a run's length
+ * (text/tokens.ts).
+ */
 const WINDOW = 8192;
 const LONG_RUN = /\S{97}|\s{97}/;
 const PIECES = /\S{1,96}|\s{1,96}/gu;
 
 interface Vocabulary {
   readonly encode: (text: string) => Iterable<readonly number[]>;
-  /** By token: its text, or its bytes where they are no text. */
+  /** By token: its text, or its bytes if they are not text. */
   readonly values: readonly (string | readonly number[])[];
 }
 
@@ -25,7 +28,7 @@ export async function loadVocabulary(): Promise<void> {
     import('gpt-tokenizer/encoding/o200k_base'),
     import('gpt-tokenizer/bpeRanks/o200k_base'),
   ]);
-  // What looks like a control token is text like any other here.
+  // Text that looks like a control token is ordinary text here.
   loaded = { encode: (text) => encodeGenerator(text, { disallowedSpecial: new Set() }), values };
 }
 
@@ -34,7 +37,7 @@ function vocabulary(): Vocabulary {
   return loaded;
 }
 
-/** The tokens of a text, found as they are asked for. */
+/** The tokens of a text, computed on demand. */
 export function* tokensOf(text: string): Generator<number> {
   const { encode } = vocabulary();
   for (const window of windowsOf(text)) {
@@ -43,7 +46,7 @@ export function* tokensOf(text: string): Generator<number> {
   }
 }
 
-/** Pieces that end before a blank where they can, so that hardly a token is cut. */
+/** Pieces that end before a blank if they can, so that hardly any token is cut. */
 function* windowsOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     const most = from + WINDOW;
@@ -61,14 +64,14 @@ export function bytesOf(token: number): readonly number[] {
   return typeof value === 'string' ? [...Buffer.from(value)] : value;
 }
 
-/** A token as it is shown: its text, or its bytes as `\xf0\x9f` where they are no text. */
+/** A token as it is displayed: its text, or its bytes as `\xf0\x9f` if they are not text. */
 export function shownToken(token: number): string {
   const value = vocabulary().values[token] ?? '';
   if (typeof value === 'string') return value;
   return value.map((byte) => String.raw`\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-/** Tokens that are common and texts by themselves, for alternatives. */
+/** Common tokens that are text by themselves, for alternatives. */
 export function commonToken(place: number): number {
   const { values } = vocabulary();
   // Bytes come first; of the first twenty thousand most are whole words.
@@ -77,7 +80,7 @@ export function commonToken(place: number): number {
   return token;
 }
 
-/** How many tokens may still be said. Reasoning and answer share one (contract §9). */
+/** How many tokens may still be emitted. Reasoning and answer share one budget (contract §9). */
 export class TokenBudget {
   #left: number;
   #spent = 0;
@@ -91,7 +94,7 @@ export class TokenBudget {
     return this.#spent;
   }
 
-  /** Whether there was more to say. */
+  /** Whether there was more to emit. */
   get isShort(): boolean {
     return this.#isShort;
   }
@@ -107,13 +110,13 @@ export class TokenBudget {
   }
 }
 
-/** A piece of a text: whole characters, and the tokens that they came in. */
+/** A piece of a text: whole characters, and their tokens. */
 export interface Piece {
   readonly text: string;
   readonly tokens: readonly number[];
 }
 
-/** A text in pieces as small as they can be, as far as the budget reaches. */
+/** A text in the smallest possible pieces, as far as the budget reaches. */
 export function* piecesOf(text: string, budget: TokenBudget): Generator<Piece> {
   let tokens: number[] = [];
   let bytes: number[] = [];

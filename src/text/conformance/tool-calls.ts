@@ -1,7 +1,7 @@
 /**
- * Which functions the embedded text model calls, and with what: the one that is named, one at least where that is
- * required, and of its own accord those whose names or descriptions the prompt evidently speaks of. Once a result is
- * there it answers, so that agents' loops end.
+ * Which functions the offline text model calls, and with what: the one that is named, at least one if that is
+ * required, and otherwise those whose names or descriptions the prompt clearly refers to. Once a result is there it
+ * answers, so that agents' loops end.
  */
 import { createRandom, hashText } from '../../engines/image/random.ts';
 import type { FunctionTool, JsonSchema, TextRequest } from '../request.ts';
@@ -22,14 +22,14 @@ const MAX_CALLS = 16;
 const FORBIDDEN =
   /\b(?:do not|don['’]t|never|without) (?:use|using|call|calling) (?:any |the |a )?(?:tools?|functions?)\b/i;
 
-/** Words of names that do not tell one function from another. */
+/** Words in names that do not distinguish one function from another. */
 const GENERAL = new Set(
   `get set fetch read write create make do run call use find search list send show look lookup tell add update delete
   current new all data info information by for of the in on to and with a an or from user tool function value given name
   return returns it this that when where`.split(/\s+/),
 );
 
-/** @param maxTokens arguments that are longer would be cut anyway. @returns nothing: it answers in words. */
+/** @param maxTokens longer arguments would be cut anyway. @returns an empty list: it answers in words. */
 export function plannedCalls(
   request: TextRequest,
   conversation: Conversation,
@@ -69,12 +69,12 @@ function parametersOf({ parameters = {} }: FunctionTool): JsonSchema {
 
 interface Fit {
   readonly tool: FunctionTool;
-  /** Words of the prompt that the function's name has. */
+  /** Words of the prompt that are in the function's name. */
   readonly named: readonly string[];
   readonly score: number;
 }
 
-/** The functions that a prompt speaks of; of several that the same words speak of, the best. */
+/** The functions that a prompt refers to; of several that the same words refer to, the best. */
 function fittingTools(tools: readonly FunctionTool[], asked: string): readonly FunctionTool[] {
   const said = new Set(wordsOf(asked).map(stemOf));
   const fits = tools.map((tool) => fitOf(tool, asked, said)).filter(({ score }) => score > 0);
@@ -101,7 +101,7 @@ function fitOf(tool: FunctionTool, asked: string, said: ReadonlySet<string>): Fi
   return { tool, named, score: isFitting ? named.length * 4 + described.length + (isNamed ? 16 : 0) : 0 };
 }
 
-/** One call, or one for each of the things that stand in a row: "the weather in Paris and London". */
+/** One call, or one for each of the things in a row: "the weather in Paris and London". */
 function severalTimes(tool: FunctionTool, question: string): readonly Readonly<Record<string, unknown>>[] {
   const { properties, required } = parametersOf(tool);
   const name = listOf(required)

@@ -1,7 +1,7 @@
 /**
- * Holds that cannot be taken together: too little money for all, more calls than the account may have under way, or keys
- * with spend caps. With the account's counters locked each is judged in the order in which it came, and those that fit
- * are held in one statement, in one transaction.
+ * Holds that cannot be taken together: too little money for all, more calls than the account may have under way, or
+ * keys with spend caps. With the account's counters locked, each is checked in the order in which it came, and those
+ * that fit are held in one statement, in one transaction.
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { SpendCapError, chargeSpendCaps, readSpendCaps } from '../../billing/spend-caps.ts';
@@ -11,7 +11,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import { moveTextMoney } from './move.ts';
 import type { NewTextCall } from './text-call.ts';
 
-/** As many text calls of the account are under way as it may have. */
+/** The account already has as many text calls under way as it may have. */
 export class TooManyStreamsError extends Error {
   override readonly name = 'TooManyStreamsError';
   readonly cap: number;
@@ -22,7 +22,7 @@ export class TooManyStreamsError extends Error {
   }
 }
 
-/** This process has no lease at this moment, and so may hold nothing: nobody would settle it. */
+/** This process has no lease at this moment, and so may hold nothing: no process would settle it. */
 export class NoLeaseError extends DatabaseUnavailableError {}
 
 export type Refusal = InsufficientBalanceError | SpendCapError | TooManyStreamsError;
@@ -42,9 +42,9 @@ const lockAccount: Statement = {
 };
 
 /**
- * Holds the calls of an account that fit, one after the other.
+ * Holds the calls of an account that fit, one after another.
  *
- * @returns why each was refused, in their order; undefined for those that are held.
+ * @returns why each was rejected, in their order; undefined for those that are held.
  * @throws {NoLeaseError}
  */
 export async function holdOneByOne(
@@ -70,7 +70,7 @@ async function readRoom(transaction: Queryable, accountId: string, calls: readon
   const [account] = await transaction.query<Omit<Room, 'caps'>>(lockAccount, [accountId]);
   if (account === undefined) throw new Error('an authenticated account has no counters');
   const capIds = [...new Set(calls.flatMap(({ spendCapIds }) => spendCapIds))];
-  // A statement of its own, after the lock: whoever spends has this account's row first.
+  // A separate statement, after the lock: every transaction that spends locks this account's row first.
   return { ...account, caps: capIds.length === 0 ? [] : await readSpendCaps(transaction, capIds) };
 }
 
@@ -101,7 +101,7 @@ async function holdAll(
   for (const [capIds, microUsd] of sumsByCaps(calls)) await chargeSpendCaps(transaction, capIds, microUsd);
 }
 
-/** What is held of the keys that have the same caps. */
+/** The sums of the holds for keys that have the same caps. */
 function sumsByCaps(calls: readonly NewTextCall[]): Iterable<readonly [readonly string[], bigint]> {
   const sums = new Map<string, readonly [readonly string[], bigint]>();
   for (const { spendCapIds, heldMicroUsd } of calls) {

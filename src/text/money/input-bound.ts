@@ -1,42 +1,43 @@
 /**
- * The most tokens that an upstream can report for a request's input, for the hold. Which tokenizer an upstream has is
- * mostly unknown, and OpenAI's counts Thai or hexadecimal text far lower than others do. A token of byte-level BPE, and
- * of SentencePiece with byte fallback, is at least one byte of the text, so that bytes are an upper bound for all of
- * them; what a chat template adds is bounded by margins. A model file narrows both (`inputTokens`, docs/guides/text-models.md).
+ * The most tokens that an upstream can report for a request's input, for the hold. The tokenizer of an upstream is
+ * mostly unknown, and OpenAI's counts Thai or hexadecimal text far lower than others do. A token of byte-level BPE,
+ * and of SentencePiece with byte fallback, is at least one byte of the text, so that bytes are an upper bound for all
+ * of them; what a chat template adds is bounded by margins. A model file narrows both (`inputTokens`,
+ * docs/guides/text-models.md).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import type { Message, TextRequest } from '../request.ts';
 
 /**
- * The default system prompt of a template and its control tokens. The longest that published templates bring, with the
- * date in it, are some 500 tokens.
+ * The default system prompt of a template and its control tokens. The longest published ones, with the date in them,
+ * are some 500 tokens.
  */
 const PER_REQUEST = 1_024;
 /** Control tokens, role and channel of a message; a template without control tokens writes some 30 characters. */
 const PER_MESSAGE = 32;
-/** What templates write around a definition or a call of a function, beside its JSON. */
+/** What templates write around a definition or a call of a function, in addition to its JSON. */
 const PER_TOOL = 192;
-/** How to call functions, said once; published ones are up to 350 tokens. */
+/** The instructions for calling functions, written once; published ones are up to 350 tokens. */
 const TOOLS_PREAMBLE = 1_024;
 /** The largest image of the model that counts them highest: 2,833 tokens, and 5,667 for each of eight tiles. */
 const PER_IMAGE = 49_152;
 /** Separators between the parts of one message. */
 const PER_PART = 4;
 
-/** Some milliseconds of work: then others get a turn. */
+/** Some milliseconds of work: then other work gets its turn. */
 const TURN_CHARACTERS = 64 * 1024;
-/** What is missed where a long text is cut into pieces: the growth of one number or one run of escapes. */
+/** What is missed when a long text is cut into pieces: the growth of one number or one run of escapes. */
 const PER_CUT = 40;
 
-/** What is bounded of a request. */
+/** The parts of a request that are bounded. */
 export type BoundedRequest = Pick<TextRequest, 'messages' | 'tools' | 'format'>;
 export type BoundingModel = Pick<TextModelDefinition, 'upstreams' | 'inputTokens' | 'extraParameters'>;
 
 /**
- * The upper bound in tokens. The embedded model counts as we do, so for it the bound is the count.
+ * The upper bound in tokens. The offline text model counts as we do, so for it the bound is the count.
  *
- * @param countedTokens what `countInputTokens` made of the same request.
+ * @param countedTokens the result of `countInputTokens` for the same request.
  * @param body as it was sent: parameters beyond OpenAI's can reach the prompt.
  */
 export async function boundInputTokens(
@@ -66,7 +67,7 @@ function marginOfMessages(messages: readonly Message[], { inputTokens = {} }: Bo
   const { perMessage = PER_MESSAGE, perTool = PER_TOOL, perImage = PER_IMAGE } = inputTokens;
   let margin = 0;
   for (const message of messages) {
-    // A turn with reasoning is written as two by some templates.
+    // Some templates write a turn with reasoning as two.
     margin += message.role === 'assistant' ? 2 * perMessage : perMessage;
     if (message.role === 'assistant') margin += message.toolCalls.length * perTool;
     for (const { type } of message.content) margin += PER_PART + (type === 'image' ? perImage : 0);
@@ -74,19 +75,19 @@ function marginOfMessages(messages: readonly Message[], { inputTokens = {} }: Bo
   return margin;
 }
 
-/** The upper bound of what some messages add to a conversation that has been counted without them. */
+/** The upper bound of what some messages add to a conversation that was counted without them. */
 export async function boundAddedTokens(messages: readonly Message[], model: BoundingModel): Promise<number> {
   const { tokensPerByte = 1 } = model.inputTokens ?? {};
   const bytes = await bytesOfAll(textsOfMessages(messages));
   return Math.ceil(bytes * tokensPerByte) + marginOfMessages(messages, model);
 }
 
-/** The most bytes that a text comes to, in one of the forms in which templates write texts. */
+/** The maximum number of bytes of a text, in one of the forms in which templates write texts. */
 type Measure = (text: string) => number;
 
 interface WrittenText {
   readonly text: string;
-  /** Default: as it is. */
+  /** Default: unchanged. */
   readonly measure?: Measure;
 }
 
@@ -109,7 +110,7 @@ function* textsOfMessage(message: Message): Generator<WrittenText> {
   for (const part of message.content) {
     if (part.type === 'image') continue;
     const text = part.type === 'text' ? part.text : part.refusal;
-    // Results of functions are written as a JSON string by some templates.
+    // Some templates write results of functions as a JSON string.
     yield isTool ? { text, measure: escapedBytes } : { text };
   }
   if (isTool) {
@@ -126,7 +127,7 @@ function* textsOfMessage(message: Message): Generator<WrittenText> {
   }
 }
 
-/** What a tokenizer that a model file names does not count, because `countInputTokens` cannot. */
+/** What is not counted even with the tokenizer that a model file names, because `countInputTokens` cannot count it. */
 function* uncountedTexts({ messages }: BoundedRequest): Generator<WrittenText> {
   for (const message of messages) {
     if (message.role === 'tool') yield { text: message.toolCallId };
@@ -139,7 +140,10 @@ function* uncountedTexts({ messages }: BoundedRequest): Generator<WrittenText> {
   }
 }
 
-/** What an operator lets through or always sends may be written into the prompt, such as template arguments. */
+/**
+ * Parameters that an operator passes through or always sends may be written into the prompt, such as template
+ * arguments.
+ */
 function* extraTexts(
   body: Readonly<Record<string, unknown>>,
   { extraParameters = [], upstreams }: BoundingModel,
@@ -168,15 +172,15 @@ async function bytesOfAll(texts: Iterable<WrittenText>): Promise<number> {
   return bytes;
 }
 
-/** In UTF-8. Some SentencePiece models normalize first (NFKC), which makes 33 bytes of U+FDFA's 3. */
+/** In UTF-8. Some SentencePiece models normalize first (NFKC), which turns the 3 bytes of U+FDFA into 33. */
 function plainBytes(text: string): number {
   const bytes = Buffer.byteLength(text);
   return bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')));
 }
 
 /**
- * As a JSON string, HTML's characters escaped, with a blank after each separator; beyond ASCII escaped, or as it is and
- * normalized by the tokenizer.
+ * As a JSON string, with HTML's characters escaped and a blank after each separator; characters beyond ASCII are
+ * escaped, or unchanged and normalized by the tokenizer.
  */
 function escapedBytes(text: string): number {
   let bytes = 0;
@@ -190,7 +194,9 @@ function rewrittenBytes(text: string): number {
   return escapedBytes(text) + growthOf(text);
 }
 
-/** How many bytes longer JSON can become where it is parsed and written again: `1e15` is `1000000000000000.0` in Python. */
+/**
+ * How many bytes longer JSON can become when it is parsed and written again: `1e15` is `1000000000000000.0` in Python.
+ */
 function growthOf(text: string): number {
   let bytes = 0;
   for (const _ of text.matchAll(EXPONENT)) bytes += NUMBER_BYTES;
@@ -201,12 +207,12 @@ function growthOf(text: string): number {
 }
 
 const EXPONENT = /\d[eE][+-]?\d/g;
-/** The longest that any library writes without an exponent, `100000000000000000000`, with `.0`. */
+/** The longest number that any library writes without an exponent, `100000000000000000000`, with `.0`. */
 const NUMBER_BYTES = 23;
 const ESCAPES = /(?:\\u[0-9a-fA-F]{4})+/g;
 const BEYOND_ASCII = /[^\0-\x7f]+/g;
 
-/** `\u0e01`; a pair of surrogates is two of them. */
+/** `\u0e01`; a surrogate pair is two of them. */
 const ESCAPE_BYTES = 6;
 const ESCAPED_BYTES: readonly number[] = Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);

@@ -1,18 +1,18 @@
 /**
- * Where the money of text calls moves: one statement that settles calls of an account and holds new ones, with the
- * counters of the account and an entry for each move, all together or not at all (contract §7 "Money"). What was held is
- * given back before the new holds are judged, so that a call that is over never stands in the way of the next.
+ * Moves the money of text calls: one statement that settles calls of an account and holds new ones, with the counters
+ * of the account and an entry for each move, all together or not at all (contract §7 "Money"). Old holds are released
+ * before the new ones are checked, so that a call that is over never blocks the next.
  *
- * Locks in the order call, account, spend caps; nobody takes a call's row while it has the account's.
+ * Locks in the order call, account, spend caps; no transaction locks a call's row while it has the account's.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
 
 /**
- * The settled rows are found by ON CONFLICT, which takes the primary key whatever the planner believes of the table's
- * size: a plan made for an empty table is kept, and would read all of it for every call of a busy hour. Where there is no
- * row, the hold never came: the row that is then written keeps it out for ever (migrations/0005_text.sql), and moves
- * nothing.
+ * The settled rows are found by ON CONFLICT, which uses the primary key whatever the planner assumes about the table's
+ * size: a plan made for an empty table is cached, and would read the whole table for every call of a busy hour. If
+ * there is no row, the hold never came: the row that is then written excludes it for ever (migrations/0005_text.sql),
+ * and moves nothing.
  */
 const moveStatement: Statement = {
   name: 'move_text_money',
@@ -113,7 +113,7 @@ const moveStatement: Statement = {
            FROM decision`,
 };
 
-/** A hold that was below what its call's upstream reported. The amounts are integers. */
+/** A hold that was lower than what its call's upstream reported. The amounts are integers. */
 export interface ExceededHold {
   readonly id: string;
   readonly model: string;
@@ -122,20 +122,20 @@ export interface ExceededHold {
   readonly heldMicroUsd: string;
 }
 
-/** What became of the new holds, and of the old ones. */
+/** The outcome for the new holds, and for the old ones. */
 export interface Moved {
   /** All of them were held; otherwise none was. */
   readonly fits: boolean;
-  /** Whether the process had its lease: without one nothing is held. */
+  /** Whether the process had its lease: without it nothing is held. */
   readonly isLeased: boolean;
-  /** Of the calls that were settled now: those whose difference was booked as an operator cost. */
+  /** Of the calls that were settled now: those whose difference was recorded as an operator cost. */
   readonly exceeded: readonly ExceededHold[];
 }
 
 /**
- * Settles calls of an account, each that was not settled before, and holds new ones: all of these or none.
+ * Settles calls of an account, each that was not settled before, and holds new ones: all of the new ones or none.
  *
- * @param processId the process that the new calls are answered by.
+ * @param processId the process that answers the new calls.
  * @throws {UniqueViolationError} an id among the new ones was used before; nothing was done.
  */
 export async function moveTextMoney(

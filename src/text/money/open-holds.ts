@@ -1,4 +1,6 @@
-/** What text calls hold at this moment, for the metrics: a few rows of a partial index, however many calls there were. */
+/**
+ * What text calls hold at this moment, for the metrics: a few rows of a partial index, whatever the number of calls.
+ */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { Hold } from '../../telemetry/metrics-service.ts';
 

@@ -1,13 +1,14 @@
 /**
- * What an api process knows of its own text calls, beside what the database says. A database that loses its last commits
- * (docs/decisions/0037) loses settlements too: such a call is open again, and its process, which lives, believes that it is over.
+ * What an API process knows about its own text calls, in addition to the database. A database that loses its last
+ * commits (docs/decisions/0037) loses settlements too: such a call is open again, while its process is still running
+ * and considers it settled.
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../../database/database.ts';
 import { estimatedSettlement } from './text-call.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
 
-/** Of so many calls it is known what they came to: more than are settled in the time whose commits can be lost. */
+/** The number of calls whose outcome is remembered: more than are settled in the time whose commits can be lost. */
 const MAX_REMEMBERED = 20_000;
 
 const selectOpen: Statement = {
@@ -16,18 +17,21 @@ const selectOpen: Statement = {
            FROM text_calls WHERE process_id = $1 AND settled_at IS NULL`,
 };
 
-/** A settlement that is younger may be on its way. */
+/** A more recent settlement may still be on its way. */
 const ON_ITS_WAY_MS = 5_000;
 
 type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputTokens'>;
 
 export interface OwnCalls {
-  /** A hold is about to be asked for: until it has ended the call is under way. */
+  /** A hold is about to be requested: until the call has ended, it is under way. */
   begun(id: string): void;
   /** Nothing is held for it. */
   refused(id: string): void;
   ended(settlement: TextSettlement): void;
-  /** @returns how to settle those that are open in the database, and over here. @throws {DatabaseUnavailableError} */
+  /**
+   * @returns how to settle those that are open in the database, and over in this process.
+   * @throws {DatabaseUnavailableError}
+   */
   findReopened(): Promise<readonly TextSettlement[]>;
 }
 
@@ -43,7 +47,7 @@ export function createOwnCalls(database: Database, processId: string, now = () =
     refused: (id) => void underWay.delete(id),
     ended(settlement) {
       underWay.delete(settlement.id);
-      // The first one counts, as it does in the database.
+      // The first settlement counts, as it does in the database.
       const first = settlements.get(settlement.id)?.settlement ?? settlement;
       settlements.set(settlement.id, { settlement: first, at: now() });
     },

@@ -1,30 +1,30 @@
 /**
- * What a text call costs (issue "Money"; contract §7): tokens of each kind times the price of a million of them, added up
- * exactly and rounded up once, to the micro.
+ * What a text call costs (contract §7): tokens of each kind times the price of a million of them, added up exactly and
+ * rounded up once, to the micro.
  */
 import type { TextPricing } from '../../catalogue/text-definition.ts';
 import { add, decimalOf, largerOf, multiply, roundUpToMicroUsd } from '../../domain/money.ts';
 import type { Decimal } from '../../domain/money.ts';
 import type { TokenUsage } from '../events.ts';
 
-/** The largest count that is kept and billed (an integer of the database); no context is a tenth of it. */
+/** The largest count that is stored and billed (an integer of the database); no context is a tenth of it. */
 const MAX_TOKENS = 2_147_483_647;
 /** A price is for this many tokens, as a power of ten. */
 const MILLION_DIGITS = 6;
 
-/** What a call can come to, before it is made. */
+/** The bounds of a call, before it is made. */
 export interface TextBounds {
-  /** As the request was counted. */
+  /** The counted input of the request. */
   readonly inputTokens: number;
   /** Of each answer, reasoning included. */
   readonly maxOutputTokens: number;
-  /** How many answers. */
+  /** The number of answers. */
   readonly choices: number;
 }
 
 /**
- * The worst case in micro-USD, which is held before the call: all input at its full price, and every token of output at
- * the dearer of the prices of output and of reasoning.
+ * The worst case in micro-USD, which is held before the call: all input at its full price, and every token of output
+ * at the higher of the prices of output and of reasoning.
  */
 export function worstCaseCost(pricing: TextPricing, { inputTokens, maxOutputTokens, choices }: TextBounds): bigint {
   const { input, output, reasoning } = pricesOf(pricing);
@@ -33,9 +33,8 @@ export function worstCaseCost(pricing: TextPricing, { inputTokens, maxOutputToke
 }
 
 /**
- * What was used, in micro-USD: input that came from a cache and output that was thought and not said at prices of their
- * own, where the model has such. It may be above the worst case where an upstream counts otherwise than we do; a
- * settlement never captures more than was held.
+ * What was used, in micro-USD: cached input and reasoning at prices of their own, if the model has such prices. It may
+ * be above the worst case if an upstream counts differently from us; a settlement never captures more than was held.
  */
 export function actualCost(pricing: TextPricing, usage: TokenUsage): bigint {
   const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = plausibleUsage(usage);
@@ -49,8 +48,8 @@ export function actualCost(pricing: TextPricing, usage: TokenUsage): bigint {
 }
 
 /**
- * What can be made of counts that an upstream sent: whole numbers that are not negative, no more of a part than of the
- * whole. What is no number at all is none.
+ * Makes the counts that an upstream sent plausible: whole numbers that are not negative, and no more of a part than of
+ * the whole. A value that is not a number counts as none.
  */
 export function plausibleUsage(usage: TokenUsage): TokenUsage {
   const inputTokens = plausibleCount(usage.inputTokens);
@@ -63,7 +62,7 @@ export function plausibleUsage(usage: TokenUsage): TokenUsage {
   };
 }
 
-/** A part of a token is a token, as money is rounded up too. */
+/** A part of a token counts as a token, as money is rounded up too. */
 function plausibleCount(count: number): number {
   if (typeof count !== 'number' || Number.isNaN(count)) return 0;
   return Math.min(Math.max(Math.ceil(count), 0), MAX_TOKENS);
@@ -87,7 +86,7 @@ interface Prices {
   readonly reasoning: Decimal;
 }
 
-/** Read once: they are asked for three times a call. */
+/** Parsed once: they are used three times a call. */
 const PRICES = new WeakMap<TextPricing, Prices>();
 
 function pricesOf(pricing: TextPricing): Prices {

@@ -1,8 +1,8 @@
 /**
- * How long an api process is taken to be alive (issue "Money": "each api process keeps a lease"). Its text calls are its
- * own as long as its lease runs; after that any other process settles them (sweep.ts). The database's clock alone counts,
- * so that clocks of machines may differ. A process that was paused or cut off for longer takes the lease again under the
- * same id: what was settled meanwhile stays settled, and the rest is its own as before.
+ * How long an API process counts as alive: each API process keeps a lease. Its text calls are its own as long as its
+ * lease runs; after that any other process settles them (sweep.ts). Only the database's clock counts, so that clocks
+ * of machines may differ. A process that was paused or cut off for longer takes the lease again under the same id:
+ * what was settled meanwhile stays settled, and the rest is its own as before.
  */
 import { randomUUID } from 'node:crypto';
 import type { Queryable, Statement } from '../../database/database.ts';
@@ -19,14 +19,14 @@ const renewLease: Statement = {
             SET leased_until = excluded.leased_until,
                 unbroken_since = CASE WHEN p.leased_until > now() THEN p.unbroken_since ELSE now() END`,
 };
-/** What it did not settle is for the others to settle, at once. */
+/** The other processes may settle at once what this one did not. */
 const endLease: Statement = {
   name: 'end_text_process_lease',
   text: 'UPDATE text_processes SET leased_until = now() WHERE id = $1',
 };
 
 export interface ProcessLease {
-  /** A UUID: names this run of the process. */
+  /** A UUID: identifies this run of the process. */
   readonly processId: string;
   /** Takes or renews it now. @throws {DatabaseUnavailableError} */
   renew(): Promise<void>;
@@ -34,7 +34,7 @@ export interface ProcessLease {
   close(): Promise<void>;
 }
 
-/** Takes a lease and keeps it. @throws {DatabaseUnavailableError} */
+/** Takes a lease and keeps renewing it. @throws {DatabaseUnavailableError} */
 export async function takeProcessLease(dependencies: {
   readonly database: Queryable;
   readonly logger: Logger;

@@ -1,7 +1,8 @@
 /**
- * Narrows the bound of a request's input by what upstreams reported before (docs/decisions/0040). The tokens that an upstream
- * reported for a request are an upper bound for each beginning of it, so that only the messages behind the longest known
- * beginning are bounded by their bytes. A ratio of earlier reports would not do: the next text may be in another script.
+ * Narrows the bound of a request's input with earlier reports of upstreams (docs/decisions/0040). The tokens that an
+ * upstream reported for a request are an upper bound for each beginning of it, so that only the messages after the
+ * longest known beginning are bounded by their bytes. A ratio of earlier reports would not work: the next text may be
+ * in another script.
  *
  * Only hashes and counts are kept, by account, and only in this process: without them a hold is higher, and no more.
  */
@@ -15,31 +16,31 @@ import { boundAddedTokens, boundInputTokens } from './input-bound.ts';
 
 /** Beginnings: some 200 bytes each. */
 const MAX_REMEMBERED = 20_000;
-/** Upstreams that are not believed any more. */
+/** Upstreams that are no longer trusted. */
 const MAX_DISTRUSTED = 1_000;
-/** What the same beginning may count more the next time: the date in a template, tokens across its end. */
+/** How much more the same beginning may count the next time: the date in a template, tokens across its end. */
 const DRIFT = 64;
 /**
  * A report below this part of our own count is not remembered. No vocabulary is so much better than OpenAI's; some
- * servers leave out of a report what they had in their cache.
+ * servers omit cached tokens from a report.
  */
 const LEAST_OF_COUNTED = 0.75;
 
-/** A request that is about to be held for. */
+/** A request for which a hold is about to be taken. */
 export interface BoundedCall {
   readonly accountId: string;
   readonly model: TextModelDefinition;
   readonly request: TextRequest;
   /** As it was sent: parameters beyond OpenAI's can reach the prompt. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** As we count. */
+  /** Our own count. */
   readonly countedTokens: number;
 }
 
 export interface InputBound {
-  /** The most that is reported for the request's input. */
+  /** The most that can be reported for the request's input. */
   readonly tokens: number;
-  /** @param upstream who reported so many tokens of input, as logs call it. */
+  /** @param upstream the one that reported this many tokens of input, by its name in logs. */
   reported(inputTokens: number, upstream: string): void;
 }
 
@@ -52,7 +53,7 @@ export function createReportedInputs(): ReportedInputs {
   const seen = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   const distrusted = new LRUCache<string, true>({ max: MAX_DISTRUSTED });
 
-  /** The most that any of a model's upstreams counts for a beginning; undefined: one of them has not told. */
+  /** The most that any of a model's upstreams counts for a beginning; undefined: one of them has not reported. */
   const knownOf = (digest: string, upstreams: readonly string[]): number | undefined => {
     let most = 0;
     for (const upstream of upstreams) {
@@ -82,7 +83,7 @@ export function createReportedInputs(): ReportedInputs {
       return {
         tokens,
         reported(inputTokens, upstream) {
-          // What was reported of the same beginning before was not all of it.
+          // The earlier report for the same beginning was incomplete.
           if (inputTokens > tokens && tokens < whole) distrusted.set(upstream, true);
           if (inputTokens < countedTokens * LEAST_OF_COUNTED || inputTokens > whole) return;
           const remember = (messages: number, better: (a: number, b: number) => number): void => {
@@ -90,7 +91,7 @@ export function createReportedInputs(): ReportedInputs {
             seen.set(key, better(inputTokens, seen.get(key) ?? inputTokens));
           };
           remember(request.messages.length, Math.max);
-          // Every report of a request that begins with them is a bound for the instructions.
+          // Every report of a request that begins with the instructions is a bound for them.
           const instructions = request.messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
           if (instructions > 0) remember(instructions, Math.min);
         },
@@ -99,7 +100,7 @@ export function createReportedInputs(): ReportedInputs {
   };
 }
 
-/** What lies behind an address may be another image the next time. With a tokenizer there is little to narrow. */
+/** A URL may return another image the next time. With a tokenizer there is little to narrow. */
 function canBeNarrowed({ model: { upstreams, inputTokens }, request: { messages } }: BoundedCall): boolean {
   if (inputTokens?.tokenizer !== undefined) return false;
   if (upstreams.every(({ protocol }) => protocol === 'embedded')) return false;
@@ -108,7 +109,10 @@ function canBeNarrowed({ model: { upstreams, inputTokens }, request: { messages 
   );
 }
 
-/** All that a prompt can depend on beside messages and tools, and whose it is: a hold must not tell of others' prompts. */
+/**
+ * Everything that a prompt can depend on besides messages and tools, and its owner: a hold must not reveal others'
+ * prompts.
+ */
 function ownerOf({ accountId, model, request, body }: BoundedCall): string {
   const { format, toolChoice, parallelToolCalls, reasoningEffort, verbosity } = request;
   const extra = (model.extraParameters ?? []).map((name) => [name, body[name]]);
@@ -125,7 +129,7 @@ function ownerOf({ accountId, model, request, body }: BoundedCall): string {
   return JSON.stringify(parts);
 }
 
-/** Made once for each model that is loaded: what its file says can change the prompt. */
+/** Computed once for each model that is loaded: what its file says can change the prompt. */
 const MODEL_DIGESTS = new WeakMap<TextModelDefinition, string>();
 
 function modelDigest(model: TextModelDefinition): string {

@@ -1,8 +1,8 @@
 /**
- * Settles the text calls of processes that are dead (issue "Money": "a hold whose process's lease is gone is settled at
- * its counted input, output 0, marked estimated"). Every api process does this every few seconds; several at once share
- * the work. A process judges others only after its own lease has run unbroken for as long as a lease lasts: where the
- * database was away, every lease has run out, and each process gets the time to take its own again.
+ * Settles the text calls of dead processes: a hold whose process's lease is gone is settled at its counted input,
+ * output 0, marked estimated. Every API process does this every few seconds; several at once share the work. A process
+ * sweeps others only after its own lease has run unbroken for as long as a lease lasts: if the database was
+ * unavailable, every lease has expired, and each process gets the time to take its own again.
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -10,9 +10,9 @@ import { moveTextMoney } from './move.ts';
 import { LEASE_SECONDS } from './process-lease.ts';
 import { estimatedSettlement } from './text-call.ts';
 
-/** The longest that calls of a dead process wait beyond its lease. */
+/** The longest time that calls of a dead process wait beyond its lease. */
 const SWEEP_EVERY_MS = 5_000;
-/** Calls in one transaction: an account's row is not held for long. */
+/** Calls in one transaction: an account's row is not locked for long. */
 const MAX_TOGETHER = 200;
 
 const IS_ORPHANED = `c.settled_at IS NULL AND NOT EXISTS (
@@ -27,7 +27,7 @@ const selectAccounts: Statement = {
                            AND unbroken_since <= now() - make_interval(secs => $2))`,
 };
 
-/** What another sweep is at is left to it. */
+/** Rows that another sweep is working on are left to it. */
 const lockOrphaned: Statement = {
   name: 'lock_orphaned_text_calls',
   text: `SELECT c.id, c.floor_micro_usd AS "floorMicroUsd", c.input_tokens AS "inputTokens" FROM text_calls c
@@ -35,7 +35,7 @@ const lockOrphaned: Statement = {
           LIMIT ${MAX_TOGETHER} FOR NO KEY UPDATE SKIP LOCKED`,
 };
 
-/** A row that is renewed at this moment is judged by what it says then. */
+/** A row that is being renewed at this moment is checked with its new values. */
 const removeProcesses: Statement = {
   name: 'remove_dead_text_processes',
   text: `DELETE FROM text_processes p
@@ -46,7 +46,7 @@ const removeProcesses: Statement = {
 /**
  * Settles what dead processes left behind, once.
  *
- * @param processId who asks: a process that has a lease itself.
+ * @param processId the calling process, which has a lease itself.
  * @returns how many calls were settled.
  */
 export async function sweepTextCalls(database: Database, processId: string): Promise<number> {
@@ -72,11 +72,11 @@ async function settleOrphaned(transaction: Queryable, accountId: string, process
   return calls.length;
 }
 
-/** Sweeps by itself from now on. */
+/** Starts sweeping periodically. */
 export function startTextSweep(dependencies: {
   readonly database: Database;
   readonly processId: string;
-  /** Settles what this process believed to be settled (text-ledger.ts). */
+  /** Settles what this process considered settled (text-ledger.ts). */
   readonly settleReopened: () => Promise<number>;
   readonly logger: Logger;
 }): { close(): Promise<void> } {

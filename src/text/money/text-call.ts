@@ -1,22 +1,20 @@
-/**
- * A text call as the books know it: what is known before it, and what it came to.
- */
+/** A text call in the ledger: what is known before it, and its outcome. */
 import type { BilledUsage } from '../tally.ts';
 
 /** Everything that is decided about a call before it begins. */
 export interface NewTextCall {
-  /** `chatcmpl-…` or `resp_…`: names it for ever, in the ledger too. */
+  /** `chatcmpl-…` or `resp_…`: identifies it permanently, in the ledger too. */
   readonly id: string;
   readonly accountId: string;
   readonly keyId: string;
   readonly model: string;
   /** Its worst case. */
   readonly heldMicroUsd: bigint;
-  /** What is captured where this process dies before the call is settled; at most what is held. */
+  /** What is captured if this process dies before the call is settled; at most what is held. */
   readonly floorMicroUsd: bigint;
-  /** As they were counted. */
+  /** The counted input. */
   readonly inputTokens: number;
-  /** Its answer is kept as a stored response. */
+  /** Its answer is stored as a response. */
   readonly isStored: boolean;
   /** The caps that the key's spending counts against; none for most keys. */
   readonly spendCapIds: readonly string[];
@@ -27,12 +25,15 @@ export interface TextSettlement {
   readonly id: string;
   readonly accountId: string;
   /**
-   * What was earned. Of what is above the hold only the hold is captured; what a report has beyond it is booked as an
-   * operator cost, `hold_exceeded`. The rest of a hold is released.
+   * The amount due. Of an amount above the hold, only the hold is captured; what a report has beyond it is recorded as
+   * an operator cost, `hold_exceeded`. The rest of a hold is released.
    */
   readonly capturedMicroUsd: bigint;
   readonly usage: BilledUsage;
-  /** Who answered, as logs call it: whose operator cost it is where the hold is exceeded. Undefined: not known. */
+  /**
+   * The upstream that answered, by its name in logs: the operator cost is recorded for it if the hold is exceeded.
+   * Undefined: not known.
+   */
   readonly upstream?: string | undefined;
 }
 

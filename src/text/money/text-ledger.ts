@@ -1,7 +1,7 @@
 /**
- * The books of text calls as an api process keeps them (issue "Money"): a hold before each call, one settlement after it.
- * Holds and settlements of one account go together (database/batches.ts). An answer waits for its hold and never for its
- * settlement; what is settled is never behind: it goes with the next hold of its account, before it, so that there is
+ * The ledger of text calls as an API process keeps it: a hold before each call, one settlement after it. Holds and
+ * settlements of one account go together (database/batches.ts). An answer waits for its hold and never for its
+ * settlement; settlements never fall behind: each goes with the next hold of its account, before it, so that there is
  * never more to settle than an account may have under way.
  */
 import { createBatches } from '../../database/batches.ts';
@@ -20,13 +20,13 @@ import type { NewTextCall, TextSettlement } from './text-call.ts';
 export { TooManyStreamsError } from './hold-one-by-one.ts';
 export type { NewTextCall, TextSettlement } from './text-call.ts';
 
-/** Beyond this a statement only gets longer. */
+/** Beyond this, a statement only gets longer. */
 const MAX_TOGETHER = 100;
-/** How long a settlement waits for a hold to go with; of a busy account it never does. */
+/** How long a settlement waits for a hold to go with; in a busy account it never does. */
 const SETTLE_WITHIN_MS = 50;
 /** After a failure of the database. */
 const RETRY_WITHIN_MS = 1_000;
-/** What is above this is judged by itself: sums of many must not leave the database's integers. */
+/** A larger amount is processed by itself: sums of many must not exceed the database's integers. */
 const MAX_TOGETHER_MICRO_USD = 10n ** 15n;
 /** More than an account can have. */
 const MAX_MICRO_USD = 10n ** 18n;
@@ -40,32 +40,35 @@ export interface TextLedger {
    */
   hold(call: NewTextCall): Promise<void>;
   /**
-   * Settles a call that is held: captures what was earned, releases the rest. Once only: of one that was settled before,
-   * by another process even, nothing changes. Never fails; where the database is away it is tried until it is there.
+   * Settles a call that is held: captures the amount due, releases the rest. Once only: a call that was settled
+   * before, even by another process, does not change. Never fails; if the database is unavailable, it is retried until
+   * it succeeds.
    */
   settle(settlement: TextSettlement): void;
   /**
-   * Settles once more what the database has open and this process does not: it has lost the commit.
+   * Settles again the calls that are open in the database and not in this process: the database has lost the commit.
    *
    * @returns how many calls. @throws {DatabaseUnavailableError}
    */
   settleReopened(): Promise<number>;
-  /** Waits until what was settled by now is in the books, or could not be written. */
+  /** Waits until everything settled by now is in the ledger, or could not be written. */
   flush(): Promise<void>;
-  /** Writes what there is to settle, once; what fails is left to whoever finds this process's lease run out. */
+  /**
+   * Writes the pending settlements, once; what fails is left to the process that finds this process's lease expired.
+   */
   close(): Promise<void>;
 }
 
 export interface TextLedgerDependencies {
   readonly database: Database;
-  /** Where money is moved; absent: in the same, without a bound by account. */
+  /** Where money is moved; absent: in the same database, without a bound by account. */
   readonly accountDatabase?: AccountDatabase;
-  /** Under which this process has its lease (process-lease.ts). */
+  /** The id under which this process has its lease (process-lease.ts). */
   readonly processId: string;
-  /** Takes the lease again where it has run out. */
+  /** Takes the lease again if it has expired. */
   readonly renewLease: () => Promise<void>;
   readonly logger: Logger;
-  /** Called once for each hold that was exceeded, when the difference is in the books. */
+  /** Called once for each exceeded hold, when the difference is in the ledger. */
   readonly onExceeded?: (hold: ExceededHold) => void;
   /** In milliseconds, for tests. */
   readonly now?: () => number;
@@ -91,7 +94,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     batches.addLater(settlement.accountId, settlement, withinMs);
   };
 
-  /** Settles, and answers the holds. Throws where something could not be done: what it answered it has taken away. */
+  /** Settles, and answers the holds. Throws if something could not be done: it has removed what it answered. */
   const work = async (accountId: string, settlements: Map<string, TextSettlement>, holds: Set<Hold>): Promise<void> => {
     const ofAccount = accountDatabase(accountId);
     const together = [...holds].filter(({ call }) => canGoTogether(call));
@@ -117,7 +120,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
   /** Never throws. */
   const workOff = async (accountId: string, items: readonly Item[]): Promise<void> => {
     const holds = new Set(items.filter(isHold));
-    // The first one counts, as it does in the database.
+    // The first settlement counts, as it does in the database.
     const settlements = new Map<string, TextSettlement>();
     for (const item of items) if (!isHold(item) && !settlements.has(item.id)) settlements.set(item.id, item);
     try {
@@ -137,7 +140,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     }
   };
 
-  /** Whether a hold that was sent took effect is not known: it is undone, and where it is yet to come it is kept out. */
+  /** Whether a hold that was sent took effect is unknown: it is undone, and if it is yet to come, it is kept out. */
   const tryLater = (
     accountId: string,
     settlements: ReadonlyMap<string, TextSettlement>,
@@ -185,7 +188,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
   };
 }
 
-/** What a key with spend caps holds takes its caps' rows too. */
+/** A hold for a key with spend caps also locks the rows of its caps. */
 function canGoTogether({ spendCapIds, heldMicroUsd }: NewTextCall): boolean {
   return spendCapIds.length === 0 && heldMicroUsd <= MAX_TOGETHER_MICRO_USD;
 }
@@ -196,7 +199,7 @@ function answer(holds: Set<Hold>, hold: Hold, refusal?: Error): void {
   else hold.reject(refusal);
 }
 
-/** What the database can take; what is captured ends at what was held. */
+/** What the database can store; what is captured is limited by what was held. */
 function plausible({ id, accountId, capturedMicroUsd, usage, upstream }: TextSettlement): TextSettlement {
   return {
     id,

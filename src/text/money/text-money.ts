@@ -1,5 +1,5 @@
 /**
- * What an api process needs to take money for text calls, put together: its lease, the books, and the sweep of what dead
+ * What an API process needs to take money for text calls, assembled: its lease, the ledger, and the sweep of what dead
  * processes left behind.
  */
 import type { Database } from '../../database/database.ts';
@@ -13,7 +13,7 @@ import type { TextLedger } from './text-ledger.ts';
 
 export interface TextMoney {
   readonly ledger: TextLedger;
-  /** For the end of a process, after its last call was settled: writes what there is to settle, and ends the lease. */
+  /** For the end of a process, after its last call was settled: writes the pending settlements, and ends the lease. */
   close(): Promise<void>;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Waiting for a response whose call is not over: a client may ask for it, or continue it, in the moment after its last
+ * Waiting for a response whose call is not over: a client may request it, or continue it, in the moment after its last
  * byte, when its row is about to be written, and on another connection even before. A call that is not settled, and is
- * to be kept, is under way (src/text/money/); one that is settled has left its row, or leaves none.
+ * to be stored, is under way (src/text/money/); one that is settled has left its row, or leaves none.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../../database/database.ts';
 
-/** How long a reader waits, and how often it looks. */
+/** How long a reader waits, and how often it polls. */
 export interface Patience {
   readonly waitMs: number;
   readonly pollMs: number;
@@ -14,7 +14,7 @@ export interface Patience {
 
 const DEFAULT_PATIENCE: Patience = { waitMs: 5_000, pollMs: 25 };
 
-/** It is still being made. `response` is what can be shown of it. */
+/** It is still being generated. `response` is what can be shown of it. */
 export class ResponseInProgressError extends Error {
   override readonly name = 'ResponseInProgressError';
   readonly response: Readonly<Record<string, unknown>>;
@@ -34,8 +34,8 @@ const selectUnderWay: Statement = {
 };
 
 /**
- * Waits until none of these responses is still being made. Then it is worth looking for them again, even if none was:
- * it may have been a moment before.
+ * Waits until none of these responses is still being generated. Then it is worth reading them again, even if none was:
+ * one may have been a moment before.
  *
  * @throws {ResponseInProgressError} one of them still is.
  */

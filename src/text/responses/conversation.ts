@@ -1,15 +1,15 @@
 /**
- * From the items of a conversation to the messages that a model is given. Items are finer: what one assistant turn
- * thought, said and called are items of their own, and here they come together again, so that the outputs of calls
- * stand right behind the message that called.
+ * From the items of a conversation to the messages that a model is given. Items are finer: the reasoning, text and
+ * calls of one assistant turn are separate items, and here they are combined again, so that the outputs of calls
+ * directly follow the message that called.
  */
 import type { ContentPart, Message, ToolCall } from '../request.ts';
 import { foreignReasoning, reasoningText } from './items.ts';
 import type { InputPart, OutputMessageItem, UnnamedInputItem } from './items.ts';
 
 /**
- * Leaves out what belongs to no message: reasoning that is followed by neither a message nor a function call of the same
- * turn, and assistant messages in which nothing can be read. Upstreams reject the former, and nobody counts either.
+ * Leaves out what belongs to no message: reasoning that is followed by neither a message nor a function call of the
+ * same turn, and assistant messages without readable content. Upstreams reject the former, and neither is counted.
  */
 export function withoutLoneReasoning<Item extends UnnamedInputItem>(items: readonly Item[]): readonly Item[] {
   let isFollowed = false;
@@ -29,7 +29,7 @@ function isReadable({ type }: OutputMessageItem['content'][number]): boolean {
   return type === 'output_text' || type === 'refusal';
 }
 
-/** What a model is given of items that are checked. @param instructions what stands before everything else. */
+/** The messages for a model from validated items. @param instructions what comes before everything else. */
 export function messagesOf(instructions: string | undefined, items: readonly UnnamedInputItem[]): readonly Message[] {
   const messages: Message[] = [];
   if (instructions !== undefined && instructions !== '') {
@@ -74,8 +74,8 @@ interface Draft {
 }
 
 /**
- * The items of an assistant between two of others. Once something is called, what follows joins the same message: the
- * outputs have to come next. Before that, each message item and each thought after one begins a message.
+ * The items of an assistant between two of others. After a call, what follows joins the same message: the outputs have
+ * to come next. Before that, each message item, and each reasoning item after one, begins a message.
  */
 class AssistantTurn {
   readonly #drafts: Draft[] = [];
@@ -90,7 +90,7 @@ class AssistantTurn {
     const draft = this.#draft((open) => open.content.length === 0);
     for (const part of content) {
       if (part.type === 'output_text') draft.content.push({ type: 'text', text: part.text });
-      // What an upstream of this endpoint has said may have parts of its own.
+      // Items from an upstream of this endpoint may have parts of their own.
       else if (part.type === 'refusal') draft.content.push({ type: 'refusal', refusal: part.refusal });
     }
   }
@@ -99,7 +99,7 @@ class AssistantTurn {
     this.#draft(() => true).toolCalls.push(toolCall);
   }
 
-  /** Thoughts that nothing followed are left out: there is no message that they belong to. */
+  /** Reasoning that nothing followed is left out: it belongs to no message. */
   messages(): readonly Message[] {
     return this.#drafts
       .filter(({ content, toolCalls }) => content.length > 0 || toolCalls.length > 0)
@@ -112,7 +112,7 @@ class AssistantTurn {
       }));
   }
 
-  /** The last draft, where it takes more, or a new one. */
+  /** The last draft, if it accepts more, or a new one. */
   #draft(takesMore: (open: Draft) => boolean): Draft {
     const open = this.#drafts.at(-1);
     if (open !== undefined && (open.toolCalls.length > 0 || takesMore(open))) return open;

@@ -1,7 +1,7 @@
 /**
- * The input of a request, item by item: from what a client may write to the complete form that is stored and that the
- * conversation is read from. The schema has judged the form of each item (input-schema.ts); here it is judged who may
- * say what, and what an item refers to.
+ * The input of a request, item by item: from what a client may write to the complete form that is stored and from
+ * which the conversation is read. The schema has validated the form of each item (input-schema.ts); here it is
+ * validated what each role may say, and what an item refers to.
  */
 import { given, isImageUrl } from '../parameters.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
@@ -26,7 +26,7 @@ type WireContent = string | readonly WirePart[];
 export interface EarlierItems {
   /** The conversation that the request continues. */
   readonly conversation: readonly ConversationItem[];
-  /** Stored items beside it, by their ids. */
+  /** Other stored items, by their ids. */
   readonly referenced: ReadonlyMap<string, ConversationItem>;
 }
 
@@ -36,7 +36,7 @@ export function referencedIds(input: string | readonly WireObject[] | null | und
   return input.filter((item) => typeOf(item) === 'item_reference').map((item) => String(item['id']));
 }
 
-/** @throws {InvalidTextRequest} naming the place. */
+/** @throws {InvalidTextRequest} naming the field. */
 export function decodeInput(input: string | readonly WireObject[], earlier: EarlierItems): readonly UnnamedInputItem[] {
   if (typeof input === 'string') {
     return [{ type: 'message', role: 'user', status: 'completed', content: [{ type: 'input_text', text: input }] }];
@@ -196,7 +196,7 @@ function referenceOf(id: string, where: string, { conversation, referenced }: Ea
   throw new InvalidTextRequest(`${where}.id`, message);
 }
 
-/** An output answers a call that stands before it. */
+/** An output must answer a call that precedes it. */
 function requireCalls(items: readonly UnnamedInputItem[], conversation: readonly ConversationItem[]): void {
   const called = new Set<string>();
   const note = (item: UnnamedInputItem): void => {

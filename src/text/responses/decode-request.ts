@@ -1,7 +1,7 @@
 /**
- * From the body of `POST /responses`, and the conversation that it continues, to the one form (contract §9), and to
- * what its answer's object repeats. Everything that contradicts itself, or that no model here could honour, is refused
- * with the place and the reason; what this model cannot do is features.ts's.
+ * From the body of `POST /responses`, and the conversation that it continues, to the common form (contract §9), and to
+ * what the response object repeats. Everything that contradicts itself, or that no model here could honour, is
+ * rejected with the field and the reason; what this particular model cannot do is left to features.ts.
  */
 import { compileViolation } from '../../catalogue/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
@@ -19,7 +19,7 @@ import type { WireReasoning, WireTool } from './request-schema.ts';
 import type { EchoedTool, ResponseEcho } from './response-object.ts';
 import { decodeToolChoice, decodeTools } from './tool-choice.ts';
 
-/** A body of the right outer form. */
+/** A body with a valid outer form. */
 export interface ResponsesBody extends Readonly<Record<string, unknown>> {
   readonly model: string;
   readonly input?: string | readonly Readonly<Record<string, unknown>>[] | null;
@@ -27,11 +27,11 @@ export interface ResponsesBody extends Readonly<Record<string, unknown>> {
   readonly stream?: boolean | null;
 }
 
-/** What is wanted of the rendering of an answer. */
+/** How an answer is to be rendered. */
 export interface Rendering {
   readonly echo: ResponseEcho;
   readonly showsLogprobs: boolean;
-  /** Thoughts come sealed too, to be sent back where nothing is stored. */
+  /** Reasoning is also sealed, to be sent back if nothing is stored. */
   readonly sealsReasoning: boolean;
 }
 
@@ -40,9 +40,9 @@ export interface DecodedResponsesRequest {
   readonly rendering: Rendering;
   /** The request's own input, without the conversation before it: what is stored with the response. */
   readonly input: readonly UnnamedInputItem[];
-  /** What stands before everything else. */
+  /** The text before everything else. */
   readonly instructions: string | undefined;
-  /** The whole conversation, from which the messages of `request` are. */
+  /** The whole conversation, from which the messages of `request` are built. */
   readonly items: readonly UnnamedInputItem[];
   readonly isStored: boolean;
   /** `auto`: what the model cannot take is left out from the beginning (fit-conversation.ts). */
@@ -51,7 +51,7 @@ export interface DecodedResponsesRequest {
 
 const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ResponsesRequestSchema.properties));
 
-/** Of OpenAI's own parameters, those that nothing here can honour, and the values of them that ask for nothing. */
+/** OpenAI's own parameters that nothing here can honour, and those of their values that request nothing. */
 const REFUSED_PARAMETERS: Readonly<Record<string, { readonly advice: string; readonly idle?: unknown }>> = {
   background: { advice: 'a response is made while its request waits', idle: false },
   conversation: { advice: 'use previous_response_id' },
@@ -61,12 +61,12 @@ const REFUSED_PARAMETERS: Readonly<Record<string, { readonly advice: string; rea
   prompt_cache_options: { advice: 'use prompt_cache_key and prompt_cache_retention' },
 };
 
-/** Where the schemas stand. */
+/** Where the schemas are. */
 const SCHEMAS = { format: 'text.format.schema', parameters: (index: number) => `tools.${index}.parameters` };
 
 const findViolation = compileViolation(ResponsesRequestSchema, 'invalid request');
 
-/** Checks the outer form. @throws {InvalidTextRequest} */
+/** Validates the outer form. @throws {InvalidTextRequest} */
 export function checkResponsesBody(body: Readonly<Record<string, unknown>>): ResponsesBody {
   const violation = findViolation(body);
   if (violation === undefined) return body as ResponsesBody;
@@ -77,7 +77,7 @@ export function checkResponsesBody(body: Readonly<Record<string, unknown>>): Res
   );
 }
 
-/** OpenAI's words. */
+/** OpenAI's codes. */
 const VIOLATION_CODES: Readonly<Record<string, string>> = {
   required: 'missing_required_parameter',
   type: 'invalid_type',
@@ -85,8 +85,8 @@ const VIOLATION_CODES: Readonly<Record<string, string>> = {
 };
 
 /**
- * @param body as checked.
- * @param model the model that it names: it may take parameters of its own.
+ * @param body as validated.
+ * @param model the model that it names: it may accept parameters of its own.
  * @param earlier what the request refers to (stored-responses.ts).
  * @throws {InvalidTextRequest}
  */
@@ -245,7 +245,7 @@ function echoOf(
     safety_identifier: given<string>(body['safety_identifier']) ?? null,
     prompt_cache_key: given<string>(body['prompt_cache_key']) ?? null,
     ...(user === undefined ? {} : { user }),
-    // Two spellings of it are about; OpenAI's document has this one.
+    // Two spellings of it are in use; OpenAI's document has this one.
     ...(retention === undefined ? {} : { prompt_cache_retention: retention.replace('in-memory', 'in_memory') }),
   };
 }
@@ -260,7 +260,7 @@ function echoedTool({ name, description, parameters, strict }: FunctionTool): Ec
   };
 }
 
-/** Every field of `allowed_tools` has a value, a null among them being none. */
+/** Every field of `allowed_tools` has a value; a null counts as absent. */
 function echoedChoice(
   choice: string | Readonly<Record<string, unknown>> | undefined,
 ): string | Readonly<Record<string, unknown>> {

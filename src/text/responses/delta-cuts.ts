@@ -1,13 +1,13 @@
 /**
- * How the text of a streamed response was cut into deltas: what has to be kept beside the response object so that the
- * same events can be sent again under the same numbers (replay.ts). Only lengths are kept, as the text stands in the
- * object: the events themselves take some fifty times as much.
+ * How the text of a streamed response was cut into deltas: what has to be stored in addition to the response object so
+ * that the same events can be sent again under the same numbers (replay.ts). Only lengths are stored, because the text
+ * is in the object: the events themselves take some fifty times as much.
  */
 
-/** Of one delta: UTF-16 code units, and how many log probabilities came with it where any did. */
+/** For one delta: UTF-16 code units, and the number of log probabilities that came with it, if any. */
 export type DeltaCut = number | readonly [length: number, logprobs: number];
 
-/** By the place of what grows (`placeOfDelta`), in the order of the deltas. */
+/** By the position of what grows (`placeOfDelta`), in the order of the deltas. */
 export type DeltaCuts = Readonly<Record<string, readonly DeltaCut[]>>;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -24,13 +24,13 @@ export function placeOfDelta(event: Members): string {
   return `${item}.arguments`;
 }
 
-/** The first where an upstream does not say which. */
+/** The first if an upstream does not specify it. */
 function indexIn(event: Members, name: string): number {
   const index = event[name];
   return typeof index === 'number' ? index : 0;
 }
 
-/** Is told each event of a stream while it passes. */
+/** Receives each event of a stream while it passes. */
 export class DeltaRecorder {
   readonly #cuts = new Map<string, DeltaCut[]>();
   #events = 0;
@@ -46,7 +46,7 @@ export class DeltaRecorder {
     this.#cuts.set(place, cuts);
   }
 
-  /** How many events there were. */
+  /** The number of events. */
   get events(): number {
     return this.#events;
   }

@@ -2,8 +2,8 @@
  * Renders an answer's events as a response: its stream events, numbered from 0, and the response object, which is the
  * same streamed and not (contract §9, §4.4 of the specification).
  *
- * After an error what is open stays open: nobody is told that a half-dictated call is done. The object of the failed
- * response shows what was said until then.
+ * After an error, what is open stays open: a half-written call is never reported as done. The object of the failed
+ * response shows what was generated until then.
  */
 import type { AnswerEncoder } from '../encoder.ts';
 import { frameOf } from '../encoder.ts';
@@ -17,7 +17,7 @@ import { OutputQueue } from './output-queue.ts';
 import { completionTime, responseObject } from './response-object.ts';
 import type { IncompleteReason, ResponseState } from './response-object.ts';
 
-/** What stands in a response beside its output. */
+/** The fields of a response besides its output. */
 export interface ResponseMeta extends Rendering {
   /** `resp_…`. */
   readonly id: string;
@@ -25,7 +25,7 @@ export interface ResponseMeta extends Rendering {
   readonly createdAt: number;
   /** The model's name here. */
   readonly model: string;
-  /** Told each event, where the stream is to be sent again. */
+  /** Receives each event, if the stream is to be sent again. */
   readonly deltas?: DeltaRecorder | undefined;
   /** False: no events are written, because there is no stream. Default: true. */
   readonly isStreamed?: boolean;
@@ -81,7 +81,7 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
   return {
     begin() {
       const response = stateOf({});
-      // It repeats a request that may be large: it is written once for both.
+      // It repeats a request that may be large: it is serialized once for both.
       const text = isStreamed ? JSON.stringify(response) : '';
       for (const type of ['response.created', 'response.in_progress']) {
         if (isStreamed) {
@@ -93,7 +93,7 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
       return taken();
     },
     next(event) {
-      // A response is one answer: there are no others beside it.
+      // A response is one answer: there are no others.
       if (event.type === 'usage' || event.choice !== 0 || finish !== undefined) return [];
       if (event.type === 'finish') finishAs(event.reason);
       else queue.add(event);

@@ -1,7 +1,7 @@
 /**
- * `truncation: "auto"` (contract §9): where a model cannot take the whole conversation, its oldest turns are left out.
- * What the system says stays, and so does the last turn. A turn begins with what a user says, so that no call is
- * parted from its output. Items are left out, and not messages, so that every upstream is sent the same conversation.
+ * `truncation: "auto"` (contract §9): if a model cannot take the whole conversation, its oldest turns are left out.
+ * System messages stay, and so does the last turn. A turn begins with a user message, so that no call is separated
+ * from its output. Items are left out, and not messages, so that every upstream is sent the same conversation.
  */
 import { countEach } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
@@ -10,9 +10,9 @@ import type { DecodedResponsesRequest } from './decode-request.ts';
 import type { UnnamedInputItem } from './items.ts';
 
 /**
- * @param room how many tokens the model takes, its answer left out.
+ * @param room how many tokens the model takes, not counting its answer.
  * @param count counts the tokens of each of some requests.
- * @returns the request, as it is or without its oldest turns. It may still be too long: the last turn alone may be.
+ * @returns the request, unchanged or without its oldest turns. It may still be too long: the last turn alone may be.
  */
 export async function fitConversation(
   decoded: DecodedResponsesRequest,

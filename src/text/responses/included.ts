@@ -1,6 +1,6 @@
 /**
- * `include`: what a response shows beyond the usual. Of a stored response it can show what was kept, and thoughts can be
- * sealed at any time; what was never there is refused by its name instead of being left out (contract §9).
+ * `include`: what a response shows in addition. For a stored response it can show what was stored, and reasoning can
+ * be sealed at any time; what was never there is rejected by its name instead of being left out (contract §9).
  */
 import { InvalidTextRequest } from '../text-failure.ts';
 import { reasoningText, sealReasoning } from './items.ts';
@@ -13,9 +13,9 @@ export const SEALED_REASONING = 'reasoning.encrypted_content';
 export const INCLUDABLE = [LOGPROBS, SEALED_REASONING, 'message.input_image.image_url'] as const;
 
 /**
- * The output of a stored response, with what is asked for in it.
+ * The output of a stored response, with what the request includes in it.
  *
- * @throws {InvalidTextRequest} it was not kept.
+ * @throws {InvalidTextRequest} it was not stored.
  */
 export function withIncluded(
   output: readonly ConversationItem[],
@@ -35,7 +35,7 @@ function lacksLogprobs(item: ConversationItem): boolean {
   return item.content.some((part) => part.type === 'output_text' && part.text !== '' && noneIn(part.logprobs));
 }
 
-/** Upstreams may leave the member out. */
+/** Upstreams may omit the member. */
 function noneIn(logprobs: readonly unknown[] | undefined): boolean {
   return logprobs === undefined || logprobs.length === 0;
 }

@@ -1,4 +1,7 @@
-/** Where the images of a response's input stand, for the check of their addresses (image-addresses.ts) and for fetching them. */
+/**
+ * Where the images of a response's input are, for the validation of their URLs (image-addresses.ts) and for fetching
+ * them.
+ */
 import type { ImageAddress } from '../image-addresses.ts';
 import type { InlinedImages } from '../inline-images.ts';
 import type { InputPart, UnnamedInputItem } from './items.ts';
@@ -16,7 +19,7 @@ export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly Imag
   });
 }
 
-/** The items with every image that was fetched in the place of its address. */
+/** The items with every fetched image in place of its URL. */
 export function withInlinedItems<Item extends UnnamedInputItem>(
   items: readonly Item[],
   inlined: InlinedImages,

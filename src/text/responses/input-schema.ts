@@ -1,7 +1,7 @@
 /**
  * The items that the input of `POST /responses` consists of (contract §9: OpenAI's `InputItem`, Open Responses'
- * `ItemParam`), as a schema. Which fields an item has depends on its `type`; what is not told here is let through, as
- * clients send back the items that they were given, with whatever stood in them.
+ * `ItemParam`), as a schema. Which fields an item has depends on its `type`; fields not described here are accepted,
+ * because clients send back the items that they received, with all their content.
  */
 import { Type } from 'typebox';
 
@@ -16,7 +16,7 @@ const Id: Schema = { type: ['string', 'null'], minLength: 1, maxLength: MAX_ID }
 const CallId: Schema = { type: 'string', minLength: 1, maxLength: MAX_ID };
 const Status: Schema = { type: ['string', 'null'], enum: ['in_progress', 'completed', 'incomplete', null] };
 
-/** An object whose further form is chosen by its `type`. */
+/** An object whose further form depends on its `type`. */
 function byType(forms: Readonly<Record<string, Schema>>): Schema {
   return {
     type: 'object',
@@ -30,7 +30,7 @@ function whereTypeIs(type: string, form: Schema): Schema {
   return when({ type: 'object', required: ['type'], properties: { type: { const: type } } }, form);
 }
 
-/** What meets a condition has a form. */
+/** Applies a form to every value that meets a condition. */
 export function when(condition: Schema, form: Schema): Schema {
   // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   return { if: condition, then: form };
@@ -40,7 +40,10 @@ function form(required: readonly string[], properties: Schema): Schema {
   return { type: 'object', required, properties };
 }
 
-/** A part of a message or of a tool's output. Parts of other types are refused where their place in the item is known. */
+/**
+ * A part of a message or of a tool's output. Parts of other types are rejected where their position in the item is
+ * known.
+ */
 const PartSchema = byType({
   input_text: form(['text'], { text: Text }),
   output_text: form(['text'], { text: Text }),
@@ -82,7 +85,7 @@ const ReasoningForm = form([], {
   status: Status,
 });
 
-/** A message need not say its `type`, and a reference need not either. */
+/** A message may omit its `type`, and so may a reference. */
 const ItemSchema: Schema = {
   type: 'object',
   properties: { type: { type: ['string', 'null'], maxLength: MAX_ID }, id: Id },

@@ -1,7 +1,7 @@
 /**
  * Writes the items of an answer as stream events, and keeps them for the response object: an item is added, its parts
- * are added, grow and are done, and then the item is done (contract §9). The texts that are done are the deltas put
- * together. Who comes when is output-queue.ts's.
+ * are added, grow and are done, and then the item is done (contract §9). The texts that are done are the concatenated
+ * deltas. The order of items is decided in output-queue.ts.
  */
 import type { TokenLogprob } from '../events.ts';
 import { itemId, sealReasoning, wireLogprobs } from './items.ts';
@@ -16,10 +16,10 @@ import type {
 } from './items.ts';
 import type { Piece, SectionKind, SectionWriter } from './output-queue.ts';
 
-/** Takes the events, without their sequence numbers. */
+/** Receives the events, without their sequence numbers. */
 export type Emit = (type: string, data: Readonly<Record<string, unknown>>) => void;
 
-/** What of an answer is shown, and how. */
+/** Which parts of an answer are shown, and how. */
 export interface ItemStyle {
   readonly showsLogprobs: boolean;
   readonly sealsReasoning: boolean;
@@ -27,14 +27,14 @@ export interface ItemStyle {
 
 /** An item that is being written. */
 interface OpenItem {
-  /** As it stands. */
+  /** Its current content. */
   read(status: ItemStatus): UnnamedOutputItem;
   write(piece: Piece): void;
   /** The last part is done. */
   endPart(): void;
 }
 
-/** Where an item is: stands in each of its events. */
+/** The position of an item: included in each of its events. */
 interface Place {
   readonly item_id: string;
   readonly output_index: number;
@@ -76,7 +76,7 @@ export class ItemWriter implements SectionWriter {
     this.#done.push(item);
   }
 
-  /** Everything that was added. @param status what an item is that is not done. */
+  /** Everything that was added. @param status the status of an item that is not done. */
   items(status: 'in_progress' | 'incomplete'): readonly OutputItem[] {
     return this.#open === undefined ? [...this.#done] : [...this.#done, this.#named(this.#open.read(status))];
   }
@@ -101,7 +101,7 @@ export class ItemWriter implements SectionWriter {
   }
 }
 
-/** Text and refusals are parts of one message; where the one follows the other, a new part begins. */
+/** Text and refusals are parts of one message; when one follows the other, a new part begins. */
 function openMessage(place: Place, emit: Emit, { showsLogprobs }: ItemStyle): OpenItem {
   const parts: OpenPart[] = [];
   const endPart = (): void => parts.at(-1)?.end();
@@ -168,8 +168,8 @@ function openRefusal(where: Readonly<Record<string, unknown>>, emit: Emit): Open
 }
 
 /**
- * What was thought, told as a summary: the one form that OpenAI's document and Open Responses have in common, and that
- * clients show.
+ * The reasoning, reported as a summary: the one form that OpenAI's document and Open Responses have in common, and
+ * that clients show.
  */
 function openReasoning(place: Place, emit: Emit, { sealsReasoning }: ItemStyle): OpenItem {
   const where = { ...place, summary_index: 0 };

@@ -1,6 +1,6 @@
 /**
- * The items of a conversation as `POST /responses` writes them: what an input consists of, once it is checked and
- * complete, and what an answer does. They are stored as they are, and an answer's items may be the next input's.
+ * The items of a conversation as `POST /responses` writes them: the parts of an input, once it is validated and
+ * complete, and the parts of an answer. They are stored unchanged, and an answer's items may be the next input's.
  * Their forms are OpenAI's, with the fields that Open Responses requires (contract §9).
  */
 import type { TokenLogprob } from '../events.ts';
@@ -52,7 +52,7 @@ export interface FunctionCallOutputItem {
   readonly output: string | readonly InputPart[];
 }
 
-/** `content` is what was thought, `summary` what is told of it instead where a summary was asked for. */
+/** `content` is the reasoning, `summary` is what is shown instead if a summary was requested. */
 export interface ReasoningItem {
   readonly type: 'reasoning';
   readonly status: ItemStatus;
@@ -61,9 +61,9 @@ export interface ReasoningItem {
   readonly encrypted_content?: string;
 }
 
-/** What an answer consists of, but for its id. */
+/** The parts of an answer, without their ids. */
 export type UnnamedOutputItem = OutputMessageItem | FunctionCallItem | ReasoningItem;
-/** What an input consists of; its id is the client's own, if it has one. */
+/** The parts of an input; the id is the client's own, if it has one. */
 export type UnnamedInputItem = (InputMessageItem | FunctionCallOutputItem | UnnamedOutputItem) & {
   readonly id?: string;
 };
@@ -79,7 +79,7 @@ export interface WireLogprob {
   readonly top_logprobs: readonly Omit<WireLogprob, 'top_logprobs'>[];
 }
 
-/** A token's bytes are those of its text where its source does not tell them. */
+/** A token's bytes are those of its text if its source does not report them. */
 export function wireLogprobs(logprobs: readonly TokenLogprob[]): readonly WireLogprob[] {
   const plain = ({ token, logprob, bytes }: Omit<TokenLogprob, 'alternatives'>): Omit<WireLogprob, 'top_logprobs'> => ({
     token,
@@ -93,7 +93,7 @@ const PREFIXES = { message: 'msg', reasoning: 'rs', function_call: 'fc', functio
 const RESPONSE_PREFIX = 'resp_';
 
 /**
- * The id of an item: made of its response's, so that no two are the same and each tells where it is.
+ * The id of an item: derived from its response's, so that no two are the same and each states where it is.
  *
  * @param place counted from 0 in the output, or in the response's own input.
  */
@@ -107,20 +107,20 @@ export function itemId(
   return `${PREFIXES[type]}_${tail}_${side === 'input' ? 'i' : ''}${place}`;
 }
 
-/** The response that an item of ours belongs to; undefined: the id is none of ours. */
+/** The response that an item of ours belongs to; undefined: the id is not one of ours. */
 export function responseOfItem(id: string): string | undefined {
   const match = /^(?:msg|rs|fc|fco)_(.+)_i?\d{1,6}$/.exec(id);
   return match?.[1] === undefined ? undefined : `${RESPONSE_PREFIX}${match[1]}`;
 }
 
-/** Gives an input's items the ids that they do not have. */
+/** Gives ids to the items of an input that have none. */
 export function nameInputItems(responseId: string, items: readonly UnnamedInputItem[]): readonly ConversationItem[] {
   return items.map((item, place) => ({ ...item, id: item.id ?? itemId(responseId, item, place, 'input') }));
 }
 
 /**
- * `reasoning.encrypted_content`: what brings the thoughts back where nothing is stored. It hides nothing, as the
- * thoughts stand beside it; clients treat it as opaque.
+ * `reasoning.encrypted_content`: what restores the reasoning if nothing is stored. It hides nothing, because the
+ * reasoning is next to it; clients treat it as opaque.
  */
 const SEALED = 'dkr1.';
 
@@ -128,12 +128,12 @@ export function sealReasoning(text: string): string {
   return `${SEALED}${Buffer.from(text).toString('base64url')}`;
 }
 
-/** Whether it was sealed here, and not by an upstream of its own. */
+/** Whether it was sealed here, and not by an upstream. */
 export function isSealedHere({ encrypted_content: sealed }: ReasoningItem): boolean {
   return sealed?.startsWith(SEALED) === true;
 }
 
-/** What was thought, of an item that comes back; undefined: it says nothing that can be read here. */
+/** The reasoning of an item that is sent back; undefined: it contains nothing that can be read here. */
 export function reasoningText(item: ReasoningItem): string | undefined {
   const { content = [], summary, encrypted_content: sealed = '' } = item;
   if (content.length > 0) return joined(content);
@@ -142,8 +142,8 @@ export function reasoningText(item: ReasoningItem): string | undefined {
 }
 
 /**
- * What an upstream alone can read of reasoning that it has sealed itself, with what is sent beside it and not in
- * `reasoningText`; '' where there is none.
+ * What only an upstream can read of reasoning that it has sealed itself, with what is sent along and is not in
+ * `reasoningText`; '' if there is none.
  */
 export function foreignReasoning(item: ReasoningItem): string {
   const { content = [], summary, encrypted_content: sealed } = item;

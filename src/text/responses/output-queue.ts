@@ -1,10 +1,9 @@
 /**
- * Puts an answer's events in the order in which items may be written: one after the other, never overlapping
- * (contract §9, issue "items never overlapping"), although calls may be dictated all at once. Each piece of text,
- * thought or call belongs to a section; only the first section that is not over is written, what belongs to later
- * ones waits behind it.
+ * Puts an answer's events in the order in which items may be written: one after another, never overlapping
+ * (contract §9), although calls may be generated all at once. Each piece of text, reasoning or call belongs to a
+ * section; only the first section that is not over is written, and pieces of later ones wait behind it.
  *
- * A message or a thought is over when something else begins. A call is over when its arguments are a whole JSON object
+ * A message or reasoning is over when something else begins. A call is over when its arguments are a whole JSON object
  * and something else has begun; a call whose arguments are not, at the end of the answer.
  */
 import type { TextEvent, TokenLogprob } from '../events.ts';
@@ -19,7 +18,7 @@ export type SectionKind =
   | { readonly type: 'message' | 'reasoning' }
   | { readonly type: 'call'; readonly id: string; readonly name: string };
 
-/** Where the queue writes to. */
+/** Receives what the queue writes. */
 export interface SectionWriter {
   open(kind: SectionKind): void;
   write(piece: Piece): void;
@@ -38,7 +37,7 @@ type SaidEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
 
 export class OutputQueue {
   readonly #writer: SectionWriter;
-  /** Those that are not over; only the first may be open. */
+  /** Sections that are not over; only the first may be open. */
   readonly #sections: Section[] = [];
   readonly #calls = new Map<number, Section>();
   #last: Section | undefined;
@@ -54,7 +53,7 @@ export class OutputQueue {
       this.#advance();
       return;
     }
-    // An empty piece says nothing: many upstreams begin with one.
+    // An empty piece has no content: many upstreams begin with one.
     if (event.text === '' && (event.type !== 'text' || (event.logprobs ?? []).length === 0)) return;
     const section = this.#sectionFor(event);
     if (section === undefined) return;
@@ -66,7 +65,7 @@ export class OutputQueue {
     this.#advance();
   }
 
-  /** Everything that waits is written. @param isCut the answer ended in the middle of what came last. */
+  /** Writes everything that waits. @param isCut the answer ended in the middle of what came last. */
   finish(isCut: boolean): void {
     for (const section of this.#sections.splice(0)) {
       this.#open(section);
@@ -74,7 +73,7 @@ export class OutputQueue {
     }
   }
 
-  /** The section that a piece belongs to, which may begin with it; undefined: nobody's. */
+  /** The section that a piece belongs to, which may begin with it; undefined: it belongs to none. */
   #sectionFor(event: Exclude<SaidEvent, { type: 'tool_call' }>): Section | undefined {
     if (event.type === 'tool_arguments') {
       const section = this.#calls.get(event.index);

@@ -1,6 +1,6 @@
 /**
- * What a request refers to: the stored responses that it continues, oldest first, and single stored items. The chain is
- * read by one statement, and only so much of it: a conversation beyond that would be no use to any model.
+ * What a request refers to: the stored responses that it continues, oldest first, and single stored items. The chain
+ * is read by one statement, and only up to a limit: a longer conversation would be no use to any model.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
@@ -11,10 +11,10 @@ import { responseOfItem } from './items.ts';
 import type { ConversationItem } from './items.ts';
 import { isResponseId } from './stored-responses.ts';
 
-/** A chain may not be longer, or hold more as it is stored. Ours. */
+/** A chain may not be longer, or have a larger stored size. These limits are ours. */
 export const MAX_CHAIN = { responses: 500, bytes: 16_000_000 } as const;
 
-/** What a request names. */
+/** What a request refers to. */
 export interface Reference {
   readonly previousResponseId: string | undefined;
   /** The ids of its `item_reference`s (decode-input.ts). */
@@ -27,11 +27,11 @@ export interface Reference {
 const PARAM = 'previous_response_id';
 
 /**
- * An item that stands in the conversation is found there; any other is looked for in the stored response that its id
- * tells. An item that is nowhere is left to whoever resolves it (decode-input.ts).
+ * An item of the conversation is found there; any other is looked up in the stored response that its id names. An item
+ * that does not exist is left to the code that resolves it (decode-input.ts).
  *
  * @throws {InvalidTextRequest} the response, or one before it, is not found, is still in progress, or has too much
- * before it.
+ *   before it.
  */
 export async function readConversation(
   database: Queryable,
@@ -47,7 +47,7 @@ export async function readConversation(
   return { conversation, referenced };
 }
 
-/** The bounds are judged by the keys alone; what is beyond them is not read. */
+/** The bounds are checked with the keys alone; what is beyond them is not read. */
 const selectChain: Statement = {
   name: 'select_text_response_chain',
   text: `WITH RECURSIVE chain AS (
@@ -106,10 +106,7 @@ async function readChain(
 
 const ITEM_TYPES: readonly string[] = ['message', 'reasoning', 'function_call', 'function_call_output'];
 
-/**
- * A call that was cut off is none that anybody could have answered, and an upstream's own items mean nothing to another
- * model.
- */
+/** A call that was cut off cannot have been answered, and an upstream's own items mean nothing to another model. */
 function isOfUse({ type, status }: ConversationItem): boolean {
   return ITEM_TYPES.includes(type) && (type !== 'function_call' || status !== 'incomplete');
 }

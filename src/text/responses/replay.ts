@@ -1,7 +1,7 @@
 /**
- * The stream of a stored response, made again of its object (contract §9: `stream` and `starting_after` of
- * `GET /responses/{id}`). Events are those that an answer of ours has (item-writer.ts), with the deltas and the numbers
- * that they had where it was streamed; one that was not streamed has each text in one delta.
+ * The stream of a stored response, rebuilt from its object (contract §9: `stream` and `starting_after` of
+ * `GET /responses/{id}`). The events are those of our own answers (item-writer.ts), with the deltas and the numbers
+ * that they had if it was streamed; a response that was not streamed has each text in one delta.
  */
 import { frameOf } from '../encoder.ts';
 import { placeOfDelta } from './delta-cuts.ts';
@@ -14,7 +14,7 @@ interface ReplayedEvent extends Members {
 }
 
 /**
- * @param response as it was answered. @param cuts of its stream.
+ * @param response as it was returned. @param cuts of its stream.
  * @param startingAfter the number of the last event that is left out; undefined: none is.
  */
 export function* replayFrames(response: Members, cuts: DeltaCuts, startingAfter = -1): Generator<string> {
@@ -33,8 +33,8 @@ export function countReplayed(response: Members, cuts: DeltaCuts): number {
 }
 
 /**
- * What is to be kept of a stream's deltas. An upstream may have sent events that are not made again here: their numbers
- * would mean other events, so that such a stream is kept like one that was not streamed.
+ * What is to be stored of a stream's deltas. An upstream may have sent events that are not rebuilt here: their numbers
+ * would mean other events, so that such a stream is stored like one that was not streamed.
  */
 export function cutsToKeep(response: Members, recorder: DeltaRecorder): DeltaCuts | undefined {
   const cuts = recorder.cuts();
@@ -75,7 +75,7 @@ function* itemEvents(item: Members, output_index: number, cuts: DeltaCuts): Gene
   yield { type: 'response.output_item.done', output_index, item };
 }
 
-/** An item before anything of it was said. */
+/** An item before it had any content. */
 function begunItem(item: Members): Members {
   return {
     ...Object.fromEntries(Object.entries(item).filter(([name]) => name !== 'encrypted_content')),
@@ -132,7 +132,7 @@ function* deltas(
   }
 }
 
-/** Those that were kept, where they are those of this text. */
+/** The stored cuts, if they fit this text. */
 function cutsOf(
   text: string,
   logprobs: readonly Members[],

@@ -1,19 +1,19 @@
 /**
- * The body of `POST /responses` (spec §4.4, contract §9): OpenAI's public API, what Open Responses has beside it, and
- * `reasoning.enabled`. Its outer form; what depends on other fields is judged in decode-request.ts. Wherever OpenAI's
- * API takes null for "not given", null is taken.
+ * The body of `POST /responses` (spec §4.4, contract §9): OpenAI's public API, what Open Responses has in addition,
+ * and `reasoning.enabled`. Only its outer form; what depends on other fields is validated in decode-request.ts.
+ * Wherever OpenAI's API accepts null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
 import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
 import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../request.ts';
 import { InputSchema, when } from './input-schema.ts';
 
-/** Known, and refused by its name where it is given (decode-request.ts). */
+/** Known, and rejected by its name if it is given (decode-request.ts). */
 const refused = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 
 const SUMMARIES = ['auto', 'concise', 'detailed'];
 
-/** A function has these members and no others; a tool of another type is refused by its type. */
+/** A function has these members and no others; a tool of another type is rejected by its type. */
 const ToolSchema = Type.Unsafe<WireTool>({
   type: 'object',
   required: ['type'],

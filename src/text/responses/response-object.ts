@@ -1,6 +1,7 @@
 /**
  * The response object (contract §9): every field that OpenAI's document requires or its API shows, and those that Open
- * Responses requires beside them. What the request asked for is echoed; what it left open is shown as the API's default.
+ * Responses requires in addition. What the request specified is echoed; what it left open is shown as the API's
+ * default.
  */
 import type { BilledUsage } from '../tally.ts';
 import type { WireTool } from './request-schema.ts';
@@ -30,7 +31,7 @@ export interface ResponseEcho {
   readonly metadata: Readonly<Record<string, string>>;
   readonly safety_identifier: string | null;
   readonly prompt_cache_key: string | null;
-  /** Not in the object where the request has none: OpenAI's document takes no null here. */
+  /** Not in the object if the request has none: OpenAI's document does not allow null here. */
   readonly user?: string;
   readonly prompt_cache_retention?: string;
 }
@@ -38,7 +39,7 @@ export interface ResponseEcho {
 type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
-/** How things stand with a response. */
+/** The state of a response. */
 export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
@@ -50,8 +51,8 @@ export interface ResponseState {
 }
 
 /**
- * When a response was completed: by the clock that it was created by, and never before that, also where this clock was set
- * back meanwhile.
+ * When a response was completed: by the clock that it was created by, and never before that, even if this clock was
+ * set back meanwhile.
  *
  * @param createdAt Unix seconds. @param now milliseconds since 1970.
  * @returns Unix seconds.
@@ -82,11 +83,11 @@ export function responseObject(
   };
 }
 
-/** Usage as this endpoint spells it. */
+/** Usage in the form of this endpoint. */
 function wireUsage(usage: BilledUsage): Readonly<Record<string, unknown>> {
   return {
     input_tokens: usage.inputTokens,
-    // No upstream tells what it wrote into its cache, and nothing of it is billed.
+    // No upstream reports what it wrote into its cache, and none of it is billed.
     input_tokens_details: { cached_tokens: usage.cachedInputTokens, cache_write_tokens: 0 },
     output_tokens: usage.outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },

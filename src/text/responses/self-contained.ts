@@ -1,12 +1,12 @@
 /**
- * The body of a request as an upstream with this endpoint is sent it (contract §9, issue "Upstreams"): upstreams know
- * nothing of our stored responses, so the conversation is written out, and nothing is to be stored there.
+ * The body of a request as it is sent to an upstream with this endpoint (contract §9): upstreams do not know our
+ * stored responses, so the conversation is written out, and nothing is to be stored there.
  */
 import type { DecodedResponsesRequest, ResponsesBody } from './decode-request.ts';
 import { isSealedHere, reasoningText } from './items.ts';
 import type { UnnamedInputItem } from './items.ts';
 
-/** @param items the whole conversation, in which what `request` was bounded by is all that there is. */
+/** @param items the whole conversation: everything by which `request` was bounded, and nothing else. */
 export function selfContainedBody(
   body: ResponsesBody,
   { request, rendering }: Pick<DecodedResponsesRequest, 'request' | 'rendering'>,
@@ -20,7 +20,7 @@ export function selfContainedBody(
     ...rest,
     input: typeof body.input === 'string' && items.length === 1 ? body.input : written(items),
     store: false,
-    // `enabled` is ours.
+    // `enabled` is our own.
     ...(body['reasoning'] == null ? {} : { reasoning }),
   };
 }
@@ -28,7 +28,8 @@ export function selfContainedBody(
 function written(items: readonly UnnamedInputItem[]): readonly Readonly<Record<string, unknown>>[] {
   return items.map(({ id, ...item }) => {
     if (item.type !== 'reasoning') return item;
-    // What an upstream has sealed itself is known by its id; what was sealed here is nothing to it.
+    // Reasoning that an upstream sealed itself is identified by its id; what was sealed here means nothing to the
+    // upstream.
     if (item.encrypted_content !== undefined && !isSealedHere(item)) return id === undefined ? item : { ...item, id };
     const text = reasoningText(item);
     return {

@@ -1,9 +1,8 @@
 /**
- * Responses that are kept (contract §9, issue "stored responses"): written once, at the end of their call, read by
- * their own account only, gone after 30 days or when they are deleted. What continues a response that is gone is
- * refused.
+ * Stored responses (contract §9): written once, at the end of their call, read by their own account only, gone after
+ * 30 days or when they are deleted. A request that continues a response that is gone is rejected.
  *
- * A response whose call is still under way has no row yet; whoever asks for it waits for a while (awaiting.ts).
+ * A response whose call is still under way has no row yet; a reader waits for it for a while (awaiting.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { nameInputItems } from './items.ts';
@@ -15,7 +14,7 @@ import { InvalidTextRequest } from '../text-failure.ts';
 import { ResponseInProgressError, waitForCalls } from './awaiting.ts';
 import type { Patience } from './awaiting.ts';
 
-/** OpenAI keeps them as long. */
+/** OpenAI stores them for as long. */
 export const RESPONSE_RETENTION_DAYS = 30;
 const RETENTION_MS = RESPONSE_RETENTION_DAYS * 24 * 60 * 60 * 1000;
 
@@ -36,9 +35,9 @@ export interface ResponseToSave {
   readonly now: number;
   readonly response: Readonly<Record<string, unknown>>;
   readonly input: readonly UnnamedInputItem[];
-  /** Of its stream, where there was one. */
+  /** For its stream, if there was one. */
   readonly deltas?: DeltaCuts | undefined;
-  /** To be awaited before all of a large request is gone through (limits/turns.ts); absent: it is small. */
+  /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
 }
 
@@ -50,14 +49,14 @@ const insertResponse: Statement = {
 };
 
 /**
- * Keeps a response. A second time changes nothing. Readers take a settled call without a row for one that left nothing,
+ * Stores a response. A second time changes nothing. Readers conclude that a settled call without a row left nothing,
  * so this has to come before its settlement, or with it.
  */
 export async function saveResponse(database: Queryable, saved: ResponseToSave): Promise<void> {
   const { id, accountId, previousId, now } = saved;
   await saved.nextTurn?.();
   const { output = [] } = saved.response;
-  // Its place among the fields is kept.
+  // Its position among the fields is preserved.
   const fields = { ...saved.response, output: null };
   const texts = [fields, nameInputItems(id, saved.input), output].map((part) => JSON.stringify(part));
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
@@ -87,10 +86,10 @@ interface StoredRow {
 }
 
 /**
- * The response object as it was answered; of one whose call is still under way after some waiting, an object with
+ * The response object as it was returned; if the call is still under way after some waiting, an object with
  * `status: "in_progress"` and little else.
  *
- * @throws {ResponseNotFoundError} @throws {InvalidTextRequest} it has not what is to be included.
+ * @throws {ResponseNotFoundError} @throws {InvalidTextRequest} it does not have what is to be included.
  */
 export async function readResponse(
   database: Queryable,
@@ -108,10 +107,11 @@ export async function readResponse(
 }
 
 /**
- * The stream of a response, made again of what was kept: each text is one server-sent event, the last is not `[DONE]`.
+ * The stream of a response, rebuilt from what was stored: each text is one server-sent event, the last is not
+ * `[DONE]`.
  *
  * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
- * @throws {InvalidTextRequest} it has not what is to be included, or no such event.
+ * @throws {InvalidTextRequest} it does not have what is to be included, or no such event.
  */
 export async function streamResponse(
   database: Queryable,
@@ -123,7 +123,7 @@ export async function streamResponse(
     ...options
   }: ReaderOptions & {
     readonly include?: readonly string[] | undefined;
-    /** The `sequence_number` of the event that it begins behind. */
+    /** The `sequence_number` of the event after which it begins. */
     readonly startingAfter?: number | undefined;
   },
 ): Promise<Iterable<string>> {
@@ -161,7 +161,7 @@ async function readRow(
   return row;
 }
 
-/** Anything else is nobody's id, and may be text that the database cannot take. */
+/** Nothing else is a valid id, and it may be text that the database cannot store. */
 export function isResponseId(id: string): boolean {
   return /^[\w-]{1,128}$/.test(id);
 }
@@ -173,7 +173,7 @@ const deleteStatement: Statement = {
 };
 
 /**
- * Removes what was asked and answered. What continued the response cannot be continued itself any more.
+ * Removes the request and the answer. Responses that continued this one can no longer be continued themselves.
  *
  * @returns OpenAI's object of a deletion.
  * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
@@ -207,7 +207,7 @@ export interface InputItemPage {
 
 /**
  * The items of a response's own input, without the conversation that it continues, as OpenAI lists them. After an item
- * that there is not, nothing comes.
+ * that does not exist, the list is empty.
  *
  * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
  */
@@ -240,7 +240,7 @@ const deleteExpired: Statement = {
 };
 
 /**
- * Removes what nobody finds any more: one batch, because each row may hold megabytes.
+ * Removes responses that can no longer be found: one batch, because each row may hold megabytes.
  *
  * @param now milliseconds since 1970.
  * @returns how many.

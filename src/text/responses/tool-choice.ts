@@ -1,5 +1,5 @@
 /**
- * The tools of a request and which of them may be called (contract §9). Built-in tools are refused by their type: no
+ * The tools of a request and which of them may be called (contract §9). Built-in tools are rejected by their type: no
  * code, search or other server runs beside a text model here.
  */
 import { allowedTools, builtInTool } from '../allowed-tools.ts';
@@ -21,7 +21,7 @@ export function decodeTools(tools: readonly WireTool[]): readonly FunctionTool[]
   return decoded;
 }
 
-/** `none` and a mode that is left out are Open Responses'. */
+/** `none` and an omitted mode come from Open Responses. */
 const ALLOWED_TOOLS: AllowedToolsForm = {
   where: 'tool_choice',
   modes: ['auto', 'required', 'none'],

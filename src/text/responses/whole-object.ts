@@ -1,6 +1,6 @@
 /**
- * Tells when a JSON object that comes in pieces has come to its end. What is inside is not judged: a model's arguments
- * need not be valid, and here only their end is of interest.
+ * Detects the end of a JSON object that arrives in pieces. Its content is not validated: a model's arguments need not
+ * be valid, and only their end matters here.
  */
 export class WholeObject {
   #depth = 0;
@@ -8,7 +8,7 @@ export class WholeObject {
   #isEscaped = false;
   #isWhole = false;
 
-  /** The bracket that closes the object has come. */
+  /** The bracket that closes the object has arrived. */
   get isWhole(): boolean {
     return this.#isWhole;
   }

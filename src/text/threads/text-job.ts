@@ -1,10 +1,10 @@
-/** What the text threads are asked to do, and what they answer: everything whose duration a request's content decides. */
+/** The jobs of the text threads, and their results: everything whose duration depends on a request's content. */
 import type { AnswerPlan } from '../conformance/answer-plan.ts';
 import type { TextRequest } from '../request.ts';
 import type { CountedRequest } from '../tokens.ts';
 
 export type TextJob =
-  /** Only shows that the thread is there. */
+  /** Only verifies that the thread is running. */
   | { readonly kind: 'start' }
   | { readonly kind: 'count'; readonly requests: readonly CountedRequest[]; readonly limit: number }
   | PlanJob;

@@ -1,13 +1,13 @@
 /**
- * Entry of the threads in which prompts are counted and the offline text model plans its answers: takes one job at a
- * time. Found by path from text-threads.ts, which ends the thread where a job does not come to an end.
+ * Entry point of the threads in which prompts are counted and the offline text model plans its answers: takes one job
+ * at a time. Found by path from text-threads.ts, which terminates the thread if a job does not finish.
  */
 import { createPlanner } from '../conformance/answer-plan.ts';
 import { SchemaTooComplexError } from '../conformance/json/schema-reader.ts';
 import { countEach } from '../tokens.ts';
 import type { TextJob, TextJobAnswer } from './text-job.ts';
 
-/** Does one job; the thread calls it. */
+/** Executes one job; called by the thread. */
 export default async function doTextJob(job: TextJob): Promise<TextJobAnswer> {
   try {
     switch (job.kind) {
@@ -22,7 +22,7 @@ export default async function doTextJob(job: TextJob): Promise<TextJobAnswer> {
     }
   } catch (error) {
     if (error instanceof SchemaTooComplexError) return { kind: 'too_complex' };
-    // Its name and place, and not its message: that may hold words of the request.
+    // Its name and position, and not its message: that may contain words of the request.
     return { kind: 'failed', message: error instanceof Error ? `${error.name} ${placeOf(error)}` : 'no error' };
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The threads for work on the content of text requests (text-job.ts), beside the event loop: a prompt of some megabytes
- * takes seconds to count, and what the offline text model does with a prompt depends on the prompt. Each job has a time
- * limit, after which its thread is ended; accounts share the threads, and one account holds at most as many as it
- * leaves free.
+ * The threads for work on the content of text requests (text-job.ts), outside the event loop: a prompt of some
+ * megabytes takes seconds to count, and what the offline text model does with a prompt depends on the prompt. Each job
+ * has a time limit, after which its thread is terminated; accounts share the threads, and one account holds at most as
+ * many as it leaves free.
  */
 import { packageModule } from '../../config/package-root.ts';
 import { createThreadPool } from '../../limits/thread-pool.ts';
@@ -16,36 +16,39 @@ import { countEach, isLongerThan } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
 import type { PlanJob, TextJob, TextJobAnswer } from './text-job.ts';
 
-/** Of JavaScript heap: the tokenizer's tables take 60 MB, the largest request and what is made of it some 100 MB. */
+/** JavaScript heap: the tokenizer's tables take 60 MB, the largest request and what is built from it some 100 MB. */
 const THREAD_HEAP_MB = 512;
-/** Usual jobs take a millisecond; 10 MB of Chinese characters at random, the slowest text to count, some 12 s. */
+/** Typical jobs take a millisecond; 10 MB of random Chinese characters, the slowest text to count, some 12 s. */
 const JOB_TIMEOUT_MS = 10_000;
 /** The longest wait for a thread: about as long as the jobs before may take. */
 const WAIT_MS = 20_000;
-/** Fewer are counted at once, where the request is: some hundredths of a second at most, usually less than one thousandth. */
+/**
+ * Fewer are counted at once, in the calling thread: some hundredths of a second at most, usually less than one
+ * thousandth.
+ */
 const INLINE_CHARACTERS = 8 * 1024;
 
 export interface TextThreads {
   /**
-   * How many tokens each of some requests brings.
+   * The number of input tokens of each of some requests.
    *
-   * @param limit counting a request ends soon after as many: what is returned is only more than that.
+   * @param limit counting a request ends soon after this many: the result then only means more than that.
    * @throws {ShareExhaustedError} @throws {TextFailure} it took too long.
    */
   countInput(accountId: string, requests: readonly CountedRequest[], limit?: number): Promise<readonly number[]>;
   /**
-   * What the offline text model will say, for each seed.
+   * What the offline text model will answer, for each seed.
    *
    * @throws {ShareExhaustedError} @throws {TextFailure} it took too long. @throws {SchemaTooComplexError}
    */
   plan(accountId: string, job: Omit<PlanJob, 'kind'>, signal?: AbortSignal): Promise<readonly AnswerPlan[]>;
-  /** Starts the threads, which the first request would wait for otherwise. */
+  /** Starts the threads, so that the first request does not wait for them. */
   start(): Promise<void>;
   /** Ends the threads, and the jobs with them. */
   close(): Promise<void>;
 }
 
-/** @param options.timeoutMs of one job. */
+/** @param options.timeoutMs the limit of one job. */
 export function createTextThreads(
   options: { readonly metrics?: ShareMetrics | undefined; readonly timeoutMs?: number } = {},
 ): TextThreads {
@@ -92,7 +95,7 @@ export function createTextThreads(
   };
 }
 
-/** What is counted of a request: of images only that there are some, and not their bytes. */
+/** What is counted of a request: for images only that there are some, and not their bytes. */
 function withoutImages({ messages, tools, format }: CountedRequest): {
   readonly messages: readonly Message[];
   readonly tools: readonly FunctionTool[];

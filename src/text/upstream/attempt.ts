@@ -1,6 +1,6 @@
 /**
- * One request to one upstream, from its first byte to the end of the answer. It begins when the answer's first piece is
- * there; until then whatever goes wrong is an error of `begun`, after that an error in the middle of the pieces.
+ * One request to one upstream, from its first byte to the end of the answer. It begins when the answer's first piece
+ * is there; until then any failure is an error of `begun`, after that an error in the middle of the pieces.
  */
 import type { TextLimits } from '../../catalogue/text-definition.ts';
 import { CollectedBytes } from '../../domain/collected-bytes.ts';
@@ -17,12 +17,12 @@ import { PullQueue } from './pull-queue.ts';
 import { refusalOf } from './refusal.ts';
 import { UpstreamFailure, invalidAnswer } from './upstream-failure.ts';
 
-/** 32 MB: with logprobs of every token a long answer has some. */
+/** 32 MB: with logprobs of every token, a long answer has some megabytes. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** What is read of a refusal, and for how long: its status says the most. */
+/** How much of a rejection is read, and for how long: its status is the most informative part. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_MS = 2_000;
-/** After `[DONE]` a connection is kept if it ends the answer within this. */
+/** After `[DONE]`, a connection is kept if it ends the answer within this time. */
 const LAST_BYTES_MS = 1_000;
 
 export interface AttemptOptions {
@@ -36,7 +36,7 @@ export interface AttemptOptions {
   readonly signal: AbortSignal;
 }
 
-/** @throws {TextFailure} @throws {InvalidTextRequest} nothing was said. */
+/** @throws {TextFailure} @throws {InvalidTextRequest} nothing was emitted. */
 export function attempt(options: AttemptOptions): Promise<OpenedAnswer> {
   return new Promise((resolve, reject) => {
     const running = new Attempt(options, resolve, reject);
@@ -46,7 +46,7 @@ export function attempt(options: AttemptOptions): Promise<OpenedAnswer> {
 
 type State = 'waiting' | 'refused' | 'whole' | 'streaming' | 'over';
 
-/** Pieces are frames or events; which of them is the plan's affair. */
+/** Pieces are frames or events; the plan decides which. */
 interface RunningStream {
   readonly plan: StreamPlan<unknown>;
   readonly splitter: EventSplitter;
@@ -74,7 +74,7 @@ class Attempt implements Receiver {
     this.#reject = reject;
     const { limits, plan, startedAt } = options;
     const clockLimits = {
-      // An answer that comes as a whole has not begun before it is there.
+      // A whole answer begins only when all of it is there.
       firstMs: plan.kind === 'stream' ? limits.firstByteSeconds * 1000 : Infinity,
       idleMs: limits.idleSeconds * 1000,
       totalMs: limits.totalSeconds * 1000,
@@ -183,19 +183,19 @@ class Attempt implements Receiver {
     return { plan, queue, splitter };
   }
 
-  /** Takes in a part of the stream, and hands the answer over with its first piece. */
+  /** Processes a part of the stream, and hands the answer over with its first piece. */
   #take(work: (stream: RunningStream) => void): void {
     const stream = this.#stream;
     if (stream === undefined) return;
     try {
       work(stream);
     } catch (error) {
-      // What came before it was said, however the bytes were cut.
+      // What came before the error was emitted, however the bytes were cut.
       this.#open(stream);
       return this.#fail(error);
     }
     this.#open(stream);
-    // Nobody waits where something is there, and where somebody does, this was a sign of life.
+    // With pieces available the reader does not wait, and if it does wait, this was a sign of life.
     if (stream.queue.isWaiting) this.#clock.wait();
     else this.#clock.rest();
     if (!stream.plan.reader.isOver || this.#state === 'over') return;
@@ -211,7 +211,7 @@ class Attempt implements Receiver {
     this.#resolve(plan.opened(queue));
   }
 
-  /** In order or not: what was said tells whether it is all. */
+  /** In order or not: the content shows whether it is complete. */
   #endStream(): void {
     this.#take(({ splitter, plan, queue }) => {
       splitter.end();
@@ -239,7 +239,7 @@ class Attempt implements Receiver {
     this.#fail(refusalOf({ ...refused, text }, call, plan.interfaceUsed));
   }
 
-  /** An answer that is parsed whole: many values hold everybody up for as long as that takes. */
+  /** An answer that is parsed whole: many values block everything else for as long as that takes. */
   #scan(chunk: Buffer): void {
     try {
       this.#scanner.push(chunk);
@@ -265,7 +265,7 @@ class Attempt implements Receiver {
     else this.#stream?.queue.fail(failure);
   }
 
-  /** Ends the exchange, wherever it is. */
+  /** Ends the exchange, in any state. */
   #close(): void {
     this.#finish();
     this.#exchange?.abort();
@@ -295,7 +295,7 @@ function tooSlow(limit: TimeLimit): UpstreamFailure {
   return new UpstreamFailure('upstream_timeout', TOO_SLOW[limit], { isFinal: limit === 'total' });
 }
 
-/** Whoever ends a call may say why; a client that goes away says nothing. */
+/** The code that ends a call may give a reason; a client that disconnects gives none. */
 function abortedBy({ reason }: AbortSignal): TextFailure {
   if (reason instanceof TextFailure) return reason;
   return new UpstreamFailure('interrupted', 'the call was given up', { isFinal: true });

@@ -1,13 +1,13 @@
 /**
- * How long a call may take at an upstream: until it begins, between two pieces, and altogether (textLimitsOf). One timer
- * for a call, however many pieces there are: a piece only notes the time.
+ * How long a call may take at an upstream: until it begins, between two pieces, and altogether (textLimitsOf). One
+ * timer for a call, however many pieces there are: a piece only records the time.
  */
 
 /** `first`: it did not begin; `idle`: it fell silent; `total`: it took too long. */
 export type TimeLimit = 'first' | 'idle' | 'total';
 
 export interface ClockLimits {
-  /** From the clock's start; Infinity where a whole answer comes at once. */
+  /** From the clock's start; Infinity if a whole answer comes at once. */
   readonly firstMs: number;
   readonly idleMs: number;
   readonly totalMs: number;
@@ -30,7 +30,7 @@ export class CallClock {
     this.#arm();
   }
 
-  /** The answer has begun: from now on silence counts, while somebody waits. */
+  /** The answer has begun: from now on silence counts, while the reader waits. */
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -38,12 +38,12 @@ export class CallClock {
     this.#arm();
   }
 
-  /** From now on it is the upstream that is waited for; also after each sign of life. */
+  /** From now on the reader waits for the upstream; also called after each sign of life. */
   wait(): void {
     this.#waitingSince = performance.now();
   }
 
-  /** It is not the upstream that is waited for. */
+  /** The reader does not wait for the upstream. */
   rest(): void {
     this.#waitingSince = undefined;
   }

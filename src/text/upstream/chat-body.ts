@@ -1,7 +1,7 @@
 /**
- * A whole chat completion on its way from an upstream to a client of the same interface: what was said and how it ended
- * is taken over, everything else is ours. The fields that OpenAI's document requires are there, whatever the upstream
- * leaves out.
+ * A whole chat completion on its way from an upstream to a client of the same interface: its content and how it ended
+ * are copied, everything else is ours. The fields that OpenAI's document requires are there, whatever the upstream
+ * omits.
  */
 import { wireUsage } from '../chat/encode-answer.ts';
 import type { TextCall } from '../source.ts';

@@ -1,6 +1,7 @@
 /**
- * What an upstream's chat answers consist of, read as they come: chunks of a stream, or the choices of a whole
- * completion. Servers differ; what can be understood is, and what is of the wrong type is no answer of the protocol.
+ * The parts of an upstream's chat answers, read as they come: chunks of a stream, or the choices of a whole
+ * completion. Servers differ; everything that can be understood is accepted, and a value of the wrong type violates
+ * the protocol.
  */
 import type { FinishReason, TokenLogprob, TokenUsage } from '../events.ts';
 import { invalidAnswer } from './upstream-failure.ts';
@@ -8,21 +9,21 @@ import { chatUsage } from './usage.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** What one choice says, in a chunk or altogether. Texts are empty where there is none. */
+/** The content of one choice, in a chunk or altogether. Texts are empty if there is none. */
 export interface ChoicePart {
   readonly index: number;
   readonly text: string;
   readonly refusal: string;
   readonly reasoning: string;
-  /** As they came; tool-calls.ts knows what they mean. */
+  /** Unchanged; tool-calls.ts interprets them. */
   readonly toolCalls: readonly Members[];
-  /** As it came: an object, or undefined. */
+  /** Unchanged: an object, or undefined. */
   readonly logprobs: Members | undefined;
   readonly finish: FinishReason | undefined;
   /** Its own members, and those of its delta or message. */
   readonly choice: Members;
   readonly said: Members;
-  /** It is not as OpenAI's document has it: a client gets it encoded anew. */
+  /** It deviates from OpenAI's document: it is encoded again for the client. */
   readonly isIrregular: boolean;
 }
 
@@ -32,7 +33,7 @@ export interface ChatPiece {
 }
 
 /**
- * @param said where a choice keeps what it says: `delta` in a stream, `message` in a completion.
+ * @param said the member of a choice with its content: `delta` in a stream, `message` in a completion.
  * @throws {UpstreamFailure} `upstream_invalid`.
  */
 export function readChatPiece(json: unknown, said: 'delta' | 'message'): ChatPiece {
@@ -45,13 +46,13 @@ export function readChatPiece(json: unknown, said: 'delta' | 'message'): ChatPie
   return { parts: choices.map((choice, place) => readChoice(choice, place, said)), usage };
 }
 
-/** @throws {UpstreamFailure} there is an error in place of an answer. Its code is told, and its words are not. */
+/** @throws {UpstreamFailure} there is an error in place of an answer. Its code is reported, and its message is not. */
 export function refuseError(error: unknown): void {
   if (error == null || error === '') return;
   throw invalidAnswer('an error in place of an answer', { code: isObject(error) ? codeOf(error) : undefined });
 }
 
-/** OpenAI's word for an error; never a text. */
+/** OpenAI's code for an error; never a text. */
 export function codeOf(error: Members): string | undefined {
   for (const value of [error['code'], error['type']]) {
     if (typeof value === 'number' || (typeof value === 'string' && /^[\w.-]{1,64}$/.test(value))) return String(value);
@@ -104,7 +105,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   tool_calls: 'tool_calls',
   content_filter: 'content_filter',
-  // What other servers call the same.
+  // Other servers' names for the same.
   max_tokens: 'length',
   model_length: 'length',
   function_call: 'tool_calls',
@@ -112,16 +113,16 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   safety: 'content_filter',
 };
 
-/** With these a server says that it gave up. */
+/** Values with which a server reports that it gave up. */
 const FAILURES = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled']);
 
-/** @returns undefined: the choice goes on. */
+/** @returns undefined: the choice continues. */
 function finishOf(value: unknown): FinishReason | undefined {
   if (value == null || value === '') return undefined;
   if (typeof value !== 'string') throw invalidAnswer('a finish_reason that is no word');
   const word = value.toLowerCase();
   if (FAILURES.has(word)) throw invalidAnswer('an answer that was given up');
-  // `eos`, `end_turn`, `stop_sequence` …: it has come to its end.
+  // `eos`, `end_turn`, `stop_sequence` …: it has ended.
   return Object.hasOwn(FINISH_REASONS, word) ? FINISH_REASONS[word] : 'stop';
 }
 

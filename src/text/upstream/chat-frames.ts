@@ -1,10 +1,10 @@
 /**
  * A chat stream on its way from an upstream to a client of the same interface. Each chunk is read once, for what is
- * billed and for how it ends; its choices are then taken over as they were written, behind a head of our own. So nothing
+ * billed and for how it ends; its choices are then copied as they were written, after a head of our own. So nothing
  * else of an upstream reaches a client: no name of a model, a provider or a server, and no price.
  *
- * What clients trip over is encoded anew: calls without index or id, ends that OpenAI has no word for, and thoughts in
- * `reasoning`, which stand in `reasoning_content` here, whoever answers.
+ * What would break clients is encoded again: calls without index or id, ends that OpenAI has no word for, and
+ * reasoning in `reasoning`, which is in `reasoning_content` here, whichever upstream answers.
  */
 import { wireUsage } from '../chat/encode-answer.ts';
 import { frameOf } from '../encoder.ts';
@@ -31,7 +31,7 @@ export class ChatFrames implements StreamReader<string> {
   readonly #head: string;
   readonly #tail: string;
   #template: ChunkTemplate | undefined;
-  /** How often a chunk was remembered since it last was of use. */
+  /** How often a chunk was remembered since that last helped. */
   #misses = 0;
   #isOver = false;
 
@@ -92,7 +92,7 @@ export class ChatFrames implements StreamReader<string> {
     return this.#around(written.includes('\n') ? JSON.stringify(chunk.json['choices']) : written);
   }
 
-  /** For the next chunk, which is most often like this one. Where it never is, this is of no use. */
+  /** For the next chunk, which is most often like this one. If it never is, this does not help. */
   #remember(chunk: Chunk, data: string, choices: Span): void {
     const [part] = chunk.parts;
     const isAlone = part !== undefined && this.#call.request.choices === 1 && chunk.parts.length === 1;
@@ -105,7 +105,7 @@ export class ChatFrames implements StreamReader<string> {
     return `${this.#head}${choices}${this.#tail}`;
   }
 
-  /** @returns the calls put in order, where they are not as they came. */
+  /** @returns the calls put in order, if they arrived differently. */
   #note(part: ChoicePart): readonly unknown[] | undefined {
     const { tally } = this.#call;
     const progress = this.#stream.choice(part.index);
@@ -130,7 +130,7 @@ export class ChatFrames implements StreamReader<string> {
     return isIrregular ? ordered : undefined;
   }
 
-  /** Clients wait for an end of each choice, and for the usage where they have asked for it. */
+  /** Clients wait for an end of each choice, and for the usage if they requested it. */
   #finish(emit: (frame: string) => void): void {
     const unfinished = this.#stream.unfinished();
     this.#isOver = true;
@@ -147,7 +147,7 @@ function beginsRightly(delta: Members, { id }: CallPiece): boolean {
   return delta['id'] === id && delta['type'] === 'function' && typeof argumentsOf(delta) !== 'object';
 }
 
-/** Clients that put pieces together add up what is said again. */
+/** Clients that concatenate pieces would add repeated values again. */
 function goesOnRightly(delta: Members): boolean {
   const called = delta['function'] as Members | undefined;
   return (delta['id'] ?? '') === '' && (called?.['name'] ?? '') === '' && typeof argumentsOf(delta) !== 'object';

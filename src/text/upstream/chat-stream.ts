@@ -1,4 +1,4 @@
-/** How far an upstream's chat stream has come: which choices there are, what they call, and which are finished. */
+/** The progress of an upstream's chat stream: which choices there are, what they call, and which are finished. */
 import { isObject, readChatPiece, refuseError } from './chat-choice.ts';
 import type { ChatPiece } from './chat-choice.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -23,7 +23,7 @@ export class ChatStream {
   }
 
   /**
-   * @returns `done` for `[DONE]`; undefined where the event tells nothing, as one that only keeps a connection alive.
+   * @returns `done` for `[DONE]`; undefined if the event has no content, like one that only keeps a connection alive.
    * @throws {UpstreamFailure} `upstream_invalid`.
    */
   read(name: string | undefined, data: string): Chunk | 'done' | undefined {
@@ -43,7 +43,7 @@ export class ChatStream {
     return choice;
   }
 
-  /** Whether every choice that was asked for has come to its end. */
+  /** Whether every requested choice has ended. */
   get isComplete(): boolean {
     if (this.#choices.size < this.#wantedChoices) return false;
     for (const { isFinished } of this.#choices.values()) if (!isFinished) return false;
@@ -51,9 +51,9 @@ export class ChatStream {
   }
 
   /**
-   * The choices that a stream which says that it is over has left open.
+   * The choices that a stream has left open although it reports its end.
    *
-   * @throws {UpstreamFailure} `upstream_invalid`: it has said nothing.
+   * @throws {UpstreamFailure} `upstream_invalid`: it has no content.
    */
   unfinished(): readonly (readonly [number, ChoiceProgress])[] {
     if (this.#choices.size === 0) throw invalidAnswer('a stream without an answer');

@@ -1,8 +1,8 @@
 /**
- * The quick way for the chunks that a stream mostly consists of: each is like the one before it, but for the text that
- * it brings. A chunk that was understood is remembered as what stands before and behind its text; one that begins and
- * ends with the very same characters, and has one JSON string between them, means the same with another text. Neither
- * its parsing nor the encoding of the frame has to be done again.
+ * The fast path for the chunks that a stream mostly consists of: each is like the one before it, except for its text.
+ * A chunk that was understood is remembered as what comes before and after its text; one that begins and ends with the
+ * very same characters, and has one JSON string between them, means the same with another text. Neither the parsing
+ * nor the encoding of the frame has to be repeated.
  */
 import type { ChoicePart } from './chat-choice.ts';
 import { findMember } from './json-member.ts';
@@ -30,8 +30,9 @@ export class ChunkTemplate {
   readonly #frameBehind: string;
 
   /**
-   * @param data a chunk's text. @param string where its text stands in it, quotes included.
-   * @param choices where its choices stand in it. @param head what a frame has before its choices. @param tail and behind.
+   * @param data a chunk's text. @param string the span of its text in it, quotes included.
+   * @param choices the span of its choices. @param head what a frame has before its choices. @param tail what it has
+   *   after them.
    */
   constructor(field: Field, data: string, string: Span, choices: Span, head: string, tail: string) {
     this.#field = field;
@@ -41,7 +42,7 @@ export class ChunkTemplate {
     this.#frameBehind = data.slice(string.to - 1, choices.to) + tail;
   }
 
-  /** @returns undefined: the chunk is another one, or is not understood here. */
+  /** @returns undefined: the chunk is different, or is not understood here. */
   match(data: string): TextChunk | undefined {
     const end = data.length - this.#behind.length;
     if (end < this.#before.length || !data.startsWith(this.#before) || !data.endsWith(this.#behind)) return undefined;
@@ -53,7 +54,7 @@ export class ChunkTemplate {
 }
 
 function decode(raw: string): string | undefined {
-  // A line end may stand between the members of an object, and not in a frame.
+  // A line end may stand between the members of an object, but not in a frame.
   if (raw.includes('\n')) return undefined;
   try {
     const text: unknown = JSON.parse(`"${raw}"`);
@@ -66,8 +67,8 @@ function decode(raw: string): string | undefined {
 /**
  * Remembers a chunk.
  *
- * @param part its only one. @param data its text. @param choices where they stand in it.
- * @returns undefined: there is more in it than a text.
+ * @param part its only one. @param data its text. @param choices their span in it.
+ * @returns undefined: it contains more than a text.
  */
 export function templateOf(
   part: ChoicePart,
@@ -86,7 +87,7 @@ export function templateOf(
   return new ChunkTemplate(field, data, string, choices, head, tail);
 }
 
-/** Of `"choices":[{…,"delta":{…,"content":"…"}}]` the string. */
+/** The string in `"choices":[{…,"delta":{…,"content":"…"}}]`. */
 function spanIn(data: string, choices: Span, field: Field): Span | undefined {
   const choiceAt = data.indexOf('{', choices.from);
   const delta = memberAt(data, choiceAt, choices.to, 'delta');

@@ -1,6 +1,6 @@
 /**
- * A chat stream of an upstream as the one stream of events, for clients of another interface. An event is made of what
- * is said; a piece that says nothing, as the first that only names the role, makes none.
+ * A chat stream of an upstream as the one stream of events, for clients of another interface. An event is created for
+ * content; a piece without content, like the first that only names the role, creates none.
  */
 import type { TextEvent, TokenUsage } from '../events.ts';
 import { readLogprobs } from './chat-choice.ts';
@@ -15,12 +15,12 @@ type Emit = (event: TextEvent) => void;
 
 export class ChatEvents implements StreamReader<TextEvent> {
   readonly #stream: ChatStream;
-  /** What calls were given before their name was known, by choice and call. */
+  /** Arguments that calls received before their name was known, by choice and call. */
   readonly #early = new Map<string, string>();
   #usage: TokenUsage | undefined;
   #isOver = false;
 
-  /** @param choices how many were asked for. */
+  /** @param choices how many were requested. */
   constructor(choices: number) {
     this.#stream = new ChatStream(choices);
   }
@@ -46,7 +46,7 @@ export class ChatEvents implements StreamReader<TextEvent> {
 
   #part(part: ChoicePart, emit: Emit): void {
     const progress = this.#stream.choice(part.index);
-    // After its end a choice says nothing more (events.ts).
+    // After its end a choice has no more content (events.ts).
     if (progress.isFinished) return;
     const { index: choice } = part;
     if (part.reasoning !== '') emit({ type: 'reasoning', choice, text: part.reasoning });
@@ -57,7 +57,7 @@ export class ChatEvents implements StreamReader<TextEvent> {
     if (part.refusal !== '') emit({ type: 'refusal', choice, text: part.refusal });
     for (const delta of part.toolCalls) this.#call(choice, progress.calls.place(delta), emit);
     if (part.finish === undefined) return;
-    // Some servers end with `stop` whatever they call.
+    // Some servers end with `stop` even after calls.
     const isCalling = progress.calls.count > 0 && part.finish === 'stop';
     this.#end(choice, progress, isCalling ? 'tool_calls' : part.finish, emit);
   }

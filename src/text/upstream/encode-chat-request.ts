@@ -1,9 +1,9 @@
 /**
- * The body of a chat completion as an upstream is sent it. Of a client of the same interface it is the client's own,
- * with what is ours taken out of it; of a client of responses it is made of the one form.
+ * The body of a chat completion as it is sent to an upstream. For a client of the same interface it is the client's
+ * own, without our own parameters; for a client of responses it is built from the common form.
  *
- * What names our client or is kept here is not sent: `metadata`, `store`, `service_tier`. What the client says of its own
- * users (`user`, `safety_identifier`, `prompt_cache_key`) is for whoever answers, and is.
+ * What identifies our client or is stored here is not sent: `metadata`, `store`, `service_tier`. What the client
+ * states about its own users (`user`, `safety_identifier`, `prompt_cache_key`) is for the upstream, and is sent.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import { withAllowedTools } from '../allowed-tools.ts';
@@ -13,7 +13,7 @@ import type { Members } from './chat-choice.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { capOf, withOperators, worthSending } from './sent-parameters.ts';
 
-/** Ours, or sent in a form of its own. */
+/** Our own, or sent in another form. */
 const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -30,7 +30,7 @@ const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
   'response_format',
 ]);
 
-/** Of a body of responses, what chat completions call the same. */
+/** Parameters of a responses body that have the same name in chat completions. */
 const CALLED_THE_SAME = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention'];
 
 /** @param isStreamed whether the upstream streams: for a client of another interface it always does. */
@@ -102,7 +102,7 @@ function choiceOf(choice: ToolChoice): unknown {
   return typeof choice === 'string' ? choice : { type: 'function', function: choice };
 }
 
-/** As the client wrote it: there may be more in it than is known here. */
+/** As the client wrote it: it may contain more than is known here. */
 function wireFormatOf({ body, request }: TextCall): unknown {
   return request.format.type === 'text' ? undefined : body['response_format'];
 }

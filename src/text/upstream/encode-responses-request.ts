@@ -1,6 +1,6 @@
 /**
- * The body of a response as an upstream is sent it: the client's own, which says everything itself
- * (responses/self-contained.ts), with the upstream's model. Nothing is kept there, and `metadata` stays here.
+ * The body of a response as it is sent to an upstream: the client's own, which is self-contained
+ * (responses/self-contained.ts), with the upstream's model. Nothing is stored there, and `metadata` stays here.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import { withAllowedTools } from '../allowed-tools.ts';

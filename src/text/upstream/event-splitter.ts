@@ -1,18 +1,20 @@
 /**
  * From an upstream's bytes to its server-sent events (WHATWG HTML §9.2.6), however they were cut on the way. Tolerant
- * where servers differ: any of the three line ends, a blank after the colon or none, a last event that nothing ends.
- * Comments, ids and reconnection times are dropped.
+ * where servers differ: any of the three line ends, a blank after the colon or none, a last event without a
+ * terminator. Comments, ids and reconnection times are dropped.
  */
 import { StringDecoder } from 'node:string_decoder';
 import { CollectedText } from '../../domain/collected-text.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
-/** Characters. The whole answer of an image tool fits in; a server that never ends an event does not fill our memory. */
+/**
+ * Characters. The whole answer of an image tool fits in; a server that never ends an event does not fill our memory.
+ */
 const MAX_EVENT = 4 * 1024 * 1024;
-/** What a line takes beside its characters, counted as such: it may have one. */
+/** What a line takes in addition to its characters, counted as characters: it may have one. */
 const LINE_OVERHEAD = 64;
 
-/** Takes one event. @param name of `event:`; undefined where there is none. @param data its lines, joined by `\n`. */
+/** Takes one event. @param name of `event:`; undefined if there is none. @param data its lines, joined by `\n`. */
 export type TakeEvent = (name: string | undefined, data: string) => void;
 
 export class EventSplitter {
@@ -31,12 +33,12 @@ export class EventSplitter {
     this.#take = take;
   }
 
-  /** @throws {UpstreamFailure} `upstream_invalid`: an event is too large; and whatever the taker throws. */
+  /** @throws {UpstreamFailure} `upstream_invalid`: an event is too large; and every error of the callback. */
   push(bytes: Buffer): void {
     this.#split(this.#decoder.write(bytes));
   }
 
-  /** The bytes are over. Whatever stands there is an event too. @throws as `push`. */
+  /** The bytes are over. What remains is an event too. @throws as `push`. */
   end(): void {
     this.#split(this.#decoder.end());
     if (this.#line.length > 0) this.#endLine('');
@@ -72,7 +74,7 @@ export class EventSplitter {
     this.#bound(this.#line.length);
   }
 
-  /** @param rest of the line, behind what has come of it. */
+  /** @param rest of the line, after what has already arrived. */
   #endLine(rest: string): void {
     const line = this.#line.length === 0 ? rest : this.#line.take() + rest;
     if (line === '') return this.#endEvent();

@@ -1,8 +1,8 @@
 /**
- * One POST to an upstream over kept connections, told as it happens: head, pieces, end. No redirects, no proxy from the
- * environment, no encoding; nobody's clock but the caller's. As in the adapters of media (providers/http-exchange.ts),
- * undici says when it begins to write, and so whether anything was sent; there an answer is read to its end, and here
- * it is passed on while it comes.
+ * One POST to an upstream over kept connections, reported as it happens: head, pieces, end. No redirects, no proxy
+ * from the environment, no encoding; no timers but the caller's. As in the adapters of media
+ * (providers/http-exchange.ts), undici reports when it begins to write, and so whether anything was sent; there a
+ * response is read to its end, and here it is passed on while it arrives.
  */
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -21,7 +21,7 @@ export interface OutgoingRequest {
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What an exchange is told. After `end`, `lost` or an `abort` nothing more comes. */
+/** Callbacks of an exchange. After `end`, `lost` or an `abort` nothing more comes. */
 export interface Receiver {
   head(status: number, headers: AnswerHeaders): void;
   data(chunk: Buffer): void;
@@ -31,7 +31,7 @@ export interface Receiver {
 }
 
 export interface RunningExchange {
-  /** No pieces for now. */
+  /** No more pieces for now. */
   pause(): void;
   resume(): void;
   /** Ends the connection, and with it the upstream's work. */
@@ -45,11 +45,13 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface TextExchanges {
   readonly start: StartExchange;
-  /** Whatever is under way is lost. */
+  /** Everything under way is lost. */
   close(): Promise<void>;
 }
 
-/** Makes exchanges with their own connections, as many as there are calls. Idle ones do not keep the process alive. */
+/**
+ * Creates exchanges with their own connections, as many as there are calls. Idle ones do not keep the process alive.
+ */
 export function createTextExchanges(): TextExchanges {
   const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
   const pooled = new Agent({ ...shared, pipelining: 1 });
@@ -73,7 +75,7 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
   };
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Aborting here keeps the first byte from being written.
+      // Aborting here prevents the first byte from being written.
       if (isOver) started.abort(new Error('given up'));
       else controller = started;
     },
@@ -81,7 +83,7 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
       if (status >= 200 && !isOver) receiver.head(status, headers);
     },
     onResponseData(_controller, chunk) {
-      // After each pause undici tells of a piece without bytes.
+      // After each pause, undici reports a piece without bytes.
       if (!isOver && chunk.length > 0) receiver.data(chunk);
     },
     onResponseEnd() {
@@ -97,7 +99,7 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
       handler,
     );
   } catch (error) {
-    // A header that no header may be, for one. The caller is told when it has what this returns.
+    // For example an invalid header. The caller is notified once it has the returned object.
     queueMicrotask(() => lose(error));
   }
   return {
@@ -111,7 +113,7 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
   };
 }
 
-/** The code of an error of Node or undici; its message may hold an address and is dropped. */
+/** The code of an error of Node or undici; its message may contain an address and is dropped. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'FAILED';

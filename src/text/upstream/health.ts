@@ -1,33 +1,39 @@
 /**
- * What this process knows of upstreams: which asks to be left alone, and which keeps failing. A pause is shared with the
- * other processes through the gate that media upstreams have too; how things stand there is asked beside the calls, once
- * a second at most and only while there are calls, so that none of them waits for the database.
+ * What this process knows of upstreams: which asks us to back off, and which keeps failing. A pause is shared with the
+ * other processes through the gate that media upstreams have too; its state is read beside the calls, once a second at
+ * most and only while there are calls, so that none of them waits for the database.
  *
- * An upstream that keeps failing is only asked later than others, and never refused a call: one client's requests must
+ * An upstream that keeps failing is only tried later than others, and never denied a call: one client's requests must
  * not be able to take a model away from all.
  */
 import type { GatedUpstream, Health, UpstreamGate } from '../../upstreams/gate.ts';
 
 export interface UpstreamHealth {
-  /** For how many milliseconds the upstream wants to be left alone, as far as is known. */
+  /** For how many milliseconds the upstream asks us to back off, as far as is known. */
   pausedMs(name: string): number;
-  /** Whether others are to be asked first. After a while one call may try; to it the answer is no. */
+  /**
+   * Whether other upstreams are to be tried first. After a while one call may try this one; for that call the result
+   * is false.
+   */
   isFailing(name: string): boolean;
   /** It has answered, whatever the answer was. */
   answered(name: string): void;
-  /** It gave no answer, or said that it cannot. */
+  /** It gave no answer, or reported that it cannot. */
   failed(name: string): void;
-  /** It asks to be left alone. */
+  /** It asks us to back off. */
   paused(name: string, pauseMs: number): void;
 }
 
-/** What is known of others is good for this long. */
+/** Known state of the other processes is valid for this long. */
 const FRESH_MS = 1_000;
-/** As in upstreams/states.ts: so many failures in a row, each within so much of the one before, and so long a rest. */
+/**
+ * As in upstreams/states.ts: this many failures in a row, each within this time of the one before, and this long a
+ * cooldown.
+ */
 const FAILURES_TO_AVOID = 5;
 const FAILURE_WINDOW_MS = 60_000;
 const AVOID_MS = 30_000;
-/** A pause that ends so little later than the known one is the same, told to many calls at once. */
+/** A pause that ends at most this much later than the known one is the same, reported to many calls at once. */
 const SAME_PAUSE_MS = 1_000;
 
 interface Known {

@@ -1,6 +1,6 @@
 /**
- * Where a member of a JSON object stands in its text, so that it can be taken over as it is, without being encoded
- * anew. Only for text that has been parsed: what is no JSON is not found out here.
+ * Where a member of a JSON object is in its text, so that it can be copied unchanged, without being encoded again.
+ * Only for text that has been parsed: invalid JSON is not detected here.
  */
 
 /** Where a value begins, and where it has ended. */
@@ -13,7 +13,7 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * The value of a member of the outermost object; of several of one name the last, as `JSON.parse` has it.
+ * The value of a member of the outermost object; if several have the same name, the last, as with `JSON.parse`.
  *
  * @param json a valid JSON object, in any spacing.
  */
@@ -32,7 +32,7 @@ export function findMember(json: string, name: string): Span | undefined {
   return found;
 }
 
-/** A key may be spelled with escapes. */
+/** A key may be written with escapes. */
 function isKey(json: string, from: number, to: number, plain: string, name: string): boolean {
   if (to - from === plain.length) return json.startsWith(plain, from);
   const key = json.slice(from, to);
@@ -48,7 +48,7 @@ function skipBlanks(json: string, from: number): number {
   }
 }
 
-/** @param from where its opening quote stands. @returns behind its closing one. */
+/** @param from the position of its opening quote. @returns the position after its closing one. */
 function endOfString(json: string, from: number): number {
   let quote = json.indexOf('"', from + 1);
   while (quote !== -1 && isEscaped(json, quote)) quote = json.indexOf('"', quote + 1);

@@ -1,7 +1,7 @@
 /**
- * How a call is put to an upstream: by which of its interfaces, with which body, and what is made of the answer. A client
- * of chat completions is answered by the same interface; one of responses too, where the upstream has it, and else by
- * chat completions, always streamed, so that there is one decoder and silence is noticed.
+ * How a call is sent to an upstream: with which of its interfaces, with which body, and how the answer is read. A
+ * client of chat completions is answered through the same interface; one of responses too, if the upstream has it, and
+ * otherwise through chat completions, always streamed, so that there is one decoder and silence is noticed.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import type { TextEvent } from '../events.ts';
@@ -34,7 +34,7 @@ export interface StreamPlan<T> extends Sent {
 /** An answer that comes as a whole. */
 export interface WholePlan extends Sent {
   readonly kind: 'whole';
-  /** @throws {TextFailure} it is none. */
+  /** @throws {TextFailure} it is not an answer. */
   read(json: unknown): OpenedAnswer;
 }
 
@@ -101,7 +101,7 @@ function translatedPlan(call: TextCall, upstream: TextUpstream): StreamPlan<Text
   };
 }
 
-/** An event is an object beside its text. */
+/** The overhead of an event object, in addition to its text. */
 const EVENT_SIZE = 100;
 
 function sizeOfEvent(event: TextEvent): number {

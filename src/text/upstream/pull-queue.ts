@@ -1,13 +1,12 @@
 /**
- * Pieces of an answer between the connection that brings them and the one reader that pulls them. Whoever fills it is
- * told when there is enough, so that no more than that is read ahead (issue "back-pressure: a slow reader does not grow
- * our memory").
+ * Pieces of an answer between the connection that delivers them and the one reader that pulls them. The producer is
+ * notified when there is enough, so that no more than that is read ahead: a slow reader does not grow our memory.
  */
 
 export interface QueueHooks<T> {
-  /** What a piece counts toward the bound. */
+  /** How much a piece counts toward the bound. */
   sizeOf(piece: T): number;
-  /** There is enough; no more is wanted until `onRoom`. What is pushed all the same is kept. */
+  /** There is enough; no more is wanted until `onRoom`. What is pushed nevertheless is kept. */
   onFull(): void;
   onRoom(): void;
   /** The reader waits, and there is nothing. */
@@ -28,7 +27,7 @@ interface Waiter<T> {
 export class PullQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #hooks: QueueHooks<T>;
   #pieces: T[] = [];
-  /** How many of them the reader has had. */
+  /** How many of them the reader has taken. */
   #taken = 0;
   #size = 0;
   #isFull = false;
@@ -64,7 +63,7 @@ export class PullQueue<T> implements AsyncIterableIterator<T, undefined> {
     this.#hooks.onFull();
   }
 
-  /** No more comes; what is there can still be had. */
+  /** No more comes; the reader still gets what is there. */
   end(): void {
     this.#close(undefined);
   }

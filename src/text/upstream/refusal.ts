@@ -1,10 +1,10 @@
 /**
- * What a status that is no success means, and who is to hear of it. The words of an upstream stay here: they name its
+ * What an unsuccessful status means, and to whom it is reported. The message of an upstream stays here: it names its
  * model, its address, its operator's account.
  *
- * - 400, 404, 413, 422 and whatever else of 4xx: this very request is refused, and nobody else is asked;
- * - 401, 402, 403: the upstream refuses us; that is the operator's trouble, and another upstream may answer;
- * - 408, 409, 425, 429, 5xx: it cannot now;
+ * - 400, 404, 413, 422 and all other 4xx: this very request is rejected, and no other upstream is tried;
+ * - 401, 402, 403: the upstream rejects us; that is for the operator to resolve, and another upstream may answer;
+ * - 408, 409, 425, 429, 5xx: it cannot answer now;
  * - 3xx: redirects are not followed: a credential is for the address that the operator wrote.
  */
 import { parseRetryAfterMs } from '../../domain/retry-after.ts';
@@ -17,7 +17,7 @@ import type { Members } from './chat-choice.ts';
 import type { AnswerHeaders } from './exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
-/** 10 min: nobody sends us away for longer, as in providers/http-exchange.ts. */
+/** 10 min: no upstream makes us back off for longer, as in providers/http-exchange.ts. */
 const MAX_PAUSE_MS = 600_000;
 
 export interface RefusedAnswer {
@@ -40,7 +40,7 @@ export function refusalOf(
   if (status === 429) return new UpstreamFailure('upstream_rate_limited', message, { ...facts, pauseMs });
   if (status === 408) return new UpstreamFailure('upstream_timeout', message, { ...facts, isTransient: true });
   if (status >= 500 || status === 409 || status === 425) {
-    // Where it says for how long, it does not help to ask it again at once.
+    // If it states for how long, it does not help to try it again at once.
     return new UpstreamFailure('upstream_unavailable', message, {
       ...facts,
       pauseMs,
@@ -60,7 +60,7 @@ function pauseOf(headers: AnswerHeaders): number | undefined {
   return parseRetryAfterMs(headers['retry-after'], Date.now(), MAX_PAUSE_MS);
 }
 
-/** OpenAI's form of an error, and the one without the wrapping that some servers have. */
+/** OpenAI's form of an error, and the one without the wrapper that some servers have. */
 function errorIn(text: string): Members | undefined {
   try {
     const json = JSON.parse(text) as unknown;
@@ -76,7 +76,7 @@ const TOO_LONG = 'context_length_exceeded';
 const TOO_LONG_WORDS =
   /maximum context length|context[ _](?:length|size|window)|exceed_context_size|prompt is too long|too many tokens/i;
 
-/** OpenAI's words for what is wrong with a parameter; any other word of an upstream's becomes the usual one. */
+/** OpenAI's codes for what is wrong with a parameter; any other code of an upstream becomes the usual one. */
 const CODES: ReadonlySet<string> = new Set([
   'invalid_type',
   'invalid_value',
@@ -111,7 +111,7 @@ function invalidParameter(error: Members, call: TextCall, interfaceUsed: TextSur
   return new InvalidTextRequest(named, `${named}: not a value that ${call.model.name} takes`, known);
 }
 
-/** What the parameters of a chat request are called that is made of a client's responses request. */
+/** The parameters of a chat request that is built from a client's responses request, with the client's names. */
 const OF_RESPONSES: Readonly<Record<string, keyof ParameterNames>> = {
   messages: 'conversation',
   response_format: 'format',
@@ -122,8 +122,8 @@ const OF_RESPONSES: Readonly<Record<string, keyof ParameterNames>> = {
 const CAPS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
 /**
- * The client's own name for a parameter that an upstream complains of; undefined where the client has not sent it: then
- * it is the operator's, or ours.
+ * The client's own name for a parameter that an upstream rejects; undefined if the client has not sent it: then it is
+ * the operator's, or ours.
  */
 function clientsParameter(
   param: string,

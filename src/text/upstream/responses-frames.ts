@@ -1,7 +1,7 @@
 /**
- * A stream of response events on its way from an upstream to a client of the same interface. Events pass as they were
- * written; the few that carry the response object are encoded anew with ours (responses-object.ts), and so are those
- * whose number is not the next one: contract §9 wants a `sequence_number` on each, and what is left out must not show.
+ * A stream of response events on its way from an upstream to a client of the same interface. Events pass unchanged;
+ * the few that carry the response object are encoded again with ours (responses-object.ts), and so are those whose
+ * number is not the next one: contract §9 requires a `sequence_number` on each, and omitted events must not show.
  */
 import { frameOf } from '../encoder.ts';
 import type { TextProblem } from '../encoder.ts';
@@ -16,7 +16,7 @@ import { SaidOutput } from './said-output.ts';
 import type { StreamReader } from './stream-reader.ts';
 import { invalidAnswer } from './upstream-failure.ts';
 
-/** The events that end a stream, and what has become of the response then. */
+/** The events that end a stream, and the status of the response then. */
 const ENDS: Readonly<Record<string, OwnStatus>> = {
   'response.completed': 'completed',
   'response.incomplete': 'incomplete',
@@ -65,8 +65,8 @@ export class ResponsesFrames implements StreamReader<string> {
   }
 
   /**
-   * What follows the frames that were emitted, where no more can come: an error, and the response as far as it came.
-   * What was open in the stream stays open, as in an answer of our own.
+   * What follows the emitted frames if no more can come: an error, and the response as far as it came. What was open
+   * in the stream stays open, as in an answer of our own.
    */
   fail(problem: TextProblem): readonly string[] {
     const number = this.#nextNumber ?? 0;
@@ -119,7 +119,7 @@ export class ResponsesFrames implements StreamReader<string> {
     return own;
   }
 
-  /** What is said, for upstreams that report no usage, and for clients that go away before they do. */
+  /** Counts the content, for upstreams that report no usage, and for clients that disconnect before they do. */
   #count(type: string, json: Members): void {
     const { tally } = this.#call;
     const { delta, item } = json;

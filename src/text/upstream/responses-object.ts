@@ -1,6 +1,6 @@
 /**
- * A response object of an upstream as ours: what was said and how it ended is taken over, what it repeats of the request
- * is what the client asked for, and its name, its model, its times and its usage are ours.
+ * A response object of an upstream as ours: its content and how it ended are copied, what it repeats of the request is
+ * what the client sent, and its name, its model, its times and its usage are ours.
  */
 import type { TextProblem } from '../encoder.ts';
 import { responseError } from '../responses/failure.ts';
@@ -15,10 +15,10 @@ import { responsesUsage } from './usage.ts';
 export type OwnStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
- * Takes in an upstream's response, and its usage where it tells it.
+ * Reads an upstream's response, and its usage if it is reported.
  *
  * @param call with its `echo`. @param now milliseconds since 1970.
- * @throws {UpstreamFailure} `upstream_invalid`: it is none, or has failed.
+ * @throws {UpstreamFailure} `upstream_invalid`: it is not a response, or has failed.
  */
 export function ownResponse(json: unknown, call: TextCall, status: OwnStatus, now: () => number): Members {
   if (!isObject(json)) throw invalidAnswer('a response that is no object');
@@ -39,7 +39,7 @@ export function ownResponse(json: unknown, call: TextCall, status: OwnStatus, no
 /**
  * A response that broke off.
  *
- * @param call with its `echo`. @param output what was said until then.
+ * @param call with its `echo`. @param output what was generated until then.
  */
 export function failedResponse(call: TextCall, output: readonly Members[], problem: TextProblem): Members {
   return objectOf(call, output, {
@@ -55,7 +55,7 @@ function objectOf(call: TextCall, output: readonly Members[], state: Omit<Respon
   const { id, createdAt, model, echo } = call;
   if (echo === undefined) throw new Error('a call of responses brings what its answer repeats');
   const head = { id, createdAt, model: model.name, echo };
-  // As the upstream has it: its items may be of kinds that are not made here.
+  // As the upstream has it: its items may be of kinds that are not created here.
   return responseObject(head, { ...state, output: output as unknown as ResponseState['output'] });
 }
 
@@ -64,7 +64,7 @@ function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filt
   return isFiltered ? 'content_filter' : 'max_output_tokens';
 }
 
-/** Counts what the items of an output say, for upstreams that report no usage. */
+/** Counts the content of an output's items, for upstreams that report no usage. */
 export function tallyOutput(output: readonly Members[], { tally }: TextCall): void {
   for (const item of output) {
     const isThought = item['type'] === 'reasoning';

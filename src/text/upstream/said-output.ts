@@ -1,6 +1,6 @@
 /**
- * The output of a response as far as its stream has come: items that are done as they were told, and those that are not
- * with what was said of them until now. Needed where the stream breaks off: the failed response shows what was said.
+ * The output of a response as far as its stream has come: completed items as they were reported, and incomplete ones
+ * with their content so far. Needed if the stream breaks off: the failed response shows what was generated.
  */
 import { isObject } from './chat-choice.ts';
 import type { Members } from './chat-choice.ts';
@@ -42,11 +42,11 @@ interface OpenItem {
 }
 
 export class SaidOutput {
-  /** By their place in the output. */
+  /** By their index in the output. */
   readonly #done = new Map<number, Members>();
   readonly #open = new Map<number, OpenItem>();
 
-  /** Takes in one event of the stream. */
+  /** Processes one event of the stream. */
   note(type: string, json: Members): void {
     const place = numberIn(json, 'output_index');
     const { item, delta } = json;
@@ -106,7 +106,7 @@ function partsOf(parts: ReadonlyMap<number, OpenPart>): readonly Members[] {
     }));
 }
 
-/** A place; the first where an upstream does not say which. */
+/** An index; the first if an upstream does not specify it. */
 function numberIn(json: Members, name: string): number {
   const value = json[name];
   return typeof value === 'number' ? value : 0;

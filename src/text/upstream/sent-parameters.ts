@@ -3,13 +3,13 @@ import type { TextFeature, TextUpstream } from '../../catalogue/text-definition.
 import type { TextCall } from '../source.ts';
 import type { Members } from './chat-choice.ts';
 
-/** By so much of the input our count of it may be off: another model's tokens are not OpenAI's. */
+/** By how much of the input our count of it may be off: another model's tokens are not OpenAI's. */
 const COUNT_ERROR = 0.1;
 
 /**
- * How many tokens the upstream is told to give at most. Always told, because this is what money is held for, and never
- * more than there is room for. Servers refuse a cap that the context cannot hold: where the client names none, some of
- * the room is left for what we may have miscounted, and never more than half of it.
+ * The maximum number of tokens that is sent to the upstream. It is always sent, because the hold is for this number,
+ * and it is never more than there is room for. Servers reject a cap that the context cannot hold: if the client names
+ * none, some of the room is left for what we may have miscounted, and never more than half of it.
  */
 export function capOf({ model, request, tally }: TextCall): number {
   const { inputTokens } = tally.usage();
@@ -19,7 +19,10 @@ export function capOf({ model, request, tally }: TextCall): number {
   return Math.max(1, Math.min(model.maxOutputTokens, sure));
 }
 
-/** What a parameter asks for; of a model without it, asking for the default was all that was let in (features.ts). */
+/**
+ * The feature that a parameter requests; for a model without it, only a request for the default was accepted
+ * (features.ts).
+ */
 const FEATURES: Readonly<Record<string, TextFeature>> = {
   n: 'n',
   stop: 'stop',
@@ -41,8 +44,9 @@ const FEATURES: Readonly<Record<string, TextFeature>> = {
 const ABOUT_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
 
 /**
- * What is worth sending of a body. Null is how many clients say "not given", and more than some servers understand; what
- * asks a model for nothing that it lacks is refused by servers that have never heard of it.
+ * The members of a body that are worth sending. Null is how many clients say "not given", and more than some servers
+ * understand; a parameter that requests nothing of a feature the model lacks is rejected by servers that do not know
+ * it.
  *
  * @param left what is not sent in any case.
  */
@@ -62,7 +66,7 @@ export function worthSending(
   return sent;
 }
 
-/** The operator's word is the last; null takes a parameter away. What the call itself depends on stays. */
+/** The operator's parameters take precedence; null removes a parameter. What the call itself depends on stays. */
 export function withOperators(
   body: Record<string, unknown>,
   { parameters = {} }: TextUpstream,

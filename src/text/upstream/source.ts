@@ -1,6 +1,6 @@
 /**
- * Answers calls by an OpenAI-compatible server: Ollama, vLLM, llama.cpp, OpenRouter, OpenAI (issue "Upstreams"). One
- * upstream, one call; who is asked, and who is asked next, is the router's (text-router.ts).
+ * Answers calls with an OpenAI-compatible server: Ollama, vLLM, llama.cpp, OpenRouter, OpenAI. One upstream, one call;
+ * which upstream is tried, and which next, is decided by the router (text-router.ts).
  */
 import { textLimitsOf } from '../../catalogue/text-definition.ts';
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
@@ -13,13 +13,13 @@ import { planOf } from './plan.ts';
 import { textTargetOf, textUpstreamName } from './target.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
-/** A `TextSource` that may be told when its call began: others may have been asked before. */
+/** A `TextSource` that can be given the start time of its call: others may have been tried before. */
 export interface UpstreamTextSource {
   /**
    * As `TextSource.open`.
    *
    * @param startedAt by `performance.now()`; default: now.
-   * @throws {UpstreamFailure} @throws {InvalidTextRequest} nothing was said.
+   * @throws {UpstreamFailure} @throws {InvalidTextRequest} nothing was emitted.
    */
   open(call: TextCall, signal: AbortSignal, startedAt?: number): Promise<OpenedAnswer>;
 }
@@ -27,7 +27,7 @@ export interface UpstreamTextSource {
 /** Sources for upstreams of protocol `openai`. */
 export interface UpstreamTextSources {
   of(upstream: TextUpstream): UpstreamTextSource;
-  /** Ends their connections, and with them whatever is still under way. */
+  /** Ends their connections, and with them everything still under way. */
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createUpstreamTextSources({
   const exchanges = createTextExchanges();
   const complaints = new Set<string>();
 
-  /** Once for each: a model that is asked often would fill the log. */
+  /** Once for each: a model with many requests would fill the log. */
   const complain = (upstream: TextUpstream, problem: string): void => {
     const name = textUpstreamName(upstream);
     if (complaints.has(`${name} ${problem}`)) return;
@@ -70,7 +70,7 @@ export function createUpstreamTextSources({
           body: JSON.stringify(plan.body),
           onFreshConnection,
         };
-        // Its bytes are made of it where it is sent.
+        // It is converted to bytes when it is sent.
         await call.nextTurn?.();
         return attempt({
           exchange: exchanges.start,

@@ -1,12 +1,12 @@
-/** What understands an upstream's stream: it is given the events as they come, and tells what the client gets of them. */
+/** Interprets an upstream's stream: it receives the events as they come, and emits what the client gets of them. */
 
 export interface StreamReader<T> {
   /**
-   * Takes in one event.
+   * Processes one event.
    *
-   * @param name of its `event:` line, where it has one.
+   * @param name of its `event:` line, if it has one.
    * @param emit takes a piece of the answer.
-   * @throws {TextFailure} it is no event of the protocol, or tells of a failure.
+   * @throws {TextFailure} it is not an event of the protocol, or reports a failure.
    */
   read(name: string | undefined, data: string, emit: (piece: T) => void): void;
   /**
@@ -15,6 +15,6 @@ export interface StreamReader<T> {
    * @throws {TextFailure} the answer is not complete.
    */
   end(emit: (piece: T) => void): void;
-  /** The last event was there: what comes after it is of no interest. */
+  /** The last event was received: what comes after it is ignored. */
   readonly isOver: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Which of a model's upstreams answers a call. They are asked in the order of the model's file, those that asked to be
- * left alone not at all, and those that keep failing after the others. Another is asked only while nothing was said:
- * opening an answer is what may be tried again (source.ts).
+ * Which of a model's upstreams answers a call. They are tried in the order of the model's file, those that asked us to
+ * back off not at all, and those that keep failing after the others. Another is tried only while nothing was emitted:
+ * opening an answer is what may be retried (source.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
@@ -18,7 +18,10 @@ import type { UpstreamTextSource } from './source.ts';
 import { textUpstreamName } from './target.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
-/** What could not be reached, or said 5xx, is asked once more, after this long: a server that restarts takes a moment. */
+/**
+ * An upstream that could not be reached, or answered 5xx, is retried once, after this long: a server that restarts
+ * takes a moment.
+ */
 const AGAIN_AFTER_MS = 250;
 
 export interface TextRouterOptions {
@@ -31,18 +34,18 @@ export interface TextRouterOptions {
   readonly logger: Logger;
   /** Milliseconds since 1970, by the clock of the calls' `createdAt`. */
   readonly now: () => number;
-  /** Milliseconds since any moment; never set. */
+  /** Milliseconds from an arbitrary start, from a clock that is never set. */
   readonly steadyClock?: () => number;
 }
 
 export interface TextRouter extends TextSource {
-  /** Ends the connections to upstreams, and with them whatever is still under way. */
+  /** Ends the connections to upstreams, and with them everything still under way. */
   close(): Promise<void>;
 }
 
 interface Candidate {
   readonly name: string;
-  /** Our own, which never asks to be left alone. */
+  /** Our own, which never asks us to back off. */
   readonly isOurs: boolean;
   readonly source: UpstreamTextSource;
 }
@@ -64,7 +67,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
     return [...sound, ...failing];
   };
 
-  /** Takes in what an upstream did not do. @throws whatever nobody else is to be asked after. */
+  /** Records the failure of an upstream. @throws every error after which no other upstream is to be tried. */
   const note = (error: unknown, { name }: Candidate, { id, model }: TextCall): TextFailure => {
     if (error instanceof InvalidTextRequest) {
       health.answered(name);
@@ -124,7 +127,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
   };
 }
 
-/** @throws {TextFailure} the call was given up. */
+/** @throws {TextFailure} the call was aborted. */
 async function wait(signal: AbortSignal): Promise<void> {
   try {
     await sleep(AGAIN_AFTER_MS * (0.5 + Math.random()), undefined, { signal });
@@ -140,7 +143,7 @@ function outcomeOf(reason: TextFailureReason): UpstreamOutcome {
   return reason === 'upstream_refused' ? 'answered' : 'failed';
 }
 
-/** Where one of them only wants patience, that is what the client can act on; else what became of the last one. */
+/** If one of them only asks us to wait, that is what the client can act on; else the failure of the last one. */
 function mostTelling(failures: readonly TextFailure[]): TextFailure {
   const patient = failures
     .filter(({ reason }) => reason === 'upstream_rate_limited')

@@ -1,6 +1,6 @@
 /**
- * Which of a choice's tool calls a piece of a stream belongs to. OpenAI numbers them and names each once; others leave
- * out the number, give all of them the same one, leave out the id, or repeat id and name in every piece.
+ * Which of a choice's tool calls a piece of a stream belongs to. OpenAI numbers them and names each once; others omit
+ * the number, give all of them the same one, omit the id, or repeat id and name in every piece.
  */
 import { randomBytes } from 'node:crypto';
 import { isObject } from './chat-choice.ts';
@@ -11,19 +11,19 @@ import { invalidAnswer } from './upstream-failure.ts';
 export interface CallPiece {
   /** Counts the calls of the choice from 0, in the order in which they began. */
   readonly index: number;
-  /** The first piece of its call: it brings the id. */
+  /** The first piece of its call: it carries the id. */
   readonly isFirst: boolean;
   readonly id: string;
-  /** The call's name, where it has just become known. */
+  /** The call's name, if it has just become known. */
   readonly name: string | undefined;
   readonly text: string;
 }
 
 interface KnownCall {
   readonly index: number;
-  /** The upstream's number, where it gives one. */
+  /** The upstream's number, if it gives one. */
   readonly wireIndex: number | undefined;
-  /** The upstream's id, where it gives one. */
+  /** The upstream's id, if it gives one. */
   wireId: string | undefined;
   readonly id: string;
   name: string | undefined;
@@ -71,11 +71,11 @@ export class ToolCalls {
     }
     if (wireIndex !== undefined) {
       const sameNumber = this.#calls.findLast((call) => call.wireIndex === wireIndex);
-      // Some number all of them 0: another id is another call.
+      // Some servers number all of them 0: another id is another call.
       const isAnother = sameNumber?.wireId !== undefined && wireId !== undefined;
       return isAnother ? undefined : sameNumber;
     }
-    // Without id and number it goes on with the last one, unless it brings a name and the last one has its own.
+    // Without id and number it continues the last one, unless it has a name and the last one has its own.
     const last = this.#calls.at(-1);
     if (wireId !== undefined && last?.wireId !== undefined) return undefined;
     return name !== undefined && last?.name !== undefined ? undefined : last;
@@ -86,7 +86,7 @@ function functionOf(delta: Members): { readonly name: string | undefined; readon
   const called = delta['function'] ?? {};
   if (!isObject(called)) throw invalidAnswer('a tool call whose function is no object');
   const value = called['arguments'] ?? '';
-  // Some decode what the model wrote.
+  // Some servers decode what the model wrote.
   const text = isObject(value) ? JSON.stringify(value) : value;
   if (typeof text !== 'string') throw invalidAnswer('a tool call whose arguments are no text');
   return { name: wordOf(called['name'], 'name'), text };

@@ -1,20 +1,20 @@
 /**
- * A call that failed at one upstream, with what the router has to know of it beside the reason: whether somebody else,
- * or the same one, may be asked.
+ * A call that failed at one upstream, with what the router has to know about it besides the reason: whether another
+ * upstream, or the same one, may be tried.
  */
 import { TextFailure } from '../text-failure.ts';
 import type { TextFailureReason } from '../text-failure.ts';
 
 export interface UpstreamFailureFacts {
-  /** For how long the upstream asks to be left alone. */
+  /** For how long the upstream asks us to back off. */
   readonly pauseMs?: number | undefined;
-  /** It may have passed in a moment: the connection was refused, or the status was a 5xx. */
+  /** It may pass in a moment: the connection was refused, or the status was a 5xx. */
   readonly isTransient?: boolean;
   /** The connection ended after the request was written and before an answer began: it may have been a dead one. */
   readonly isConnectionLost?: boolean;
-  /** Nobody else is to be asked: the call's time is over, or it was given up. */
+  /** No other upstream is to be tried: the call's time is over, or it was aborted. */
   readonly isFinal?: boolean;
-  /** The status, where there was one. */
+  /** The status, if there was one. */
   readonly status?: number | undefined;
   /** A code of Node, of undici or of the upstream's error: letters, digits and signs, never a text. */
   readonly code?: string | undefined;
@@ -30,7 +30,7 @@ export class UpstreamFailure extends TextFailure {
   }
 }
 
-/** What an upstream sent is no answer of the protocol. */
+/** What an upstream sent does not conform to the protocol. */
 export function invalidAnswer(what: string, facts: UpstreamFailureFacts = {}): UpstreamFailure {
   return new UpstreamFailure('upstream_invalid', what, facts);
 }

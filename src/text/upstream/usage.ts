@@ -1,12 +1,12 @@
 /**
- * Usage as upstreams report it, on either interface, and the ways in which they differ. What is no usage is none: an
- * answer is not lost over it, and is counted here instead.
+ * Usage as upstreams report it, on either interface, and the ways in which they differ. Invalid usage counts as none:
+ * an answer is not lost over it, and is counted here instead.
  */
 import type { TokenUsage } from '../events.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Of a chat completion or one of its chunks. */
+/** The usage of a chat completion or one of its chunks. */
 export function chatUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) return undefined;
   const input = countOf(value['prompt_tokens']);
@@ -17,7 +17,7 @@ export function chatUsage(value: unknown): TokenUsage | undefined {
   return usageOf({ input, output, cached, reasoning, total: countOf(value['total_tokens']) });
 }
 
-/** Of a response. */
+/** The usage of a response. */
 export function responsesUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) return undefined;
   return usageOf({
@@ -38,9 +38,9 @@ function usageOf(counts: {
 }): TokenUsage | undefined {
   const { input, output, cached, reasoning, total } = counts;
   if (input === undefined || output === undefined) return undefined;
-  // Servers that count nothing say so with zeros.
+  // Servers that count nothing report zeros.
   if (input === 0 && output === 0) return undefined;
-  // Most count what was thought as a part of what was said; those that do not are known by the sum.
+  // Most count reasoning as a part of the output; those that do not are recognized by the sum.
   const isBeside = reasoning > 0 && (reasoning > output || total === input + output + reasoning);
   return {
     inputTokens: input,

@@ -1,6 +1,6 @@
 /**
- * The answer that a prompt itself holds: the first of the model's few skills that fits answers it. What it does not find
- * in the conversation it does not know, and says so.
+ * The answer that a prompt itself contains: the first of the model's few skills that fits answers it. What it does not
+ * find in the conversation it does not know, and its answer says so.
  */
 import type { Conversation } from '../reading/conversation.ts';
 import type { WantedForm } from '../reading/wanted-form.ts';
@@ -11,7 +11,7 @@ import { countUp, firstSentences, inWords } from './given-text.ts';
 import { describePictures } from './pictures.ts';
 import { askingSentence, onlyNumber, ownRole, recall } from './recall.ts';
 
-/** @param maxTokens more are not said. @returns undefined: the prompt only names what is to be written about. */
+/** @param maxTokens the limit of the answer. @returns undefined: the prompt only names a topic to write about. */
 export async function answerFromPrompt(
   conversation: Conversation,
   form: WantedForm,

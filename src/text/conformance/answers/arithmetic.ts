@@ -4,7 +4,7 @@ const NUMBER = String.raw`\d[\d,]{0,15}(?:\.\d{1,10})?`;
 const EXPRESSION = new RegExp(
   String.raw`[-(]{0,4}${NUMBER}\){0,3}(?:\s{0,3}(?:\*\*|[-+*/^])\s{0,3}[-(]{0,4}${NUMBER}\){0,3}){1,40}`,
 );
-/** Dates and ranges look like this, and are nothing to be worked out. */
+/** Dates and ranges look like this, and are not calculations. */
 const DATE_OR_RANGE = /^[\d,]+(?:[-/][\d,]+)+$/;
 const CALCULATING = /\b(?:what(?:'s|’s| is)|calculate|compute|evaluate|how much|work out|solve)\b|=/i;
 
@@ -19,12 +19,12 @@ const NAMED = new RegExp(
 );
 
 export interface Sum {
-  /** What was worked out, e.g. `17 * 3`. */
+  /** The calculation, e.g. `17 * 3`. */
   readonly expression: string;
   readonly value: string;
 }
 
-/** @param lastAnswer what "your last answer" means. @returns undefined: there is nothing to be worked out. */
+/** @param lastAnswer what "your last answer" means. @returns undefined: there is nothing to calculate. */
 export function workOut(asked: string, lastAnswer: string | undefined): Sum | undefined {
   const expression = command(asked, lastAnswer) ?? named(asked) ?? written(asked);
   if (expression === undefined) return undefined;

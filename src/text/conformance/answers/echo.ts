@@ -1,9 +1,9 @@
-/** Saying what one is told to say: "say exactly: …", "repeat this text …: …", "reply with pong". */
+/** Repeats text on request: "say exactly: …", "repeat this text …: …", "reply with pong". */
 import { sentencesOf, wordsOf } from '../reading/words.ts';
 
 const VERBS = 'say|repeat|echo|reply|respond|answer|write|print|output|return|type|send';
 
-/** What may stand between the verb and what is to be said. */
+/** Words that may stand between the verb and the text to repeat. */
 const BETWEEN = new Set(
   `exactly only just with back after me this these the following text word words string sentence phrase line message
   verbatim and nothing else as is in full to single one literally by saying it precisely please letter content always then`.split(
@@ -26,7 +26,7 @@ const ADVERBS =
 const TAIL =
   /(?:,? (?:and nothing else|in (?:exactly |only )?(?:one|a single) word|once|only|please|exactly))+[.!?]*$/i;
 
-/** A description of what to say, and not the thing itself. */
+/** Words that begin a description of what to say, and not the text itself. */
 const DESCRIBING = new Set(
   `a an the your my his her its their something anything nothing what why how if whether it that this which in to me more
   about as json number name text code one two three markdown xml html yaml csv all each every some short long`.split(
@@ -35,7 +35,7 @@ const DESCRIBING = new Set(
 );
 
 /**
- * @param head where the command is looked for. @param whole the same text, uncut: `head` begins like it.
+ * @param head where the command is searched for. @param whole the same text, uncut: `head` is its beginning.
  * @returns undefined: nothing is to be repeated.
  */
 export function echo(head: string, whole: string): string | undefined {
@@ -74,7 +74,7 @@ function bareWords(sentence: string): string | undefined {
   return DESCRIBING.has((words[0] ?? '').toLowerCase()) ? undefined : said;
 }
 
-/** What instructions say to answer whatever is asked. */
+/** The text that the instructions require as the answer to everything. */
 export function standingEcho(instructions: string): string | undefined {
   const head = instructions.slice(0, 8192);
   const sentence = sentencesOf(head).find((text) =>

@@ -1,4 +1,4 @@
-/** Tasks that are done with what was given: counting, the first sentences of a text, and what functions answered. */
+/** Tasks that use the given content: counting, the first sentences of a text, and the results of functions. */
 import type { CallResult, Conversation } from '../reading/conversation.ts';
 import type { WantedForm } from '../reading/wanted-form.ts';
 import { sentencesOf } from '../reading/words.ts';
@@ -23,7 +23,7 @@ const SUMMARY = /\b(?:summari[sz]e|summary|tl;?dr|sum up|condense|shorten|first 
 const LEAST_TEXT = 40;
 const MAX_SENTENCES = 2;
 
-/** The first sentences of the text that is to be summed up: after the command, before it, or said before. */
+/** The first sentences of the text to summarize: after the command, before it, or earlier in the conversation. */
 export function firstSentences(conversation: Conversation, form: WantedForm): string | undefined {
   const { question, asked, earlier } = conversation;
   if (!SUMMARY.test(asked)) return undefined;
@@ -38,7 +38,7 @@ export function firstSentences(conversation: Conversation, form: WantedForm): st
     .join(' ');
 }
 
-/** What functions answered, in words: `temp_c: 18, conditions: rain`. */
+/** The results of functions, in words: `temp_c: 18, conditions: rain`. */
 export function inWords(results: readonly CallResult[]): string {
   const said = results.map(({ name, content }) => {
     const words = membersOf(content)?.join(', ') ?? content.trim();

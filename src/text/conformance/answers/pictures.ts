@@ -1,10 +1,10 @@
 /**
- * What can be said of a picture without seeing it: its kind and its size, from the first bytes of a `data:` address. An
- * address on the network is not fetched.
+ * What can be said about an image without seeing it: its kind and its size, from the first bytes of a `data:` URL. A
+ * URL on the network is not fetched.
  */
 import type { Conversation } from '../reading/conversation.ts';
 
-/** Where the sizes stand is within this much, but for photographs with much beside them. */
+/** The size is within this much, except for photographs with a lot of metadata. */
 const HEAD_BYTES = 64 * 1024;
 
 interface Kind {
@@ -13,7 +13,7 @@ interface Kind {
   readonly size: (head: Buffer) => readonly [width: number, height: number] | undefined;
 }
 
-/** PNG, GIF, WebP and JPEG are what clients of OpenAI's interface may send. */
+/** PNG, GIF, WebP and JPEG are what clients of OpenAI's API may send. */
 const KINDS: readonly Kind[] = [
   { name: 'PNG', begins: /^\x89PNG/, size: (head) => [head.readUInt32BE(16), head.readUInt32BE(20)] },
   { name: 'GIF', begins: /^GIF8/, size: (head) => [head.readUInt16LE(6), head.readUInt16LE(8)] },
@@ -51,7 +51,7 @@ function sizeIn(head: Buffer, kind: Kind | undefined): string {
     const size = kind?.size(head);
     return size === undefined ? '' : `, ${size[0]} × ${size[1]} pixels`;
   } catch (error) {
-    // It ends before its size.
+    // The data ends before its size.
     if (error instanceof RangeError) return '';
     throw error;
   }
@@ -72,7 +72,7 @@ function webpSize(head: Buffer): readonly [number, number] | undefined {
   }
 }
 
-/** The size stands in the first segment that begins a frame: C0 to CF, without C4, C8 and CC. */
+/** The size is in the first segment that begins a frame: C0 to CF, without C4, C8 and CC. */
 function jpegSize(head: Buffer): readonly [number, number] | undefined {
   let at = 2;
   while (at + 9 <= head.length && head[at] === 0xff) {

@@ -1,6 +1,6 @@
 /**
- * Sentences about what a prompt is about, for prompts that no other skill answers: its own words in sentences that fit
- * any. How many depends on what is asked for; which ones, on chance.
+ * Sentences about the topic of a prompt, for prompts that no other skill answers: its own words in sentences that fit
+ * any. How many depends on the request; which ones is random.
  */
 import type { Random } from '../../../engines/image/random.ts';
 import type { Verbosity } from '../../request.ts';
@@ -46,7 +46,7 @@ const NAMING = /\b(?:invent|suggest|name|think of|come up with|give me|pick|choo
 const FACTOR: Readonly<Record<Verbosity, number>> = { low: 0.5, medium: 1, high: 2 };
 const MAX_SENTENCES = 4000;
 
-/** What is written about. */
+/** The topic and its form. */
 export interface Writing {
   readonly asked: string;
   readonly form: WantedForm;
@@ -87,7 +87,7 @@ function pick(words: readonly string[], random: Random): string | undefined {
   return words[Math.floor(random.next() * words.length)];
 }
 
-/** A name of so many words: "Silver Harbour". */
+/** A name with this many words: "Silver Harbour". */
 export function inventedName(words: number, random: Random): string {
   const adjectives = Array.from({ length: Math.max(words, 1) - 1 }, () => random.pick(ADJECTIVES));
   return [...adjectives, random.pick(NOUNS)].map(capitalised).join(' ');

@@ -1,6 +1,6 @@
 /**
- * Finding what somebody said: "What is my name?" after "My name is Ada". Statements are compared with the question's
- * words; nothing is known that does not stand in the conversation.
+ * Finds earlier statements: "What is my name?" after "My name is Ada". Statements are compared with the question's
+ * words; nothing is known beyond the conversation.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { meaningfulWords, sentencesOf, stemOf, wordsOf } from '../reading/words.ts';
@@ -8,13 +8,13 @@ import { meaningfulWords, sentencesOf, stemOf, wordsOf } from '../reading/words.
 const ASKING =
   /^\W{0,3}(?:(?:please|so|and|now|can you|could you) ){0,2}(?:what|who|whom|whose|where|when|which|how|tell me|name (?:the|my|our|one)|give me|do you|recall)\b/i;
 const QUESTION = /\?["”']?$/;
-/** A question or a command tells nothing. */
+/** A question or a command states nothing. */
 const NO_STATEMENT =
   /\?["”']?$|^\W{0,3}(?:please |just |only |then ){0,2}(?:reply|respond|answer|tell|say|give|return|use|do not|don['’]t)\b/i;
 
-/** Some 5 ms of work: after this many characters others get their turn. */
+/** Some 5 ms of work: after this many characters, other work gets its turn. */
 const TURN_CHARACTERS = 64 * 1024;
-/** More is not looked through: some 500,000 tokens. */
+/** More is not searched: some 500,000 tokens. */
 const MAX_CHARACTERS = 2 * 1024 * 1024;
 const MAX_STATEMENT = 1000;
 
@@ -34,10 +34,10 @@ export function askingSentence(asked: string): string | undefined {
 }
 
 /**
- * What the texts say of the thing that is asked for.
+ * What the texts state about the requested thing.
  *
- * @param texts the nearest first; what was said last counts, and of equally good statements the nearer text's.
- * @returns the thing itself where it can be told from the statement, else the statement; undefined: nobody said.
+ * @param texts the nearest first; the last statement counts, and of equally good statements that of the nearer text.
+ * @returns the thing itself if it can be extracted from the statement, else the statement; undefined: there is none.
  */
 export async function recall(asking: string, texts: Iterable<string>): Promise<string | undefined> {
   const wish = asking.replace(/^\W{0,3}(?:please )?(?:tell me|name|give me|recall)\b/i, '');
@@ -60,7 +60,7 @@ export async function recall(asking: string, texts: Iterable<string>): Promise<s
   return best === undefined ? undefined : valueIn(best.statement, wanted);
 }
 
-/** Long texts from their end on, in pieces that overlap by the longest statement. */
+/** Long texts from their end backwards, in pieces that overlap by the longest statement. */
 function* piecesOf(texts: Iterable<string>): Generator<string> {
   for (const text of texts) {
     if (text.length <= MAX_JSON && isJson(text)) yield text;
@@ -76,7 +76,7 @@ function scoreOf(statement: string, keys: readonly string[]): number {
   return hits.length / keys.length;
 }
 
-/** Where a word begins that begins like the key. */
+/** The position of a word that begins with the key. */
 function placeOf(key: string, lower: string): number {
   let place = lower.indexOf(key);
   while (place > 0 && /[\p{L}\p{N}]/u.test(lower.charAt(place - 1))) place = lower.indexOf(key, place + 1);
@@ -87,7 +87,7 @@ function hasName(statement: string, lower: string): boolean {
   return /\bname[sd]?\b|\bcalled\b/.test(lower) || INTRODUCTION.test(statement);
 }
 
-/** A statement's end after "is", or its beginning where what was asked for follows ("Paris is the capital …"). */
+/** A statement's end after "is", or its beginning if the requested value follows ("Paris is the capital …"). */
 function valueIn(statement: string, keys: readonly string[]): string {
   const introduced = keys.length === 1 && keys[0] === 'name' ? INTRODUCTION.exec(statement)?.[1] : undefined;
   if (introduced !== undefined && !/\bname\b/i.test(statement)) return introduced;
@@ -111,14 +111,14 @@ function withoutEnd(text: string): string {
     .replace(/^["“](.*)["”]$/, '$1');
 }
 
-/** A text's sentences; of JSON each member, as a sentence. */
+/** A text's sentences; for JSON, each member as a sentence. */
 export function statementsOf(text: string): readonly string[] {
   return membersOf(text) ?? sentencesOf(text);
 }
 
 const MAX_JSON = 256 * 1024;
 
-/** The members of a JSON value as `name: value`; undefined: the text is no JSON object or array. */
+/** The members of a JSON value as `name: value`; undefined: the text is not a JSON object or array. */
 export function membersOf(text: string): readonly string[] | undefined {
   if (text.length > MAX_JSON || !isJson(text)) return undefined;
   try {
@@ -144,13 +144,13 @@ function flatten(value: unknown, name: string, depth: number): readonly string[]
   });
 }
 
-/** The number in an answer of which only the number is wanted. */
+/** The number in an answer, if only the number is wanted. */
 export function onlyNumber(asked: string, answer: string): string {
   if (!/\b(?:just|only) (?:the )?(?:number|digits?)\b|\bnumber only\b/i.test(asked)) return answer;
   return /-?\d[\d,]*(?:\.\d+)?/.exec(answer)?.[0] ?? answer;
 }
 
-/** What the instructions say that the model is ("You are a meticulous archivist."). */
+/** What the model is according to the instructions ("You are a meticulous archivist."). */
 export function ownRole(asking: string, instructions: string): string | undefined {
   if (!/\b(?:your (?:role|name|job|task|profession)|who are you|what are you)\b/i.test(asking)) return undefined;
   const role = /\b(?:you are|your name is|act as) ([^.!?\n]{1,200})/i.exec(instructions)?.[1];

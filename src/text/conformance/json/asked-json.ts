@@ -1,15 +1,15 @@
 /**
- * What JSON a prompt asks for where no schema comes with the request: a schema or an example that stands in it (some
- * clients put it there), or the keys that it names.
+ * The JSON that a prompt asks for if the request has no schema: a schema or an example in the prompt (some clients put
+ * it there), or the keys that it names.
  */
 import type { JsonSchema } from '../../request.ts';
 import type { Conversation } from '../reading/conversation.ts';
 import { isObject } from './schema-reader.ts';
 
 const MAX_JSON = 128 * 1024;
-/** As deep as a request may be (contract §1). */
+/** The maximum depth of a request (contract §1). */
 const MAX_DEPTH = 32;
-/** What a key's description says of its type, the first that fits. */
+/** The types that a key's description can state; the first match counts. */
 const TYPES: readonly (readonly [RegExp, JsonSchema])[] = [
   [/\b(?:array|list)\b/i, { type: 'array', items: { type: 'string' } }],
   [/\b(?:integer|int|whole number)\b/i, { type: 'integer' }],
@@ -24,11 +24,11 @@ const QUOTED_KEY = /["“'`]([\p{L}_$][\p{L}\p{N}_ $-]{0,63})["”'`]([^"“'`]{
 /** JSON that a prompt asks for. */
 export interface AskedJson {
   readonly schema: JsonSchema;
-  /** The text without what describes the JSON: values may stand in it. */
+  /** The text without the description of the JSON: it may contain values. */
   readonly rest: string;
 }
 
-/** @returns undefined: the prompt does not say which JSON it wants. */
+/** @returns undefined: the prompt does not specify the JSON. */
 export function askedJson({ instructions, question }: Conversation): AskedJson | undefined {
   const asked = question.slice(0, MAX_JSON);
   const own = schemaIn(asked) ?? keysIn(asked);
@@ -50,12 +50,12 @@ function exampleIn(text: string): AskedJson | undefined {
   return found === undefined ? undefined : { schema: schemaOfExample(found.schema), rest: found.rest };
 }
 
-/** The first JSON object in a text, if what begins like one is one. */
+/** The first JSON object in a text, if what looks like one is valid. */
 function firstObject(text: string, after: number): AskedJson | undefined {
   const from = text.indexOf('{', after);
   if (from < 0) return undefined;
   let depth = 0;
-  // A text that is not closed ends with the prompt, so that nothing is looked through twice.
+  // A string that is not closed ends with the prompt, so that nothing is scanned twice.
   for (const match of text.slice(from).matchAll(/[{}]|"(?:[^"\\]|\\.)*(?:"|\\?$)/gs)) {
     if (match[0] === '{') depth += 1;
     if (match[0] === '}') depth -= 1;

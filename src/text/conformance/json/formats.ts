@@ -1,4 +1,4 @@
-/** JSON Schema's formats of strings: how one is found in a text, and how one is made up. */
+/** JSON Schema's formats of strings: how one is found in a text, and how one is generated. */
 import type { Random } from '../../../engines/image/random.ts';
 
 interface Format {
@@ -10,7 +10,7 @@ const DAY = String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])`;
 const CLOCK = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 const LABEL = String.raw`[a-z\d](?:[a-z\d-]{0,40}[a-z\d])?`;
 
-/** Those of the strict subset, and the address that many clients' schemas have beside them. */
+/** The formats of the strict subset, and the URL that many clients' schemas also have. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   [
     'date-time',
@@ -63,12 +63,12 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
   ],
 ]);
 
-/** Finds a value of the format in a text; undefined: the format is not known. */
+/** Finds a value of the format in a text; undefined: the format is unknown. */
 export function formatPattern(format: string): RegExp | undefined {
   return FORMATS.get(format)?.found;
 }
 
-/** @returns undefined: the format is not known. */
+/** @returns undefined: the format is unknown. */
 export function makeOfFormat(format: string, random: Random): string | undefined {
   return FORMATS.get(format)?.make(random);
 }

@@ -1,6 +1,6 @@
 /**
- * A value that a JSON Schema accepts: of OpenAI's strict subset any schema, of others what has the same words. Values
- * that stand in the prompt are used where they fit, and others made up.
+ * A value that a JSON Schema accepts: any schema of OpenAI's strict subset, and of others what uses the same keywords.
+ * Values from the prompt are used if they fit, and others are made up.
  */
 import type { Random } from '../../../engines/image/random.ts';
 import type { JsonSchema } from '../../request.ts';
@@ -15,21 +15,21 @@ import { SchemaReader, isObject, leastOf, listOf, typesOf } from './schema-reade
 export interface InstanceOptions {
   readonly found: FoundValues;
   readonly random: Random;
-  /** `found`: members that may be absent or null are so, unless the prompt has a value for them. */
+  /** `found`: members that may be absent or null are, unless the prompt has a value for them. */
   readonly fill: 'all' | 'found';
-  /** A value that is longer would be cut anyway. */
+  /** A longer value would be cut anyway. */
   readonly maxTokens: number;
-  /** What members called `answer`, `result` and such hold. */
+  /** The content of members called `answer`, `result` and so on. */
   readonly answer?: string;
-  /** Values that are settled, by the member's name at the top. */
+  /** Values that are fixed, by the name of the member at the top level. */
   readonly settled?: Readonly<Record<string, unknown>>;
 }
 
-/** Where in the value one is. */
+/** The current position in the value. */
 interface Place {
   readonly name: string;
   readonly depth: number;
-  /** The references that one came by: at the second time the smallest value is made. */
+  /** The references on the path to this position: the second time, the smallest value is generated. */
   readonly references: ReadonlySet<string>;
   readonly isSmall: boolean;
 }
@@ -38,15 +38,15 @@ const MAX_DEPTH = 48;
 const SMALL_FROM_DEPTH = 12;
 const USUAL_ITEMS = 2;
 const CHARACTERS_PER_TOKEN = 128;
-/** Where a value has as many characters for each token that it may have, what follows is as small as it can be. */
+/** Once a value has this many characters for each token that it may have, the rest is as small as possible. */
 const SMALL_FROM_CHARACTERS_PER_TOKEN = 1;
 /** Quotes and separators around a value. */
 const PER_VALUE = 4;
 const NO_BRANCH: JsonSchema = {};
 
 /**
- * @param reader of this schema, where several values are made of it.
- * @returns a JSON value. What has no value that ends is cut off with null.
+ * @param reader of this schema, if several values are generated from it.
+ * @returns a JSON value. A part without a finite value is cut off with null.
  * @throws {SchemaTooComplexError}
  */
 export function instanceOf(
@@ -64,10 +64,10 @@ class Maker {
   readonly #options: InstanceOptions;
   readonly #patterns = new Map<string, string | undefined>();
   readonly #steps = new PatternSteps();
-  /** How many values, and how many characters of texts, are still made. */
+  /** How many more values, and how many more characters of text, are generated. */
   #left: number;
   #room: number;
-  /** Characters of what is made, about. */
+  /** The approximate number of characters generated so far. */
   #length = 0;
 
   constructor(reader: SchemaReader, options: InstanceOptions) {
@@ -78,7 +78,7 @@ class Maker {
     this.#room = options.maxTokens * CHARACTERS_PER_TOKEN;
   }
 
-  /** Makes a value, and takes it from what is still made. */
+  /** Generates a value, and deducts it from what may still be generated. */
   make(schema: unknown, at: Place): unknown {
     this.#left -= 1;
     if (this.#left < 0 || this.#room < 0 || at.depth > MAX_DEPTH || schema === false) return null;
@@ -115,7 +115,7 @@ class Maker {
     };
   }
 
-  /** The branch of `anyOf` that is taken, together with what stands beside it; undefined: there are none. */
+  /** The branch of `anyOf` that is taken, together with its sibling keywords; undefined: there are none. */
   #branchOf(schema: JsonSchema, { isSmall }: Place): JsonSchema | undefined {
     const branches = listOf(schema['anyOf'] ?? schema['oneOf']);
     if (branches.length === 0) return undefined;
@@ -138,7 +138,7 @@ class Maker {
     return (isSmall ? simple : undefined) ?? types[0] ?? 'string';
   }
 
-  /** Whether null says rightly that the prompt has no value: a made up one would not be better. */
+  /** Whether null correctly states that the prompt has no value: a made-up value would not be better. */
   #mayBeNull(types: readonly string[]): boolean {
     return this.#options.fill === 'found' || !types.some((type) => type === 'object' || type === 'array');
   }
@@ -234,7 +234,7 @@ class Maker {
     return this.#given(fitting === undefined ? (members[0] ?? null) : fitting);
   }
 
-  /** A value that stands in the schema, of whatever size. */
+  /** A value given in the schema, of any size. */
   #given(value: unknown): unknown {
     if (typeof value === 'object' && value !== null) this.#room -= JSON.stringify(value).length;
     return value;

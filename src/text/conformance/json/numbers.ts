@@ -1,7 +1,7 @@
-/** Numbers that a JSON Schema allows: `minimum`, `maximum`, their exclusive sisters and `multipleOf`. */
+/** Numbers that a JSON Schema allows: `minimum`, `maximum`, their exclusive variants and `multipleOf`. */
 import type { JsonSchema } from '../../request.ts';
 
-/** Multiples that floating point does not hit exactly are passed over, this many in each direction. */
+/** Multiples that floating point does not represent exactly are skipped, this many in each direction. */
 const TRIES = 100;
 
 export function isAllowedNumber(value: number, schema: JsonSchema, isInteger: boolean): boolean {
@@ -16,7 +16,7 @@ export function isAllowedNumber(value: number, schema: JsonSchema, isInteger: bo
   );
 }
 
-/** @returns the allowed number that is nearest to `preferred`, or close to it; `preferred` where there is none. */
+/** @returns the allowed number that is nearest to `preferred`, or close to it; `preferred` if there is none. */
 export function allowedNumber(preferred: number, schema: JsonSchema, isInteger: boolean): number {
   const step = stepOf(schema, isInteger);
   const low = highest(schema['minimum'], schema['exclusiveMinimum']);

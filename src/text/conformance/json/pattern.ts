@@ -1,7 +1,7 @@
 /**
- * A text that a regular expression matches, made from the expression itself, for the `pattern` of a schema. The
- * expression is never run: a stranger's can take for ever. Look-arounds, back-references and word boundaries are not
- * understood.
+ * A text that a regular expression matches, generated from the expression itself, for the `pattern` of a schema. The
+ * expression is never run: an untrusted one can take forever. Look-arounds, back-references and word boundaries are
+ * not supported.
  */
 import type { Random } from '../../../engines/image/random.ts';
 
@@ -14,7 +14,7 @@ type Node =
 const MAX_PATTERN = 2000;
 const MAX_DEPTH = 50;
 const MAX_TEXT = 65_536;
-/** Nodes that are gone through for one text: repetitions of repetitions may be many. */
+/** Nodes that are visited for one text: repetitions of repetitions may be many. */
 const MAX_STEPS = 200_000;
 /** The same for all texts of one value, so that many expressions do not take longer than a few. */
 const MAX_STEPS_TOGETHER = 1_000_000;
@@ -36,18 +36,18 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
   f: ['\f'],
   v: ['\v'],
 };
-/** How often something is repeated that may be repeated as often as one likes: the first that gives the length wins. */
+/** How often an unbounded repetition is repeated: the first count that gives the required length is used. */
 const REPEATS = [1, 0, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 1024, 4096];
 
 class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood';
 }
 
-/** What the expressions of one value may still take together. */
+/** The steps that the expressions of one value may still take together. */
 export class PatternSteps {
   #left = MAX_STEPS_TOGETHER;
 
-  /** @throws {NotUnderstood} no more. */
+  /** @throws {NotUnderstood} none are left. */
   take(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new NotUnderstood();
@@ -56,8 +56,8 @@ export class PatternSteps {
 
 /**
  * @param least characters, and @param most: the bounds of its length.
- * @param together what other texts of the same value take from too.
- * @returns undefined: the expression is not understood, or has no such match.
+ * @param together the steps shared with the other texts of the same value.
+ * @returns undefined: the expression is not supported, or has no such match.
  */
 export function textFor(
   pattern: string,
@@ -68,7 +68,7 @@ export function textFor(
 ): string | undefined {
   if (pattern.length > MAX_PATTERN) return undefined;
   try {
-    // Reading it takes some steps for each character: a range in a class is up to 128.
+    // Parsing it takes some steps for each character: a range in a class is up to 128.
     together.take(pattern.length * 16);
     const node = new Reader(pattern).read();
     const maker = new Maker(random, together);
@@ -122,7 +122,7 @@ class Maker {
   }
 }
 
-/** Reads an expression into nodes. */
+/** Parses an expression into nodes. */
 class Reader {
   readonly #characters: readonly string[];
   #place = 0;

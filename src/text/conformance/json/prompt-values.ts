@@ -1,6 +1,5 @@
 /**
- * Values for the members of a JSON value that stand in the prompt, or in the answer to it, as far as the schema allows
- * them.
+ * Values for the members of a JSON value, from the prompt or from the answer to it, as far as the schema allows them.
  */
 import type { JsonSchema } from '../../request.ts';
 import type { FoundValues } from '../reading/found-values.ts';
@@ -9,11 +8,11 @@ import { isAllowedNumber } from './numbers.ts';
 import { listOf, typeOf, typesOf } from './schema-reader.ts';
 import type { SchemaReader } from './schema-reader.ts';
 
-/** `anyOf` in `anyOf` by references may lead in a circle. */
+/** `anyOf` in `anyOf` through references may be circular. */
 const MAX_HOPS = 8;
-/** How often the prompt is searched: each takes some 0.1 ms, and nobody else gets a turn meanwhile. */
+/** How often the prompt is searched: each search takes some 0.1 ms, and blocks all other work meanwhile. */
 const MAX_SEARCHES = 128;
-/** More members of an enum are not looked for. */
+/** Further members of an enum are not searched for. */
 const MAX_MEMBERS = 200;
 const ANSWERS = new Set(
   'answer response result output text content message summary reply explanation description reason reasoning'.split(
@@ -27,14 +26,14 @@ export class PromptValues {
   readonly #answer: string | undefined;
   #searches = MAX_SEARCHES;
 
-  /** @param answer what members called `answer`, `result` and such hold. */
+  /** @param answer the content of members called `answer`, `result` and so on. */
   constructor(reader: SchemaReader, found: FoundValues, answer: string | undefined) {
     this.#reader = reader;
     this.#found = found;
     this.#answer = answer;
   }
 
-  /** A value from the prompt; undefined: there is none that fits. */
+  /** A value from the prompt; undefined: none fits. */
   valueFor(schema: JsonSchema, name: string, hops = 0): unknown {
     this.#searches -= 1;
     if (hops > MAX_HOPS || this.#searches < 0) return undefined;
@@ -83,7 +82,7 @@ export class PromptValues {
   }
 }
 
-/** Whether a member of that name, or the value as a whole, is what was asked for. */
+/** Whether a member of that name, or the value as a whole, is the requested answer. */
 export function isAnswerName(name: string): boolean {
   return name === '' || ANSWERS.has(wordsOfName(name).at(-1) ?? '');
 }
@@ -94,7 +93,7 @@ function answerAs(type: string, answer: string, schema: JsonSchema): unknown {
   return value !== undefined && isAllowedNumber(value, schema, type === 'integer') ? value : undefined;
 }
 
-/** Whether it matches a pattern is not tried: see pattern.ts. */
+/** Whether it matches a pattern is not checked: see pattern.ts. */
 function fittingText(text: string | undefined, schema: JsonSchema): string | undefined {
   if (text === undefined || schema['pattern'] !== undefined) return undefined;
   const { minLength, maxLength } = schema;

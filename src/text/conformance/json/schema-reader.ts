@@ -1,22 +1,22 @@
 /**
- * Reading a JSON Schema: where a `$ref` leads, what several schemas come to together, and how deep the smallest value
- * is that a schema allows, so that recursion ends. The schema is a stranger's, and a few hundred bytes of it can refer
- * to themselves exponentially often: each part is read once, and all reading together is bounded.
+ * Reads a JSON Schema: the target of a `$ref`, the combination of several schemas, and the depth of the smallest value
+ * that a schema allows, so that recursion ends. The schema is untrusted, and a few hundred bytes of it can refer to
+ * themselves exponentially often: each part is read once, and the total work is bounded.
  */
 import type { JsonSchema } from '../../request.ts';
 
-/** A chain of references that is longer leads in a circle. */
+/** A longer chain of references is circular. */
 const MAX_HOPS = 16;
-/** A value that is deeper is not made. */
+/** A deeper value is not generated. */
 const MAX_HEIGHT = 48;
 const MAX_NODES = 20_000;
-/** More parts of `allOf` are not read. */
+/** Further parts of `allOf` are not read. */
 const MAX_PARTS = 64;
 const MAX_REFERENCE = 1000;
-/** Parts and members that one reader puts together: some tenths of a second. */
+/** Parts and members that one reader combines: some tenths of a second. */
 const MAX_WORK = 1_000_000;
 
-/** Putting a schema together takes more steps than are given for it. */
+/** Combining a schema takes more steps than it is allowed. */
 export class SchemaTooComplexError extends Error {
   override readonly name = 'SchemaTooComplexError';
 
@@ -25,7 +25,7 @@ export class SchemaTooComplexError extends Error {
   }
 }
 
-/** Steps that may still be taken; several readers may share them. */
+/** The remaining steps; several readers may share them. */
 export class WorkLimit {
   #left: number;
 
@@ -34,7 +34,7 @@ export class WorkLimit {
     this.#left = steps;
   }
 
-  /** @throws {SchemaTooComplexError} there are not as many left. */
+  /** @throws {SchemaTooComplexError} fewer are left. */
   take(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new SchemaTooComplexError();
@@ -49,7 +49,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** As `Math.min` and `Math.max`, of lists of any length. */
+/** Like `Math.min` and `Math.max`, for lists of any length. */
 export function leastOf(values: readonly number[]): number {
   return values.reduce((least, value) => Math.min(least, value), Infinity);
 }
@@ -58,7 +58,7 @@ function mostOf(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), 0);
 }
 
-/** The types that a schema names or lets one guess; none: any. */
+/** The types that a schema names or implies; none: any. */
 export function typesOf(schema: JsonSchema): readonly string[] {
   const { type } = schema;
   if (type !== undefined) return (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
@@ -86,7 +86,7 @@ export class SchemaReader {
     this.#work = work;
   }
 
-  /** The schema with what it refers to, and with what all of `allOf` say. @throws {SchemaTooComplexError} */
+  /** The schema with its references resolved and all of `allOf` merged. @throws {SchemaTooComplexError} */
   resolve(schema: unknown): JsonSchema {
     if (!isObject(schema)) return {};
     let known = this.#resolved.get(schema);
@@ -97,7 +97,7 @@ export class SchemaReader {
     return known;
   }
 
-  /** @param read the parts that were read already: once more they say nothing new, and may lead in a circle. */
+  /** @param read the parts that were already read: a second time they add nothing, and may be circular. */
   #resolve(schema: unknown, hops: number, read: Set<object>): JsonSchema {
     if (!isObject(schema) || read.has(schema)) return {};
     read.add(schema);
@@ -129,8 +129,8 @@ export class SchemaReader {
   }
 
   /**
-   * A branch of `anyOf` together with what stands beside it, which holds for each branch. The same for the same, so that
-   * it is put together once.
+   * A branch of `anyOf` together with its sibling keywords, which apply to each branch. The same object for the same
+   * arguments, so that it is combined once.
    */
   branchOf(schema: JsonSchema, branch: JsonSchema): JsonSchema {
     let branches = this.#joined.get(schema);
@@ -140,13 +140,13 @@ export class SchemaReader {
     return whole;
   }
 
-  /** How many levels the smallest value of a schema has; Infinity: it has none that ends. */
+  /** How many levels the smallest value of a schema has; Infinity: it has no finite value. */
   heightOf(schema: unknown): number {
     this.#heights ??= this.#measure();
     return isObject(schema) ? (this.#heights.get(schema) ?? 0) : 0;
   }
 
-  /** As the shortest words of a grammar are found: from those that need nothing else upwards, until nothing changes. */
+  /** As the shortest words of a grammar are found: from parts that need nothing else upwards, until nothing changes. */
   #measure(): ReadonlyMap<object, number> {
     const heights = new Map<object, number>();
     const open: unknown[] = [this.#root];
@@ -191,7 +191,7 @@ function joined(schema: JsonSchema, branch: JsonSchema): JsonSchema {
     : branch;
 }
 
-/** How many members are copied where a schema is merged with another. */
+/** How many members are copied when a schema is merged with another. */
 function sizeOf(schema: JsonSchema): number {
   const { properties, required } = schema;
   const members = isObject(properties) ? Object.keys(properties).length : 0;
@@ -214,7 +214,7 @@ function unescapePointer(part: string): string {
   }
 }
 
-/** What both say; where they differ, the second counts. */
+/** Merges both; where they differ, the second counts. */
 function merge(first: JsonSchema, second: JsonSchema): JsonSchema {
   const both = { ...first, ...second };
   if (!isObject(first['properties']) || !isObject(second['properties'])) return both;

@@ -1,29 +1,29 @@
 /**
- * A request's conversation as the embedded text model looks at it: what it was told to be, what it is asked now, what
- * its calls brought, and what was said before.
+ * A request's conversation as the offline text model sees it: its instructions, the current question, the results of
+ * its calls, and the earlier messages.
  */
 import type { ContentPart, Message } from '../../request.ts';
 import { excerptOf } from './words.ts';
 
-/** What a function answered. */
+/** The result of a function. */
 export interface CallResult {
   readonly name: string;
   readonly content: string;
 }
 
 export interface Conversation {
-  /** What system and developer say. */
+  /** The messages of system and developer. */
   readonly instructions: string;
-  /** The last thing that the user said, whole. */
+  /** The last message of the user, whole. */
   readonly question: string;
-  /** Its beginning and its end, where it is long. */
+  /** Its beginning and its end, if it is long. */
   readonly asked: string;
   readonly images: readonly Extract<ContentPart, { type: 'image' }>[];
-  /** What came back since the question was asked. */
+  /** The results returned since the question. */
   readonly results: readonly CallResult[];
-  /** What was said before the question, without the instructions; the latest first. */
+  /** The messages before the question, without the instructions; the latest first. */
   readonly earlier: readonly string[];
-  /** What the model itself said last before the question. */
+  /** The last answer of the model itself before the question. */
   readonly lastAnswer: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Values that stand in a prompt, for the members of a JSON object: by the member's name ("path notes.md"), by what the
- * schema allows (one of an enum's words, a number in its bounds, an address of the format), or by what such members
- * usually hold (a city stands behind "in", a name begins with a capital). A number or a name is used once.
+ * Values in a prompt for the members of a JSON object: by the member's name ("path notes.md"), by what the schema
+ * allows (one of an enum's words, a number in its bounds, an address of the format), or by what such members usually
+ * hold (a city follows "in", a name begins with a capital). A number or a name is used once.
  */
 import type { JsonSchema } from '../../request.ts';
 import { formatPattern } from '../json/formats.ts';
@@ -15,7 +15,7 @@ const NEGATION = /\b(?:not|no|without|never|don['’]t|isn['’]t|disable[ds]?|o
 const NUMBERS =
   /(?<![\p{L}\p{N}.])-?\d[\d,]{0,15}(?:\.\d{1,10})?(?![\p{L}\d])|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b/giu;
 const QUOTED = /"([^"\n]{1,400})"|“([^”\n]{1,400})”|`([^`\n]{1,400})`/gu;
-/** What is a value without quotes: a file, an address, a version, a name. */
+/** What counts as a value without quotes: a file, an address, a version, a name. */
 const EVIDENT = /^(?:\S*[./\\_@#\d]\S*|\p{Lu}\S*(?: \p{Lu}\S*){0,3})/u;
 
 export class FoundValues {
@@ -25,7 +25,7 @@ export class FoundValues {
   readonly #names: readonly ProperName[];
   readonly #used = new Set<string>();
 
-  /** @param text where values are looked for. @param earlier where only values with their names before them are. */
+  /** @param text where values are searched. @param earlier where only values preceded by their names are. */
   constructor(text: string, earlier = '') {
     this.#whole = text;
     this.#text = excerptOf(text);
@@ -63,7 +63,7 @@ export class FoundValues {
     return numberFrom(chosen[0]);
   }
 
-  /** True where the prompt has one of the name's words, false where it denies it. */
+  /** True if the prompt has one of the name's words, false if it negates it. */
   boolean(name: string): boolean | undefined {
     for (const word of wordsOfName(name).filter((word) => !/^(?:is|has|should|include|use|with|are|do)$/.test(word))) {
       const match = new RegExp(
@@ -75,7 +75,7 @@ export class FoundValues {
     return undefined;
   }
 
-  /** The member of an enum that the prompt has, the longest first. */
+  /** The enum member that the prompt contains, the longest first. */
   oneOf(members: readonly unknown[]): unknown {
     const lower = this.#text.toLowerCase();
     const texts = members.filter((member) => typeof member === 'string' && member !== '').map(String);
@@ -88,7 +88,7 @@ export class FoundValues {
       );
   }
 
-  /** Several values of a member: "tags: a, b and c", or the names that stand in a row. */
+  /** Several values of a member: "tags: a, b and c", or names in a row. */
   list(name: string): readonly string[] {
     const listed = new RegExp(String.raw`${patternOf(name)}["']?\s?(?:are|is|=|:)\s?([^.\n]{1,400})`, 'iu').exec(
       this.#text,
@@ -101,7 +101,7 @@ export class FoundValues {
     return this.inRow(name);
   }
 
-  /** Names that stand in a row and fit a member: `Paris, London and Rome`. Fewer than two: there is no row. */
+  /** Names in a row that fit a member: `Paris, London and Rome`. Fewer than two: there is no row. */
   inRow(name: string): readonly string[] {
     const candidates = this.#fitting(name);
     const first = candidates.find(({ row }) => candidates.filter((other) => other.row === row).length > 1);
@@ -138,7 +138,7 @@ export class FoundValues {
     return undefined;
   }
 
-  /** What stands behind the member's name. */
+  /** The text that follows the member's name. */
   #saidOf(name: string, text: string): string | undefined {
     const match = saidPattern(name).exec(text);
     if (match === null) return undefined;
@@ -159,7 +159,7 @@ export class FoundValues {
   }
 }
 
-/** A member's name as it stands in a text: `party_size`, `party size`. */
+/** A member's name as it appears in a text: `party_size`, `party size`. */
 function patternOf(name: string): string {
   const words = wordsOfName(name.slice(0, 64)).map(escapePattern);
   return String.raw`(?<![\p{L}\p{N}])${words.join(String.raw`[\s_-]?`) || escapePattern(name.slice(0, 64))}`;

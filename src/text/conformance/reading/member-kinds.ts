@@ -1,4 +1,4 @@
-/** What members of an object usually hold, by their names: a city stands behind "in", a query is what one looks for. */
+/** What members of an object usually hold, by their names: a city follows "in", a query is the text to search for. */
 import { sentencesOf, wordsOfName } from './words.ts';
 
 const PLACES = ['in', 'at', 'near', 'for', 'of', 'around'];
@@ -19,17 +19,17 @@ const LOOKING_FOR =
 const SAID = /\b(?:saying|says?|that reads|with the (?:text|message|content))\b:?\s(.{2,2000})/is;
 const EXPRESSION = /[-(\d][-+*/^().\d ,]{2,100}\d\)?/;
 
-/** Before such a member's value one of these stands. */
+/** The prepositions that can precede such a member's value. */
 export function prepositionsFor(name: string): readonly string[] {
   return wordsOfName(name).flatMap((word) => PREPOSITIONS.get(word) ?? []);
 }
 
-/** Whether a member holds words in general, and not one thing. */
+/** Whether a member holds free text, and not one thing. */
 export function isFreeText(name: string): boolean {
   return wordsOfName(name).some((word) => FREE_TEXT.has(word));
 }
 
-/** What a prompt says that is looked for, sent or worked out; else the prompt itself. */
+/** What a prompt says is to be searched for, sent or calculated; else the prompt itself. */
 export function askedThing(name: string, text: string): string {
   const found = /expression/i.test(name)
     ? EXPRESSION.exec(text)?.[0]

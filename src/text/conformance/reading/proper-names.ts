@@ -1,9 +1,9 @@
-/** Names in a text: runs of words with capitals, told apart from the words that only begin a sentence. */
+/** Names in a text: runs of capitalized words, distinguished from words that only begin a sentence. */
 import { isEmptyWord } from './words.ts';
 
 export interface ProperName {
   readonly text: string;
-  /** The preposition before it, or before the row that it stands in. */
+  /** The preposition before it, or before the row that contains it. */
   readonly after: string;
   /** Names in one row (`Paris, London and Rome`) have the same number. */
   readonly row: number;
@@ -39,7 +39,10 @@ export function properNames(text: string): readonly ProperName[] {
   return names;
 }
 
-/** A sentence's first word has its capital from there, unless it is the first of a name or somebody who does something. */
+/**
+ * The first word of a sentence is capitalized for that reason, unless it begins a longer name or is the subject of a
+ * verb.
+ */
 function withoutStart(run: string, isStart: boolean, follows: string): string {
   const words = run.split(' ');
   const isOrdinary = (word: string): boolean =>

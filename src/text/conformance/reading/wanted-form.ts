@@ -1,6 +1,6 @@
 /**
- * In which form an answer is wanted, as far as simple rules find it in the prompt or in the instructions: how many
- * words or sentences, only the value itself, in capitals, with a word at its end.
+ * The form in which an answer is wanted, as far as simple rules find it in the prompt or in the instructions: the
+ * number of words or sentences, only the value itself, in capitals, with a word at its end.
  */
 import type { Conversation } from './conversation.ts';
 import { NUMBER_PATTERN, capitalised, isEmptyWord, numberFrom, sentencesOf, wordsOf } from './words.ts';
@@ -8,7 +8,7 @@ import { NUMBER_PATTERN, capitalised, isEmptyWord, numberFrom, sentencesOf, word
 export interface WantedForm {
   readonly words: number | undefined;
   readonly sentences: number | undefined;
-  /** Nothing but what was asked for: "reply with just the number". */
+  /** Nothing but the requested value: "reply with just the number". */
   readonly isTerse: boolean;
   readonly letters: 'capital' | 'small' | undefined;
   readonly beginning: string | undefined;
@@ -47,7 +47,7 @@ function amount(word: string | undefined): number | undefined {
   return word.toLowerCase() === 'single' ? 1 : numberFrom(word);
 }
 
-/** Brings an answer into the form. */
+/** Converts an answer to the form. */
 export function inForm(answer: string, form: WantedForm): string {
   let text = answer;
   if (form.sentences !== undefined && form.sentences > 0) {
@@ -61,7 +61,7 @@ export function inForm(answer: string, form: WantedForm): string {
   return form.letters === 'small' ? text.toLowerCase() : text;
 }
 
-/** Of a short phrase its head, which comes last in English ("a meticulous archivist"); of others the beginning. */
+/** Of a short phrase its head, which comes last in English ("a meticulous archivist"); of other texts the beginning. */
 function cutToWords(text: string, count: number): string {
   const words = wordsOf(text);
   if (words.length <= count) return text;

@@ -1,12 +1,12 @@
 /**
- * The little that the embedded text model knows of language: what a word is and a sentence, which words carry a
- * meaning, and how a long text is looked at without reading all of it. Every pattern is linear in the text's length:
- * the texts are strangers', and this runs in the api process.
+ * The little that the offline text model knows about language: what a word and a sentence are, which words carry
+ * meaning, and how a long text is read without reading all of it. Every pattern is linear in the text's length: the
+ * texts are untrusted, and this runs in the API process.
  */
 
 const WORD = /[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
-/** Words that say nothing of what a text is about. */
+/** Words that say nothing about the topic of a text. */
 const EMPTY_WORDS = new Set(
   `a about above after again all also am an and any are as at be been before below between both but by can could did do
   does doing down each either else every for from get give given had has have having he her here hers him his how i if
@@ -28,20 +28,20 @@ export function numberFrom(text: string): number | undefined {
   return text === '' || !Number.isFinite(value) ? undefined : value;
 }
 
-/** Matches what `numberFrom` reads, for patterns that have an `i`. */
+/** Matches what `numberFrom` reads, for patterns with the `i` flag. */
 export const NUMBER_PATTERN = String.raw`(?:\d{1,12}|zero|one|two|three|four|five|six|seven|eight|nine|ten)`;
 
 export function wordsOf(text: string): readonly string[] {
   return text.match(WORD) ?? [];
 }
 
-/** A word as it is compared: small letters, without the ends of plural and possession. */
+/** A word normalized for comparison: lower case, without the endings of plural and possessive. */
 export function stemOf(word: string): string {
   const bare = word.toLowerCase().replace(/['’]s?$/u, '');
   return bare.length > 3 && bare.endsWith('s') && !bare.endsWith('ss') ? bare.slice(0, -1) : bare;
 }
 
-/** The words that a text is about, as it spells them, each once. */
+/** The words that a text is about, in its own spelling, each once. */
 export function meaningfulWords(text: string): readonly string[] {
   const words = new Map<string, string>();
   for (const word of wordsOf(text)) {
@@ -73,18 +73,18 @@ export function sentencesOf(text: string): readonly string[] {
 
 const EXCERPT = 8192;
 
-/** The beginning and the end of a long text: that is where it is said what shall be done with it. */
+/** The beginning and the end of a long text: they state what is to be done with it. */
 export function excerptOf(text: string): string {
   if (text.length <= EXCERPT) return text;
   return `${text.slice(0, EXCERPT / 2)}\n${text.slice(-EXCERPT / 2)}`;
 }
 
-/** A text as a piece of a pattern. */
+/** A text escaped for use in a pattern. */
 export function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
-/** With a capital at its beginning. */
+/** With a capital first letter. */
 export function capitalised(text: string): string {
   const [first = ''] = text;
   return first.toUpperCase() + text.slice(first.length);
