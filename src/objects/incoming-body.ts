@@ -8,7 +8,7 @@ import { CollectedBytes } from '../domain/collected-bytes.ts';
 import { ObjectTooLargeError } from './stores/object-store.ts';
 import type { PutResult } from './stores/object-store.ts';
 
-/** Whoever sends a body decides how it is cut: smaller pieces than this are put together. */
+/** The sender of a body decides how it is cut: smaller pieces than this are put together. */
 const GATHERED_BYTES = 16 * 1_024;
 
 export interface BodyBounds {
@@ -67,7 +67,7 @@ export class IncomingBody {
     return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Lets go of the source: nothing reads it any more, so its connection or file is closed. */
+  /** Releases the source: nothing reads it any more, so its connection or file is closed. */
   release(): void {
     this.#bounds.signal?.removeEventListener('abort', this.#stop);
     this.#body.destroy();
@@ -79,7 +79,7 @@ export class IncomingBody {
   };
 }
 
-/** @throws {ObjectTooLargeError} there are more than `maxBytes` bytes; undefined bounds nothing. */
+/** @throws {ObjectTooLargeError} there are more than `maxBytes` bytes; undefined: no bound. */
 export function assertWithin(sizeBytes: number, maxBytes: number | undefined): void {
   if (maxBytes !== undefined && sizeBytes > maxBytes) throw new ObjectTooLargeError(maxBytes);
 }
@@ -89,7 +89,7 @@ export function measure(bytes: Uint8Array): PutResult {
   return { sizeBytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-/** The same bytes in pieces of some size: a store keeps those of a part, and writes each of them by itself. */
+/** The same bytes in pieces of some size: a store holds those of a part, and writes each of them by itself. */
 async function* gathered(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   const small = new CollectedBytes();
   for await (const piece of pieces) {

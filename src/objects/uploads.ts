@@ -1,8 +1,9 @@
 /**
- * The rows of uploaded files: what an account may refer to in its inputs for 24 h (contract §7 "Uploads"). The bytes lie
- * in the object store under `files/`; a row is written when they are whole, so an upload that broke off leaves none.
+ * The rows of uploaded files: what an account may refer to in its inputs for 24 h (contract §7 "Uploads"). The bytes
+ * are in the object store under `files/`; a row is written when they are complete, so an interrupted upload leaves
+ * none.
  *
- * An upload that has expired gets no new URL. Those that it has stay good to their end, so it is marked gone only then.
+ * An upload that has expired gets no new URL. Its existing URLs work to their end, so it is marked gone only then.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
@@ -16,7 +17,7 @@ export const MAX_UPLOAD_BYTES = 100_000_000;
 /** Contract §7: "kept 24 h". */
 const UPLOAD_KEPT_SECONDS = 24 * 60 * 60;
 
-/** What one account keeps at a time: a hundred of the largest, so that uploads are no free storage. Ours. */
+/** What an account stores at a time: 100 of the largest files, so that uploads are no free storage. Our own limit. */
 export const ACCOUNT_UPLOAD_BYTES = 10_000_000_000;
 
 /** Everything that is recorded of an upload. */
@@ -39,7 +40,7 @@ export class UploadNotFoundError extends Error {
   override readonly name = 'UploadNotFoundError';
 }
 
-/** The account keeps as many uploads as it may. */
+/** The account stores as many uploads as it may. */
 export class UploadsFullError extends Error {
   override readonly name = 'UploadsFullError';
   /** Whole seconds, at least 1, until the oldest upload expires. */
@@ -53,10 +54,10 @@ export class UploadsFullError extends Error {
 
 /** Uploads of one account that may be under way in one process: their bytes are in no record yet. */
 const UPLOADS_AT_ONCE = 16;
-/** One of them is over soon. */
+/** One of them ends soon. */
 const RETRY_UPLOAD_SECONDS = 5;
 
-/** Counts the uploads under way in this process; throws `RateLimitedError` where as many are as may be. */
+/** Counts the uploads under way in this process; throws `RateLimitedError` at the limit. */
 export function createUploadSlots(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'uploads',
@@ -66,7 +67,7 @@ export function createUploadSlots(metrics?: ShareMetrics): TenantShares {
   });
 }
 
-/** Where an upload's bytes lie; the folders are shared by the last two characters of the ids, which spread evenly. */
+/** Where an upload's bytes are stored; directories are shared by the ids' last two characters, which spread evenly. */
 export function uploadKey(id: string): string {
   return `files/${id.slice(-2)}/${id}-original`;
 }
@@ -91,7 +92,7 @@ const insertUpload: Statement = {
 };
 
 /**
- * Whether an account may keep that much more at this moment.
+ * Whether an account may store that much more at this moment.
  *
  * @param now milliseconds since 1970.
  * @throws {UploadsFullError} it may not.
@@ -114,7 +115,7 @@ export async function requireUploadRoom(
  * Records an upload whose bytes are in the store.
  *
  * @param now milliseconds since 1970: it is kept 24 h from then.
- * @throws {UploadsFullError} with it the account would keep more than it may.
+ * @throws {UploadsFullError} with it the account would store more than it may.
  */
 export async function recordUpload(
   database: Database,
@@ -140,7 +141,7 @@ const selectUploads: Statement = {
            FROM files WHERE id = ANY($1)`,
 };
 
-/** The uploads of these ids, whosesoever they are and gone or not; those that never were are missing. */
+/** The uploads of these ids, of any account and gone or not; unknown ids are missing. */
 export async function findUploads(database: Queryable, ids: readonly string[]): Promise<readonly Upload[]> {
   return ids.length === 0 ? [] : database.query<Upload>(selectUploads, [ids]);
 }
@@ -160,7 +161,7 @@ export async function readUpload(database: Queryable, accountId: string, id: str
 }
 
 /**
- * Reads an upload for whoever holds a URL of it that is not over.
+ * Reads an upload for the holder of a URL of it that has not expired.
  *
  * @throws {UploadNotFoundError}
  */
@@ -178,7 +179,7 @@ const deleteUpload: Statement = {
 };
 
 /**
- * Takes an upload away from everybody at once; its bytes follow with the sweep, once no open task needs them.
+ * Removes an upload for all readers at once; its bytes follow with the sweep, once no open task needs them.
  *
  * @param now milliseconds since 1970.
  * @throws {UploadNotFoundError}

@@ -1,5 +1,5 @@
 /**
- * The attempts of all of an account's callbacks as it reads them: `GET /account/callbacks` (contract §4.4).
+ * The attempts of all of an account's callbacks as it sees them: `GET /account/callbacks` (contract §4.4).
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';

@@ -1,6 +1,6 @@
 /**
- * Accounts as operators send and get them: what their owners see (wire/account.ts), and beside it why one is suspended,
- * which is for operators alone.
+ * Accounts as operators send and receive them: what their owners see (wire/account.ts), and in addition why one is
+ * suspended, which is for operators alone.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -9,13 +9,13 @@ import { AccountSchema, presentAccount } from './account.ts';
 import { usdGiven } from './fields.ts';
 import { ONE_LINE } from './key.ts';
 
-/** Far above anything that makes sense, and far below where integers end. */
+/** Far above any reasonable value, and far below the limit of integers. */
 const MAX_RATE = 10_000_000;
 const MAX_TASKS = 1_000_000;
 const MAX_TOKENS = 1_000_000_000;
 const MAX_BYTES = 1_000_000_000_000_000;
 
-/** One line, and not of blanks alone. */
+/** One line, and not of blanks only. */
 const SAYS_SOMETHING = `^(?=.*\\S)${ONE_LINE.slice(1)}`;
 
 const Name = Type.String({
@@ -61,7 +61,7 @@ const Limits = Type.Object(
   { additionalProperties: false, description: 'What is not named stays as it is, or begins with the default.' },
 );
 
-/** From the names of the wire to those of the room. */
+/** From the names of the wire to those of the module. */
 export function limitsOf(limits: Static<typeof Limits> = {}): Partial<AccountLimits> {
   const { createsPerMinute, readsPerMinute, runningTasks, queuedTasks, persistentBytes } = limits;
   const { textRequestsPerMinute, textTokensPerMinute, textStreams } = limits;
@@ -115,7 +115,7 @@ export const AdminAccountSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** Of a create alone: nothing else that operators read shows a secret. */
+/** Returned by a create alone: nothing else that operators read shows a secret. */
 export const CreatedAccountSchema = Type.Object(
   {
     ...AdminAccountSchema.properties,

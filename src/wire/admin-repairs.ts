@@ -1,4 +1,4 @@
-/** The repair as operators see it: what it is about at this moment, how much it did, and all that it did, one by one. */
+/** The repair as operators see it: what it is dealing with now, how much it did, and each of its repairs. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { REPAIR_KINDS } from '../domain/repair-kind.ts';

@@ -85,7 +85,7 @@ export function presentUpstreams(
   };
 }
 
-/** Neither what its owner sent nor what came of it: that is not an operator's to read. */
+/** Neither what its owner sent nor its results: operators may not read those. */
 export const AdminTaskSchema = Type.Object(
   {
     taskId: Type.String(),
@@ -121,7 +121,7 @@ export const AdminTaskSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** @param workflowUrl undefined: nobody knows where Temporal's Web UI is. */
+/** @param workflowUrl undefined: it is not configured where Temporal's Web UI is. */
 export function presentAdminTask(
   task: TaskDetail,
   events: readonly TaskEvent[],

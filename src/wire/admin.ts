@@ -1,6 +1,6 @@
 /**
- * What operators send and get on the admin listener, beside accounts (admin-account.ts). Keys, books and usage have the
- * shapes that their owners see (wire/key.ts, ledger.ts, usage.ts).
+ * What operators send and receive on the admin listener, beside accounts (admin-account.ts). Keys, ledger and usage
+ * have the shapes that their owners see (wire/key.ts, ledger.ts, usage.ts).
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -41,7 +41,7 @@ export const AdjustSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** @returns micro-USD with its sign; undefined where the text is no amount. */
+/** @returns micro-USD with its sign; undefined where the text is not an amount. */
 export function parseSignedUsd(text: string): bigint | undefined {
   if (!text.startsWith('-')) return parseUsd(text);
   const amount = parseUsd(text.slice(1));
@@ -81,7 +81,7 @@ export const OperatorCostsQuerySchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** What the operator may have to pay although nobody was charged (contract §7 "Money"). */
+/** What the operator may have to pay although no account was charged (contract §7 "Money"). */
 export const OperatorCostsSchema = Type.Object(
   {
     from: Type.String({ description: 'The first UTC day that is counted.' }),

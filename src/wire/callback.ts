@@ -1,12 +1,12 @@
 /**
- * A task's callback as its owner sees it (contract §6): where it goes, where its delivery stands, and each attempt.
+ * A task's callback as its owner sees it (contract §6): its receiver, the state of its delivery, and each attempt.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LISTED_ATTEMPTS } from '../callbacks/attempts.ts';
 import type { CallbackRecord, RecordedAttempt } from '../callbacks/attempts.ts';
 
-/** How an attempt is told, here and in the list of all tasks (account-callbacks.ts). */
+/** The fields of an attempt, here and in the list for all tasks (account-callbacks.ts). */
 export const attemptFields = {
   attempt: Type.Integer({ minimum: 1, description: 'Counted over all deliveries of the task.' }),
   at: Type.Integer({ minimum: 0, description: 'Unix seconds: when it began.' }),

@@ -49,7 +49,7 @@ export const CreateTaskSchema = Type.Object(
       }),
     ),
     metadata: Type.Optional(
-      // Not Type.Record: it keeps nothing of the key's bounds and lets a name with a line end hold any value.
+      // Not Type.Record: it drops the bounds of the key and lets a name with a line break hold any value.
       Type.Unsafe<Record<string, string>>({
         type: 'object',
         maxProperties: 16,
@@ -78,7 +78,7 @@ export const CreateTaskSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The `data` of the answer (spec §2.2). */
+/** The `data` of the response (spec §2.2). */
 export const CreatedTaskSchema = Type.Object(
   { taskId: Type.String({ pattern: '^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$' }) },
   { additionalProperties: false },

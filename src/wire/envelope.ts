@@ -1,5 +1,5 @@
 /**
- * The envelope of every JSON answer (spec §2.2, §7; contract §1).
+ * The envelope of every JSON response (spec §2.2, §7; contract §1).
  */
 
 export interface Success<Data> {

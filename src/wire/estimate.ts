@@ -1,5 +1,6 @@
 /**
- * The answer of `POST /tasks/estimate` (contract §4): money as decimal USD, null where an error makes a price impossible.
+ * The response of `POST /tasks/estimate` (contract §4): money as decimal USD, null where an error makes a price
+ * impossible.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -61,7 +62,7 @@ export type WireEstimate = Static<typeof EstimateSchema>;
 export function presentEstimate({ quote, pricing, ...estimate }: Estimate): WireEstimate {
   const cost = quote === undefined ? null : formatUsd(quote.costMicroUsd);
   return {
-    // Nothing is known of a task beforehand that would make it cheaper than its worst case.
+    // Nothing is known about a task in advance that would make it cheaper than its worst case.
     estimatedCost: cost,
     maxCost: cost,
     currency: 'USD',

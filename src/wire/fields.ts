@@ -11,12 +11,12 @@ export function unixSecondsOrZero(description: string) {
   return Type.Integer({ minimum: 0, description: `Unix seconds; 0: ${description}` });
 }
 
-/** An amount in an answer. */
+/** An amount in a response. */
 export function usd(description: string) {
   return Type.String({ pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$', description });
 }
 
-/** An amount that a client gives: not negative, exact to the micro. */
+/** An amount that a client sends: not negative, exact to the micro. */
 export function usdGiven(description: string) {
   return Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$', description });
 }

@@ -1,6 +1,6 @@
 /**
- * An uploaded file as its owner sees it (contract §7 "Uploads"): the `data` of `POST /files` and `GET /files/{id}`. Its
- * URL is signed here, that is, whenever it is read.
+ * An uploaded file as its owner sees it (contract §7 "Uploads"): the `data` of `POST /files` and `GET /files/{id}`.
+ * Its URL is signed here, that is, whenever the file is read.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';

@@ -6,7 +6,7 @@ import { referencedId } from '../objects/urls/own-url.ts';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 
 /**
- * @param fileNameOf the file name for people in the URL of an object, by its id; the id itself does.
+ * @param fileNameOf the file name that the URL of an object shows, by its id; default: the id itself.
  * @returns a copy.
  */
 export function presentInput(

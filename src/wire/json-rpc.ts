@@ -1,16 +1,16 @@
 /**
- * Messages of JSON-RPC 2.0 (§4, §5) as the Model Context Protocol has them: their outer form, strictly, and how a request
- * that reached no tool is answered.
+ * Messages of JSON-RPC 2.0 (§4, §5) as the Model Context Protocol uses them: their outer form, checked strictly, and
+ * the response to a request that reached no tool.
  */
 import { Type } from 'typebox';
 
 export type Message = Readonly<Record<string, unknown>>;
 
-/** Batches are of an older version of the protocol; each of their calls may wait for a task. */
+/** Batches belong to an older version of the protocol; each of their calls may wait for a task. */
 const MAX_BATCH = 16;
 
 const JSONRPC = { const: '2.0' };
-/** They come back in the answer, of which there is no bound else. */
+/** They are repeated in the response, which has no other bound. */
 const MAX_ID_CHARACTERS = 256;
 const ID = {
   anyOf: [
@@ -63,10 +63,10 @@ export const MessagesSchema = Type.Unsafe<Message | readonly Message[]>({
   description: `A JSON-RPC message of the Model Context Protocol, or up to ${MAX_BATCH} of them.`,
 });
 
-/** The id of a message that is answered; null: it is none, or was not read (§5). */
+/** The id of a message that is answered; null: it has none, or was not read (§5). */
 export type MessageId = string | number | null;
 
-/** JSON-RPC §5.1; −32000 is the first of those that are left to servers, and what the protocol's own SDKs answer with. */
+/** JSON-RPC §5.1; −32000 is the first of those that are left to servers, and what the protocol's own SDKs use. */
 const RPC_CODES: Readonly<Record<string, number>> = {
   INVALID_REQUEST: -32_600,
   INTERNAL_ERROR: -32_603,
@@ -75,7 +75,7 @@ const SERVER_ERROR = -32_000;
 const PARSE_ERROR = -32_700;
 
 export interface RpcProblem {
-  /** HTTP. */
+  /** The HTTP status. */
   readonly status: number;
   readonly errorCode: string;
   readonly message: string;
@@ -93,9 +93,9 @@ export interface RpcFailure {
 }
 
 /**
- * An error of HTTP for a client of JSON-RPC: the words of the envelope, in the form that such a client reads.
+ * An HTTP error for a JSON-RPC client: the words of the envelope, in the form that such a client reads.
  *
- * @param problem `isUnreadable`: the body was no JSON.
+ * @param problem `isUnreadable`: the body was not JSON.
  */
 export function rpcFailure({ status, errorCode, message, isUnreadable }: RpcProblem, id: MessageId = null): RpcFailure {
   const code = isUnreadable === true ? PARSE_ERROR : (RPC_CODES[errorCode] ?? SERVER_ERROR);
@@ -127,7 +127,7 @@ export const RpcFailureSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** @returns the id of a single request, whatever else is wrong with it; null for a notification, a batch and an answer. */
+/** @returns the id of a single request, whatever else is wrong with it; null for a notification, batch or response. */
 export function idOf(body: unknown): MessageId {
   if (typeof body !== 'object' || body === null || !('id' in body && 'method' in body)) return null;
   const { id } = body;

@@ -1,5 +1,6 @@
 /**
- * API keys as they are asked for and shown (contract §7). A key's text is shown once, in the answer that makes it.
+ * API keys as they are requested and shown (contract §7). A key's text is shown once, in the response that creates
+ * it.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -11,10 +12,10 @@ import type { CapSpending } from '../billing/key-spending.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import { UnixSeconds, secondsOf, unixSecondsOrZero, usd, usdGiven } from './fields.ts';
 
-/** The last second of the year 9999: what can be shown as a date everywhere. */
+/** The last second of the year 9999: later times cannot be shown as a date everywhere. */
 const LAST_SECOND = 253_402_300_799;
 
-/** One line that can be stored: no control characters, no other line ends, no half of a surrogate pair. */
+/** One line that can be stored: no control characters, no other line breaks, no unpaired surrogates. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ud800-\\udfff]*$';
 
 const ScopeName = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES] });
@@ -135,7 +136,7 @@ export const KeyListSchema = Type.Object(
 
 export type WireKey = Static<typeof KeySchema>;
 
-/** The rights that a body asks for, once it has the form of `CreateKeySchema`. */
+/** The rights that a body requests, once it has the form of `CreateKeySchema`. */
 export function rightsOf({ name, scopes, models, expiresAt = 0, spendCaps }: CreateKeyBody): KeyRights {
   return {
     name,

@@ -1,6 +1,6 @@
 /**
- * The books as their account reads them (contract §7 `GET /account/ledger`). An entry is named by its kind and its
- * reference, which are unique together; a cursor names the last entry of a page, and nothing of ours stands in it.
+ * The ledger as its account sees it (contract §7 `GET /account/ledger`). An entry is identified by its kind and its
+ * reference, which are unique together; a cursor names the last entry of a page, and contains nothing internal.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -10,9 +10,9 @@ import { formatUsd } from '../domain/money.ts';
 import { Currency, UnixSeconds, secondsOf, usd } from './fields.ts';
 
 const Kind = Type.Unsafe<LedgerKind>({ type: 'string', enum: [...LEDGER_KINDS] });
-/** PostgreSQL knows no U+0000. */
+/** PostgreSQL cannot store U+0000. */
 const Reference = Type.String({ minLength: 1, maxLength: 300, pattern: '^[^\\u0000]*$' });
-/** Far enough for everybody, and a time that PostgreSQL knows. */
+/** Late enough for all purposes, and a time that PostgreSQL supports. */
 const LAST_SECOND = 253_402_300_799;
 
 export const LedgerQuerySchema = Type.Object(
@@ -111,13 +111,13 @@ function cursorOf({ kind, reference }: LedgerEntry): string {
   return Buffer.from(`${kind}:${reference}`).toString('base64url');
 }
 
-/** @returns undefined where the text is no cursor of ours. */
+/** @returns undefined where the text is not a cursor of ours. */
 export function readLedgerCursor(cursor: string): Pick<LedgerEntry, 'kind' | 'reference'> | undefined {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   const colon = text.indexOf(':');
   const kind = LEDGER_KINDS.find((each) => each === text.slice(0, colon));
   const reference = text.slice(colon + 1);
-  // What decodes to the same bytes in another spelling was not made here.
+  // Another encoding of the same bytes was not made here.
   const isOurs = Buffer.from(text).toString('base64url') === cursor && !text.includes('\0');
   return kind === undefined || reference === '' || !isOurs ? undefined : { kind, reference };
 }

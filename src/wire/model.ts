@@ -1,6 +1,6 @@
 /**
- * A model as clients see it (contract §8): the list is in the OpenAI shape, so that clients of that API read it; what is
- * ours is added to it. Of the upstreams behind a model nothing is told.
+ * A model as clients see it (contract §8): the list is in the OpenAI shape, so that clients of that API can read it;
+ * our own fields are added to it. Nothing is revealed about the upstreams behind a model.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -14,7 +14,7 @@ const UnixSecondsOrNull = (description: string) =>
 
 const MODALITIES = ['image', 'video', 'audio', 'text'] as const;
 
-/** What a text model can do, beside what every model tells. */
+/** What a text model can do, beside what every model states. */
 const TextSchema = Type.Object(
   {
     contextTokens: Type.Integer({ minimum: 1, description: 'What a conversation and its answer may have together.' }),

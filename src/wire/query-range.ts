@@ -1,6 +1,6 @@
 /**
- * A query that asks for a time from one bound to another. Bounds in the wrong order are a mistake of whoever asks, and an
- * empty answer would hide it: every list and sum, and the commands of operators, reject them alike (contract §1).
+ * A query with a lower and an upper bound of time. Bounds in the wrong order are a mistake of the caller, and an
+ * empty response would hide it: every list and sum, and the commands of operators, reject them alike (contract §1).
  */
 
 /** A bound as it was given: Unix seconds, or a day as `2026-11-01`, both bounds alike. */

@@ -1,5 +1,5 @@
 /**
- * A session of the dashboard as its pages see it: whose it is, what it may, and where things are.
+ * A session of the dashboard as its pages see it: whose it is, what it may do, and the addresses of the service.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -59,10 +59,10 @@ export const EndSessionQuerySchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** What the service tells of itself. */
+/** What the service states about itself. */
 type Service = Pick<Static<typeof SessionSchema>, 'baseUrl' | 'workflowsUrl' | 'isEmbedded' | 'signatureHeaderPrefix'>;
 
-/** @param expiresAt of the session; undefined: the key itself asked. */
+/** @param expiresAt of the session; undefined: the request used the key itself. */
 export function presentSession(
   account: { readonly id: string; readonly name: string },
   key: Pick<KeyListing, 'id' | 'name' | 'scopes' | 'models' | 'expiresAt'>,

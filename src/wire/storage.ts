@@ -1,6 +1,6 @@
 /**
- * Stored outputs as their owner sees them (contract §5): the list, and what became of each id that was to be promoted or
- * deleted. URLs are signed here, that is, whenever the list is read.
+ * Stored outputs as their owner sees them (contract §5): the list, and the result for each id that was to be promoted
+ * or deleted. URLs are signed here, that is, whenever the list is read.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -13,7 +13,7 @@ import { outputFileName } from './task.ts';
 
 /** Contract §5: "a JSON array of 1-50 output ids". */
 const MAX_IDS = 50;
-/** Ids are of this form; what names no output of the account is refused by the answer, not as a wrong request. */
+/** Ids have this form; one that names no output of the account is rejected in the response, not as a bad request. */
 const OUTPUT_ID = '^[A-Za-z0-9_-]{1,64}$';
 
 const Tier = Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp', 'persistent'] });
@@ -156,7 +156,7 @@ function presentStoredOutput(output: StoredOutput, signer: UrlSigner): Static<ty
   };
 }
 
-/** Presents what became of each id. */
+/** Presents the result for each id. */
 export function presentDecision({ accepted, rejected }: StorageDecision): Static<typeof StorageDecisionSchema> {
   return { accepted: [...accepted], rejected: [...rejected] };
 }

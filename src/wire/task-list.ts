@@ -1,5 +1,5 @@
 /**
- * A list of tasks (contract §3): what can be asked for, and the `data` of the answer.
+ * A list of tasks (contract §3): the query parameters, and the `data` of the response.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -8,7 +8,7 @@ import type { TaskStatus } from '../domain/task-status.ts';
 import { LISTED_BY_PAGE, MAX_LISTED_IDS, MAX_PAGE_SIZE } from '../tasks/listing/list-filter.ts';
 import { TaskSchema } from './task.ts';
 
-/** Ten digits: up to the year 2286. Milliseconds have more, and are refused as what they are. */
+/** Ten digits: up to the year 2286. A time in milliseconds has more, and is rejected for that. */
 const MAX_UNIX_SECONDS = 9_999_999_999;
 
 export const TaskListQuerySchema = Type.Object(
@@ -16,7 +16,7 @@ export const TaskListQuerySchema = Type.Object(
     page: Type.Optional(
       Type.Integer({
         minimum: 1,
-        // Past the last page of any size: what is larger is brought here, and refused like it.
+        // Past the last page of any size: larger values are clamped to this, and rejected like it.
         maximum: LISTED_BY_PAGE + 1,
         default: 1,
         'x-clamped': true,

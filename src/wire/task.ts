@@ -139,7 +139,7 @@ export const TaskSchema = Type.Object(
 export type WireTask = Static<typeof TaskSchema>;
 type WireOutput = Static<typeof OutputSchema>;
 
-/** `error.reason` is a closed set (contract §3): what of our own reasons is in it, or nothing, where `error.code` says it. */
+/** `error.reason` is a closed set (contract §3): its reason for one of ours; none, where `error.code` says it. */
 function toldReason(reason: FailureReason): FailureReason | undefined {
   if (reason === 'storage_unavailable') return undefined;
   return reason === 'model_unavailable' ? 'provider_unavailable' : reason;
@@ -241,7 +241,7 @@ function presentError(task: TaskDetail, reason: FailureReason): NonNullable<Wire
   };
 }
 
-/** What was wrong with the input, where the task failed for just that: another attempt may have ended otherwise. */
+/** What was wrong with the input, if the task failed for exactly that: another attempt may have ended differently. */
 function faultFor({ errorCase, errorField }: TaskDetail, reason: FailureReason): InputFault | undefined {
   if (!isFaultKind(errorCase) || reasonOfFault(errorCase) !== reason) return undefined;
   return inputFault(errorCase, errorField ?? undefined);

@@ -10,7 +10,7 @@ import { formatUsd } from '../domain/money.ts';
 import { Currency, usd } from './fields.ts';
 import { rangeProblem } from './query-range.ts';
 
-/** Days of one answer, and of one that names none. */
+/** The most days of one response, and the days where a query names none. */
 const MAX_DAYS = 366;
 const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -72,7 +72,7 @@ export const UsageSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** As operators see it: with what they bear themselves. */
+/** As operators see it: with the costs that they bear themselves. */
 export const AdminUsageSchema = Type.Object(
   {
     ...UsageSchema.properties,
@@ -110,7 +110,7 @@ export function usageQueryOf(query: WireUsageQuery, now: number): UsageQuery | {
   return { from, to, groupBy: query.groupBy ?? ['day'] };
 }
 
-/** The year 0 is no year to PostgreSQL. */
+/** PostgreSQL has no year 0. */
 const FIRST_DAY = Date.parse('0001-01-01');
 
 function isDay(text: string): boolean {

@@ -1,5 +1,6 @@
 /**
- * The webhook signing key as its account sees it (contract §6, §7), and what a test delivery carries and tells.
+ * The webhook signing key as its account sees it (contract §6, §7), and the content and the result of a test
+ * delivery.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -82,8 +83,8 @@ export function presentTestDelivery(delivery: TestDelivery): Static<typeof TestD
 }
 
 /**
- * A task that never was, for a receiver to try itself on: everything in it has the form of a real one. Its metadata says
- * what it is, and its output's URL finds nothing.
+ * A task that never existed, for testing a receiver: everything in it has the form of a real one. Its metadata says
+ * what it is, and its output's URL leads to nothing.
  *
  * @param now milliseconds since 1970.
  */

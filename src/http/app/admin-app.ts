@@ -1,6 +1,6 @@
 /**
- * The application of operators: the same middleware with other routes, for a listener of its own (contract,
- * "Conventions"). Nothing of it is reachable on the public listener.
+ * The application for operators: the same middleware with other routes, for a listener of its own (contract,
+ * "Conventions"). None of it is reachable on the public listener.
  */
 import type Koa from 'koa';
 import type { AdminConfig } from '../../config/config.ts';

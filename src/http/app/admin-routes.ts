@@ -1,6 +1,6 @@
 /**
- * Every route of the admin listener, in the order of the reference. All of them need the operator's token, but for the pages
- * that ask for it.
+ * Every route of the admin listener, in the order of the reference. All of them need the operator's token, except for
+ * the pages that prompt for it.
  */
 import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
@@ -13,7 +13,7 @@ import { adminServiceRoutes } from '../routes/admin-service.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { adminReferenceRoutes } from '../routes/reference.ts';
 
-/** @param pages the dashboard's own. */
+/** @param pages the routes of the dashboard. */
 export function adminRoutes(
   http: HttpContext,
   pages: readonly Route[] = createDashboard(http, 'admin').routes,

@@ -23,7 +23,7 @@ import type { Route } from './route.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { refuseUnservedResponsePaths } from '../routes/responses.ts';
 
-/** What a client that goes away in the middle leaves behind: not an error of ours. */
+/** Errors that a client causes by disconnecting in the middle: not errors of ours. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
 
 /** The public application. */
@@ -33,8 +33,8 @@ export function createApp(http: HttpContext): Koa<RequestState> {
 }
 
 /**
- * @param listener how the listener is protected that serves it.
- * @param pages the dashboard's, asked where no route took the request.
+ * @param listener how the listener that serves it is protected.
+ * @param pages the dashboard's, tried where no route matched the request.
  */
 export function assembleApp(
   http: HttpContext,
@@ -44,7 +44,7 @@ export function assembleApp(
 ): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.on('error', (error: Error & { code?: string }) => {
-    // HPE: the parser's own errors, which are answered where they arise (server.ts).
+    // HPE: the parser's own errors, which are answered where they occur (server.ts).
     if (error.code !== undefined && (GONE_CLIENT_CODES.has(error.code) || error.code.startsWith('HPE_'))) return;
     http.logger.error({ err: error }, 'an answer could not be sent');
   });
@@ -65,7 +65,7 @@ export function assembleApp(
   return app;
 }
 
-/** Reached where no route took the request: its path is unknown (404), or takes other methods only (405 with `Allow`). */
+/** Reached where no route matched: the path is unknown (404), or takes other methods only (405 with `Allow`). */
 function answerUnrouted(ctx: Context): void {
   const methods = methodsOfPath(ctx);
   if (methods.size === 0) throw new RequestError(NOT_FOUND);

@@ -1,19 +1,19 @@
 /**
- * Whose request it is (contract §7): the socket's peer; only where that is a trusted proxy, the right-most address of
- * `X-Forwarded-For` that is none.
+ * The client address of a request (contract §7): the socket's peer; if that is a trusted proxy, the right-most
+ * address of `X-Forwarded-For` that is not one.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { BlockList } from 'node:net';
 
-/** @returns what finds the address of a request's client; `unknown` for a socket that is gone. */
+/** @returns a function that finds the address of a request's client; `unknown` for a socket that is closed. */
 export function createClientAddress(trustedProxies: BlockList): (request: IncomingMessage) => string {
   return (request) => {
     let address = plain(request.socket.remoteAddress ?? '');
     const forwarded = (request.headersDistinct['x-forwarded-for'] ?? []).flatMap((value) => value.split(','));
     while (isTrusted(trustedProxies, address) && forwarded.length > 0) {
       const next = plain((forwarded.pop() ?? '').trim());
-      // What a trusted proxy wrote is an address; anything else was there before it.
+      // What a trusted proxy wrote is an address; anything else was already there.
       if (isIP(next) === 0) break;
       address = next;
     }
@@ -21,16 +21,17 @@ export function createClientAddress(trustedProxies: BlockList): (request: Incomi
   };
 }
 
-/** Whether an address is that of a proxy whose forwarding headers are believed. */
+/** Whether an address is that of a proxy whose forwarding headers are trusted. */
 export function isTrusted(trustedProxies: BlockList, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && trustedProxies.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
 /**
- * Whom a limit by address counts as one: an IPv4 address, and of IPv6 the /64, which is the least that one subscriber has.
+ * What a limit by address counts as one client: an IPv4 address, and of IPv6 the /64, which is the least that one
+ * subscriber has.
  *
- * @param address as `createClientAddress` tells it.
+ * @param address as `createClientAddress` returns it.
  */
 export function addressBlock(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -43,7 +44,7 @@ export function addressBlock(address: string): string {
   return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
 }
 
-/** IPv4 as it is, also where the socket spells it as IPv6. */
+/** An IPv4 address in plain form, also where the socket spells it as IPv6. */
 export function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

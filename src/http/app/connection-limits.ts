@@ -1,7 +1,8 @@
 /**
- * How many connections a listener has open: in all, and of one peer (`MAX_CONNECTIONS`, `MAX_CONNECTIONS_PER_ADDRESS`).
- * What comes beyond that is closed before a byte of it is read. Whose request a connection will bring is not known yet,
- * so that a trusted proxy, which brings everybody's, is counted in all only.
+ * Limits how many connections a listener has open: in total, and per peer (`MAX_CONNECTIONS`,
+ * `MAX_CONNECTIONS_PER_ADDRESS`). Connections beyond that are closed before a byte of them is read. Whose requests a
+ * connection will carry is not known yet, so a trusted proxy, which carries those of all clients, counts towards the
+ * total only.
  */
 import type { Server, Socket } from 'node:net';
 import type { HttpConfig } from '../../config/config.ts';
@@ -10,7 +11,7 @@ import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { addressBlock, isTrusted, plain } from './client-address.ts';
 
-/** One line tells of all that were closed in this time. */
+/** One line reports all connections that were closed in this time. */
 const TELL_EVERY_MS = 1_000;
 
 type Limits = Pick<HttpConfig, 'maxConnections' | 'maxConnectionsPerAddress' | 'trustedProxies'>;
@@ -37,7 +38,7 @@ export function limitConnections(server: Server, limits: Limits, logger: Logger,
   });
 }
 
-/** Tells of the first at once, and then of all those that came meanwhile. */
+/** Reports the first at once, and then all those that followed meanwhile. */
 function createTally(logger: Logger): (limit: 'inAll' | 'ofOneAddress') => void {
   let closed = { inAll: 0, ofOneAddress: 0 };
   let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
 /**
- * What the HTTP room is given: put together in processes/http-context.ts.
+ * The dependencies of the HTTP module, assembled in processes/http-context.ts.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '../../accounts/authenticate.ts';
@@ -41,64 +41,64 @@ export interface HttpContext {
   readonly logger: Logger;
   /** Of this process. */
   readonly metrics: Metrics;
-  /** They and all that is read at that moment, in Prometheus' text format. */
+  /** The metrics, and the values that are read at that moment, in Prometheus' text format. */
   renderMetrics(): Promise<string>;
   readonly database: Database;
-  /** For what locks the row of one account (limits/account-database.ts). */
+  /** For statements that lock the row of one account (limits/account-database.ts). */
   readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;
   readonly definitions: PinnedDefinitions;
   readonly webhookKeys: WebhookKeys;
-  /** Finds out what files are, in children. */
+  /** Identifies the type of files, in child processes. */
   readonly inspector: MediaInspector;
   readonly egress: Egress;
-  /** Judges URLs that clients give. */
+  /** Validates URLs that clients send. */
   readonly egressPolicy: EgressPolicy;
   readonly authenticator: Authenticator;
   readonly keyUse: KeyUse;
   readonly sessions: Sessions;
-  /** Ended once their caller may not ask any more. */
+  /** Open responses, ended once their caller loses access. */
   readonly openAnswers: OpenAnswers;
   readonly sessionCookie: SessionCookie;
   readonly rateLimiter: RateLimiter;
-  /** What request bodies may bring, by account. */
+  /** Limits of request bodies, by account. */
   readonly bodies: BodyAllowances;
   /** Parse large bodies. */
   readonly bodyThreads: BodyThreads;
-  /** What an upload may take (http/bodies/upload-body.ts). */
+  /** The bounds of an upload (http/bodies/upload-body.ts). */
   readonly uploadBounds: UploadBounds;
-  /** In which this process works on large bodies. */
+  /** The turns in which this process works on large bodies. */
   readonly turns: Turns;
-  /** Answers that wait for something to happen, by account. */
+  /** Responses that wait for something to happen, by account. */
   readonly waitingAnswers: TenantShares;
   /** Images of text requests that are being fetched, by account. */
   readonly imageFetches: TenantShares;
-  /** Makes small copies of outputs, in children. */
+  /** Makes small copies of outputs, in child processes. */
   readonly previews: PreviewMaker;
   /** Lists and sums under way, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;
   readonly taskCreator: TaskCreator;
   readonly textAnswers: TextAnswers;
-  /** Closed when the process drains: streams end, and whoever waits is answered. */
+  /** Closed when the process drains: streams end, and waiting requests are answered. */
   readonly feed: EventFeed;
   readonly eventStreams: EventStreams;
   readonly tracing: Tracing;
-  /** That of the database, as this process has it. */
+  /** The database's clock, as this process knows it. */
   readonly clock: DatabaseClock;
-  /** Milliseconds since 1970, as the database has it. */
+  /** Milliseconds since 1970, by the database's clock. */
   now(): number;
-  /** Whose request it is: the socket's peer, or what a trusted proxy says (contract §7). */
+  /** The client address of a request: the socket's peer, or what a trusted proxy reports (contract §7). */
   clientAddress(request: IncomingMessage): string;
-  /** There is something in the outbox; `claimed` is this process's to deliver. */
+  /** Wakes the launcher: there is something in the outbox; `claimed` is for this process to deliver. */
   wakeLauncher(claimed?: OutboxItem): void;
   /** Whether this process can deliver starts at this moment. */
   mayClaim(): boolean;
-  /** A task was read: after the answer, look whether it needs repair. */
+  /** A task was read: after the response, check whether it needs repair. */
   considerRepair(task: TaskDetail): void;
-  /** Whether requests should come to this process: false from SIGTERM on, although those that do come are answered. */
+  /** Whether requests should come to this process: false from SIGTERM on, although those that arrive are answered. */
   isReady(): boolean;
-  /** Aborted shortly before the process cuts what is still under way: with what a text call is to tell then. */
+  /** Aborted shortly before the process cuts what is still under way, with the reason that a text call then reports. */
   readonly stopSignal: AbortSignal;
 }

@@ -1,10 +1,10 @@
 /**
- * The opaque `cursor` of lists: the place of a row among others of the same order, newest first (contract §3). It holds
+ * The opaque `cursor` of lists: the position of a row in the order of the list, newest first (contract §3). It holds
  * a time and an id that its owner has seen; whose rows are listed is never taken from it.
  */
 import { invalidRequest } from './errors.ts';
 
-/** Behind which row a page begins. */
+/** The row after which a page begins. */
 export interface CursorPlace {
   /** Microseconds since 1970: PostgreSQL's precision. */
   readonly createdMicros: bigint;

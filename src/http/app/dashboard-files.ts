@@ -1,12 +1,12 @@
 /**
- * The dashboard's files as the build left them (web/, `dist/dashboard`): read once, each with its compressed forms, found by
- * its very name, so that no path of a request ever becomes a path on disk.
+ * The dashboard's files as the build wrote them (web/, `dist/dashboard`): read once, each with its compressed forms,
+ * looked up by exact name, so that no path of a request ever becomes a path on disk.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { packageFile } from '../../config/package-root.ts';
 
-/** The forms that a file lies in, the smallest first: what a browser may ask for, and how its file's name goes on. */
+/** The compressed forms of a file, the smallest first: the encoding a browser may accept, and its file name suffix. */
 const ENCODINGS = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },
@@ -14,12 +14,12 @@ const ENCODINGS = [
 
 export interface DashboardFile {
   readonly content: Buffer;
-  /** By the name of the encoding. Pictures and films have none. */
+  /** By the name of the encoding. Images and videos have none. */
   readonly encoded: ReadonlyMap<string, Buffer>;
 }
 
 export interface DashboardFiles {
-  /** The page, with `{{nonce}}` and `{{listener}}` where each answer has its own. */
+  /** The page, with the placeholders `{{nonce}}` and `{{listener}}`, which each response fills in. */
   readonly page: string;
   /** By their paths below `/assets/`. */
   readonly assets: ReadonlyMap<string, DashboardFile>;

@@ -1,6 +1,6 @@
 /**
- * The one place where errors become HTTP (contract §1). Nothing else in the program knows a status code, and no answer
- * holds a stack, SQL, a host name, a key or a provider's words.
+ * The one place where errors become HTTP (contract §1). Nothing else in the program knows a status code, and no
+ * response contains a stack, SQL, a host name, a key or a provider's words.
  */
 import { UnknownLedgerEntryError } from '../../billing/ledger-list.ts';
 import { SpendCapError } from '../../billing/spend-caps.ts';
@@ -38,20 +38,20 @@ import { TaskNotFoundError } from '../../tasks/record/read.ts';
 import { TaskNotOverError } from '../../tasks/lifecycle/erase.ts';
 import { NotRedeliverableError } from '../../tasks/lifecycle/redeliver.ts';
 
-/** What is answered: `headers` beside the envelope. */
+/** An error response: `headers` beside the envelope. */
 export interface HttpProblem {
   readonly status: number;
   readonly errorCode: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For clients of OpenAI's API (error-form.ts): the parameter at fault, and its word for the case. */
+  /** For clients of OpenAI's API (error-form.ts): the parameter at fault, and its code for the case. */
   readonly param?: string | undefined;
   readonly code?: string | undefined;
-  /** The body is no JSON, for which JSON-RPC has a code of its own. */
+  /** The body is not JSON, for which JSON-RPC has a code of its own. */
   readonly isUnreadable?: true;
 }
 
-/** A request that is wrong in itself; thrown by the HTTP room only. */
+/** A request that is invalid in itself; thrown by the HTTP module only. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   readonly problem: HttpProblem;
@@ -70,7 +70,7 @@ export function invalidRequest(
   return new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message, param, code });
 }
 
-/** 400 `INVALID_REQUEST` for a body that is no JSON at all. */
+/** 400 `INVALID_REQUEST` for a body that is not JSON at all. */
 export function unreadableBody(message: string): RequestError {
   return new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message, isUnreadable: true });
 }
@@ -78,16 +78,16 @@ export function unreadableBody(message: string): RequestError {
 /** The same body for an unknown path, an unknown task and another account's task. */
 export const NOT_FOUND: HttpProblem = { status: 404, errorCode: 'NOT_FOUND', message: 'not found' };
 
-/** How long a client does well to wait before it tries again, in seconds. */
+/** How long a client should wait before it retries, in seconds. */
 const RETRY_SOON_SECONDS = '2';
 
 const RETRY_QUEUE_SECONDS = '10';
 
-/** What an API client can do about a 402. What the operator can do stands in the log (balance-log.ts). */
+/** What an API client can do about a 402. What the operator can do is in the log (balance-log.ts). */
 const WITHOUT_BALANCE =
   'ask for less, wait until running tasks release what they hold (GET /v1/account), or have whoever runs this service add to the balance';
 
-/** What is told of a text call that failed: the words are ours, and the upstream's stay in the log. */
+/** The response to a text call that failed: the words are ours, and the upstream's stay in the log. */
 const TEXT_FAILURES: Readonly<Record<TextFailureReason, (retryAfterSeconds: number | undefined) => HttpProblem>> = {
   upstream_unavailable: (seconds) => unserved('upstream_unavailable', 'the model cannot be reached', seconds),
   upstream_rate_limited: (seconds) => unserved('upstream_rate_limited', 'the model asks for patience', seconds),
@@ -107,7 +107,7 @@ function unserved(code: TextFailureReason, what: string, retryAfterSeconds: numb
   return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message: `${what}; retry later`, headers, code };
 }
 
-/** What is left of something that all accounts share: 429 where the caller's own share is used up, 503 where all is. */
+/** The error for an exhausted shared resource: 429 where the caller's own share is used up, 503 where all of it is. */
 function exhaustedShare({ by, retryAfterSeconds }: ShareExhaustedError): HttpProblem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
   if (by === 'process') {
@@ -119,9 +119,9 @@ function exhaustedShare({ by, retryAfterSeconds }: ShareExhaustedError): HttpPro
 }
 
 /**
- * Maps an error to its answer.
+ * Maps an error to its response.
  *
- * @returns undefined for what is our own fault: a 500, which the caller logs.
+ * @returns undefined for an internal error: a 500, which the caller logs.
  */
 export function problemOf(error: unknown): HttpProblem | undefined {
   if (error instanceof RequestError) return error.problem;

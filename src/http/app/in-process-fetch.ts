@@ -1,29 +1,29 @@
 /**
- * `fetch` onto an application of this very process, without a network: for what is offered here by another protocol and
- * is to be judged, limited and answered by the same routes. Such a request is one of the client that sent the outer one:
- * its key, its address, its request id.
+ * `fetch` to an application in this same process, without a network: for features offered over another protocol that
+ * are to be validated, limited and answered by the same routes. Such a request belongs to the client that sent the
+ * outer one: its key, its address, its request id.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import inject from 'light-my-request';
 
-/** What decides on the way in whose request it is, and whether it came by HTTPS. */
+/** The headers that decide whose request it is, and whether it came over HTTPS. */
 const OF_THE_CLIENT = ['authorization', 'x-forwarded-for', 'x-forwarded-proto', 'user-agent'] as const;
 
-/** Answers that have no body by their status (RFC 9110 §15). */
+/** Responses that have no body because of their status (RFC 9110 §15). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export interface InProcessFetchOptions {
   readonly handle: RequestListener;
-  /** On whose behalf. */
+  /** The request on whose behalf these are made. */
   readonly outer: IncomingMessage;
   readonly requestId: string;
-  /** To be awaited before all of a large body is gone through (limits/turns.ts); absent: it is small. */
+  /** To be awaited before a large body is processed as a whole (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
-  /** The one origin that is here; nothing else is reached. */
+  /** The one origin that is served here; no other is reachable. */
   readonly origin: string;
 }
 
-/** @returns a `fetch` whose answers are whole when they come: it is not for streams. It follows no redirect. */
+/** @returns a `fetch` whose responses are complete when they arrive: it is not for streams. It follows no redirect. */
 export function createInProcessFetch(options: InProcessFetchOptions): typeof globalThis.fetch {
   const { handle, outer, requestId, origin, nextTurn } = options;
   const ofTheClient = Object.fromEntries(
@@ -45,7 +45,7 @@ export function createInProcessFetch(options: InProcessFetchOptions): typeof glo
     try {
       const { statusCode, headers, rawPayload } = await inject(
         (inner, response) => {
-          // As Node's own server offers them; nothing is sent twice here.
+          // As Node's own server provides them; no header is sent twice here.
           const distinct = Object.entries(inner.headers).map(([name, value]) => [name, [value].flat()]);
           Object.defineProperty(inner, 'headersDistinct', { value: Object.fromEntries(distinct) });
           abort = () => void response.destroy();

@@ -1,12 +1,12 @@
 /**
- * What a listener is doing at this moment: the connections that stand, and the requests that are being answered, so that
- * it can come to an end without cutting anything off that somebody waits for.
+ * What a listener is doing at this moment: the open connections, and the requests that are being answered, so that it
+ * can shut down without cutting off anything that a client waits for.
  */
 import type { EventEmitter } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** @param event what tells of a connection that can be written to: `secureConnection` of a server with TLS. */
+/** @param event reports a connection that can be written to: `secureConnection` of a server with TLS. */
 export function openConnections(server: EventEmitter, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
   const open = new Set<Socket>();
   server.on(event, (socket: Socket) => {
@@ -18,9 +18,9 @@ export function openConnections(server: EventEmitter, event: 'connection' | 'sec
 
 export interface DrainableListener {
   readonly listener: RequestListener;
-  /** From now on every answer that begins says that it is the last one of its connection. */
+  /** From now on every response that begins announces that it is the last one of its connection. */
   drain(): void;
-  /** What was begun before that ends its connection, too: nothing new is to come on it. */
+  /** Responses that began before also end their connection: no new request may follow on it. */
   finish(): void;
 }
 
@@ -38,10 +38,10 @@ export function drainable(listener: RequestListener): DrainableListener {
       isDraining = true;
       for (const response of answering) if (!response.headersSent) response.setHeader('Connection', 'close');
     },
-    // Not while draining: whoever was not told may be sending the next request at that very moment.
+    // Not while draining: a client that was not notified may be sending its next request at that very moment.
     finish() {
       for (const response of answering) {
-        // Taken now: a response that has finished has let go of it.
+        // Read now: a finished response no longer has its socket.
         const { socket } = response;
         response.once('finish', () => socket?.end());
       }

@@ -1,6 +1,6 @@
 /**
- * Every route of the public listener, in the order of the reference. The OpenAPI document and the matrix of who may do
- * what are made from this list.
+ * Every route of the public listener, in the order of the reference. The OpenAPI document and the matrix of access
+ * rights are generated from this list.
  */
 import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
@@ -28,7 +28,7 @@ import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 
-/** @param pages the dashboard's own. */
+/** @param pages the routes of the dashboard. */
 export function publicRoutes(
   http: HttpContext,
   pages: readonly Route[] = createDashboard(http, 'public').routes,

@@ -1,6 +1,6 @@
 /**
- * Reading a query string by its schema: texts become what the schema says they are, and what is unknown, given twice or
- * of the wrong form is told in the contract's words (§1).
+ * Reads a query string by its schema: texts are converted to the types of the schema, and parameters that are
+ * unknown, given twice or of the wrong form are reported in the contract's words (§1).
  */
 import type { TObject } from 'typebox';
 import type { Violation } from '../../catalogue/schema-validation.ts';
@@ -12,7 +12,7 @@ const MAX_QUOTED_NAME = 64;
 interface Property {
   readonly type?: string;
   readonly items?: { readonly type?: string };
-  /** Integers outside their range are brought into it instead of being refused (contract §3 `page`, `size`). */
+  /** Integers outside their range are clamped to it instead of being rejected (contract §3 `page`, `size`). */
   readonly 'x-clamped'?: boolean;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -20,7 +20,7 @@ interface Property {
 
 /**
  * @param schema undefined: the route takes no parameters.
- * @param options.prefix parameters whose names begin with it are collected apart, by the rest of their names.
+ * @param options.prefix parameters whose names begin with it are collected separately, by the rest of their names.
  * @param options.takesBrackets whether the list `include` may be spelt `include[]`, as clients of OpenAI's API do.
  * @throws {RequestError} 400 naming the parameter.
  */
@@ -65,7 +65,7 @@ export function readQuery(
   return { query, prefixed };
 }
 
-/** @returns `include` for `include[]`; undefined for what is no list so spelt. */
+/** @returns `include` for `include[]`; undefined for a name that is not a list in this spelling. */
 function listNameOf(name: string, properties: Readonly<Record<string, Property>>): string | undefined {
   if (!name.endsWith('[]')) return undefined;
   const list = name.slice(0, -2);

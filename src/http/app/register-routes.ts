@@ -1,6 +1,6 @@
 /**
- * From a route's description to what serves it: who asks and whether they may, how often, the query and the body by
- * their schemas, then the handler, then the answer with its entity tag (contract §1, §3, §7).
+ * From a route's description to its handler: authentication and access, rate limits, the query and the body by their
+ * schemas, then the handler, then the response with its entity tag (contract §1, §3, §7).
  */
 import type Router from '@koa/router';
 import etag from 'etag';
@@ -32,8 +32,8 @@ import type { Route, RouteRequest } from './route.ts';
 /**
  * Registers routes in their order.
  *
- * @returns what serves those without parameters, before the router, which tries every pattern it has on every request. A
- *   path that is written out belongs to no pattern: `/v1/tasks/estimate` is no task, whatever the method.
+ * @returns middleware that serves those without parameters, before the router, which tries every pattern it has on
+ *   every request. A literal path belongs to no pattern: `/v1/tasks/estimate` is no task, whatever the method.
  */
 export function registerRoutes(
   router: Router<RequestState>,
@@ -55,13 +55,13 @@ export function registerRoutes(
     if (methods === undefined) return next();
     const serve = methods.get(ctx.method === 'HEAD' ? 'GET' : ctx.method);
     if (serve === undefined) return answerOtherMethod(ctx, methods.keys());
-    // What the router would leave behind.
+    // What the router would set.
     ctx['_matchedRoute'] = ctx.path;
     return serve(Object.assign(ctx, { params: {} }));
   };
 }
 
-/** `/v1/tasks/{taskId}` as the router spells it; `{name...}` takes what follows, slashes included. */
+/** `/v1/tasks/{taskId}` as the router spells it; `{name...}` takes the rest of the path, slashes included. */
 function koaPath(path: string): string {
   return path.replaceAll(/\{(\w+)\.\.\.\}/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1');
 }
@@ -117,7 +117,7 @@ function server(http: HttpContext, route: Route): Serve {
     }
   }
 
-  /** Known with the key: it costs no look-up. */
+  /** Known with the key: it costs no extra query. */
   function tellFailingReceivers(ctx: Served, { failingReceivers }: Caller): void {
     if (failingReceivers > 0) ctx.set(failingHeader, String(failingReceivers));
   }
@@ -136,7 +136,7 @@ function server(http: HttpContext, route: Route): Serve {
     }
   }
 
-  /** Held until the answer is sent: that long the body is in memory. */
+  /** The allowance is held until the response is sent: the body is in memory that long. */
   async function answer(ctx: Served): Promise<void> {
     const allowance = allowanceOf(ctx);
     try {
@@ -176,7 +176,7 @@ function server(http: HttpContext, route: Route): Serve {
     if (!ctx.res.hasHeader('Cache-Control')) {
       ctx.set('Cache-Control', route.method === 'GET' ? 'private, no-cache' : 'no-store');
     }
-    // The answer may repeat all of it, and is made into bytes where it is sent.
+    // The response may repeat all of it, and is serialised where it is sent.
     await request.large?.nextTurn();
     answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
     await request.large?.nextTurn();
@@ -192,7 +192,7 @@ function server(http: HttpContext, route: Route): Serve {
     const { bodyThreads: threads, turns } = http;
     const read = await readJson(ctx.req, { maxBytes, allowance, threads, turns, needsFacts });
     const { value: body, isLarge, facts } = read;
-    // Before the check, whose error is answered with it.
+    // Before the check, whose error response needs the id.
     if (form === 'json-rpc') ctx.state.messageId = idOf(body);
     if (isLarge) await turns.next();
     const problem = checkBody?.(body);
@@ -207,7 +207,7 @@ function bodyCheck({ body }: Route): Check | undefined {
   return compileCheck(body.schema, 'invalid request');
 }
 
-/** Two of them would be one of them to us and the other to a proxy: such a request has no valid key. */
+/** Of two headers we might read one and a proxy the other: such a request has no valid key. */
 function authorizationOf(ctx: Served): string | undefined {
   const values = ctx.req.headersDistinct['authorization'] ?? [];
   return values.length === 1 ? values[0] : undefined;
@@ -218,7 +218,7 @@ function budgetOf(route: Route, caller: Caller): Budget {
   return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
 }
 
-/** The account's creating requests (contract §7). */
+/** The account's budget of creating requests (contract §7). */
 export function createBudget(caller: Caller): Budget {
   return { id: `create:${caller.accountId}`, perMinute: caller.createsPerMinute };
 }
@@ -234,7 +234,7 @@ function paramsOf(ctx: Served): Record<string, string> {
   );
 }
 
-/** Answers JSON; what the client has already (its `If-None-Match`) is answered with 304 (contract §3). */
+/** Responds with JSON; what the client already has (its `If-None-Match`) gets a 304 (contract §3). */
 function answerJson(ctx: Served, value: unknown): void {
   const text = JSON.stringify(value);
   ctx.type = 'application/json; charset=utf-8';
@@ -242,7 +242,7 @@ function answerJson(ctx: Served, value: unknown): void {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return;
   const tag = etag(text);
   ctx.set('ETag', tag);
-  // Not `ctx.fresh`: it gives up where the request says `no-cache`, which many clients send beside the condition.
+  // Not `ctx.fresh`: it gives up where the request says `no-cache`, which many clients send along with the condition.
   const condition = ctx.req.headers['if-none-match'];
   if (condition !== undefined && listsTag(condition, tag, 'weak')) {
     ctx.status = 304;

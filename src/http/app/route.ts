@@ -1,6 +1,6 @@
 /**
- * What a route is: everything that is said of it in one place, from which the router, the checks of requests, the
- * OpenAPI document and the matrix of who may do what are made. A route parses, calls one use case, presents.
+ * What a route is: everything about it in one place, from which the router, the validation of requests, the OpenAPI
+ * document and the matrix of access rights are generated. A route parses, calls one use case, presents.
  */
 import type { TObject, TSchema, Static } from 'typebox';
 import type { ParameterizedContext } from 'koa';
@@ -27,13 +27,13 @@ export const ROUTE_TAGS = [
   'Administration',
 ] as const;
 
-/** What is answered with 200. `data` stands in the envelope, `json` by itself; the others are told in words. */
+/** The response with status 200. `data` is put into the envelope, `json` is not; the others are described in words. */
 export type RouteAnswer =
   | { readonly kind: 'data'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'json'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'other'; readonly mimeTypes: readonly string[]; readonly description: string };
 
-/** An answer beside the usual one: `schema` where it is JSON, `mimeTypes` where it is not, neither where it has no body. */
+/** An additional response: `schema` where it is JSON, `mimeTypes` where it is not, neither where it has no body. */
 export interface OtherAnswer {
   readonly description: string;
   readonly schema?: TSchema;
@@ -47,18 +47,18 @@ export type RouteBody =
       readonly schema: TSchema;
       /** Default: 256 kB (contract §1). */
       readonly maxBytes?: number;
-      /** Whether the body may be left out: it is `{}` then. */
+      /** Whether the body may be left out: it then is `{}`. */
       readonly isOptional?: boolean;
-      /** The use case checks the schema itself, because something comes before that (the key of a create). */
+      /** The use case checks the schema itself, because something comes first (the Idempotency-Key of a create). */
       readonly isCheckedLater?: boolean;
-      /** Whether the use case needs what tasks/record/body-facts.ts says of the body. */
+      /** Whether the use case needs the facts about the body from tasks/record/body-facts.ts. */
       readonly needsFacts?: boolean;
       readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
     }
   /** The handler reads it: uploads. */
   | { readonly kind: 'raw'; readonly mimeTypes: readonly string[]; readonly description: string };
 
-/** What a handler is given: parsed and checked. */
+/** What a handler receives: parsed and validated. */
 export interface RouteRequest<Query, Body> {
   readonly ctx: ParameterizedContext<RequestState>;
   /** Only where the route needs a key. */
@@ -68,7 +68,7 @@ export interface RouteRequest<Query, Body> {
   /** Values of query parameters whose names begin with `queryPrefix`, by the rest of their names. */
   readonly prefixed: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** Only where the body is so large that what is done with it is done in turns. */
+  /** Only where the body is so large that it is processed in turns. */
   readonly large?: LargeBody;
 }
 
@@ -83,8 +83,8 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   /** The scope a key needs, `any` for every key, `none` for no key, `operator` on the admin listener. */
   readonly access: Scope | 'any' | 'none' | 'operator';
   /**
-   * Which of the account's budgets a request takes a token of; default `read`. `deferred`: the handler takes it, from
-   * the creating one.
+   * The budget of the account from which a request takes a token; default `read`. `deferred`: the handler takes it,
+   * from `create`.
    */
   readonly budget?: 'create' | 'read' | 'text' | 'deferred';
   /** Whether its statements may take long, as lists and sums do: an account has a share of those under way. */
@@ -92,19 +92,19 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   /** One line for each `{parameter}` of the path. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;
-  /** `metadata.`: further query parameters, of any name that begins like this. */
+  /** `metadata.`: further query parameters, of any name that begins with this prefix. */
   readonly queryPrefix?: string;
-  /** Request headers that mean something to this route, with a line for each. */
+  /** Request headers that this route uses, with a line for each. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RouteBody & { readonly schema?: Body };
   readonly answer: RouteAnswer;
-  /** Headers of the answer that mean something on this route, with a line for each. */
+  /** Response headers that this route sets, with a line for each. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
-  /** What else is answered and is no error of the envelope, by status; under 200: another form of the same answer. */
+  /** Other responses that are not errors of the envelope, by status; under 200: another form of the same response. */
   readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
-  /** Error codes beside those that every route of its kind can answer. */
+  /** Error codes beside those that every route of its kind can return. */
   readonly errors?: readonly string[];
-  /** @returns what the answer holds; undefined where the handler has answered by itself. */
+  /** @returns the content of the response; undefined where the handler has responded by itself. */
   handle(request: RouteRequest<Static<Query>, Static<Body>>): Promise<unknown>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The listening socket: plain HTTP on loopback or behind trusted proxies, TLS where a certificate is configured. The
- * time-outs are those that stack.md, "Node and Koa", found to hold against slow clients.
+ * time-outs are those that held against slow clients when they were measured.
  */
 import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
@@ -31,38 +31,39 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
-  // Node answers those without one with nothing but a status: request-head.ts rejects them.
+  // Node rejects requests without one with a bare status: request-head.ts rejects them instead.
   requireHostHeader: false,
-  /** Of TLS. */
+  /** For TLS. */
   handshakeTimeout: 10_000,
-  // A peer that is gone without a word, its machine or the line: the system asks, and ends the connection.
+  // A peer that vanished, its machine or its line: the operating system probes, and ends the connection.
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
 };
 
-/** How long whoever sent what is no request has to read that, and to close. */
+/** How long a client that sent an invalid request has to read the response and to close. */
 const LINGER_MS = 2_000;
 
 export interface RunningServer {
   readonly server: Server;
   /** `http://127.0.0.1:8787`: where the socket listens. */
   readonly url: string;
-  /** Goes on taking requests, and ends each connection with its next answer: clients then come back elsewhere. */
+  /** Goes on accepting requests, and ends each connection with its next response: clients then reconnect elsewhere. */
   drain(): void;
-  /** Looks at the files of the certificate, if it has one. */
+  /** Checks the files of the certificate, if it has one. */
   reloadCertificate(): Promise<void>;
-  /** Takes no more connections, lets requests finish until the grace time is over, then cuts what is left. */
+  /** Accepts no more connections, lets requests finish until the grace time is over, then cuts the rest. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Connections whose request is bounded by whoever reads its body, and not by the request time-out. */
+/** Connections whose request is bounded by the reader of its body, and not by the request time-out. */
 const boundByReader = new WeakSet<Duplex>();
 
 /**
- * Takes a request out of the request time-out, which is for bodies that arrive in one go: an upload on a slow line takes
- * minutes, and its reader bounds it (upload-body.ts). The next request of the connection has the time-out again.
+ * Exempts a request from the request time-out, which is for bodies that arrive in one go: an upload on a slow line
+ * takes minutes, and its reader bounds it (upload-body.ts). The next request of the connection has the time-out
+ * again.
  *
- * @returns ends this; a body that is not read to its end by then is for the caller to cut off.
+ * @returns a function that ends this; a body that is not read to its end by then is for the caller to cut off.
  */
 export function leaveToReader({ socket }: IncomingMessage): () => void {
   boundByReader.add(socket);
@@ -75,14 +76,14 @@ const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message
 };
 
 /**
- * What the parser refuses never becomes a request: it is answered here, in the envelope all the same (contract §1), with
- * what clients of OpenAI's API read beside it, as it may be one of theirs.
+ * What the parser rejects never becomes a request: it is answered here, still in the envelope (contract §1), with the
+ * fields that clients of OpenAI's API read beside it, as it may come from one of them.
  */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): void {
   const { code = '' } = error;
-  // The server tells this once of a request and does nothing by itself where there is a listener.
+  // The server emits this once per request, and does nothing by itself where there is a listener.
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && boundByReader.has(socket)) return;
-  // No answer reaches whoever is gone, or came without TLS where that is spoken.
+  // No response reaches a client that is gone, or one that came without TLS where that is required.
   const isAnswerable = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!isAnswerable || !socket.writable) {
     socket.destroy();
@@ -104,8 +105,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls
 }
 
 /**
- * HTTP/0.9 is a request line without a version and an answer without a head: whoever sends that is not spoken to, because
- * a part of another request would be one too.
+ * HTTP/0.9 is a request line without a version and a response without a head: such a connection is closed without a
+ * response, because a part of another request would look like one too.
  */
 function withoutOldProtocol(listener: RequestListener): RequestListener {
   return (request, response) => {
@@ -115,8 +116,8 @@ function withoutOldProtocol(listener: RequestListener): RequestListener {
 }
 
 /**
- * How many listeners for one event an answer may have before Node reports a leak on standard error. With the ten that are
- * Node's default it did for each streamed tool call: every layer listens for the end of the answer, once.
+ * How many listeners for one event a response may have before Node reports a leak on standard error. With Node's
+ * default of ten it reported one for each streamed tool call: every layer listens for the end of the response, once.
  */
 const MAX_LISTENERS = 30;
 
@@ -129,9 +130,9 @@ function withRoomForListeners(listener: RequestListener): RequestListener {
 
 export interface ListenOptions {
   readonly logger: Logger;
-  /** Where the connections of each address are counted for. */
+  /** Metrics that count the connections of each address. */
   readonly shares?: ShareMetrics;
-  /** Of a test that cannot wait for ours. */
+  /** For tests that cannot wait for ours. */
   readonly limits?: Partial<typeof LIMITS>;
   readonly reading?: ReadingBounds;
 }
@@ -149,7 +150,7 @@ export async function listen(
   const accepted = openConnections(server, 'connection');
   const open = isTls ? openConnections(server, 'secureConnection') : accepted;
   const stopLooking = cutSlowReaders(open, reading);
-  // Rejected in request-head.ts as well; without a listener Node answers them with nothing but a status.
+  // Rejected in request-head.ts as well; without a listener Node responds with a bare status.
   server.on('checkExpectation', requests.listener);
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
   const finish = (): void => {
@@ -178,7 +179,7 @@ export async function listen(
         server.close(() => resolve());
       });
       server.closeIdleConnections();
-      // Nobody waits on those that brought nothing yet, and the server does not count them among the idle.
+      // No client waits on connections that sent nothing yet, and the server does not count them as idle.
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       const cut = setTimeout(() => {
         for (const socket of accepted) socket.destroy();

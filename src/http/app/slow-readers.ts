@@ -1,31 +1,31 @@
 /**
- * Ends connections whose client asked for something and does not take it: a file read a byte at a time holds a connection
- * and its buffers for as long as the client likes. One look at all connections now and then, and nothing for each
- * request. The bounds that a stream of events has of its own are closer (event-stream.ts, text/stream.ts).
+ * Ends connections whose client requested something and does not read it: a file read a byte at a time holds a
+ * connection and its buffers for as long as the client likes. All connections are checked at intervals, and nothing
+ * is done for each request. The bounds of event streams are tighter (event-stream.ts, text/stream.ts).
  *
- * What counts is the time in which a client was behind without a break, against what it took in that time and what waits
- * for it: a body that was written in one piece counts as taken only when all of it has gone.
+ * What counts is the time for which a client was behind without a break, against what it read in that time and what
+ * is still buffered for it: a body that was written in one piece counts as read only when all of it was sent.
  */
 import type { Socket } from 'node:net';
 
 export interface ReadingBounds {
-  /** How long a client may be behind, however little it takes. 60 s is what other servers give it, too. */
+  /** How long a client may be behind, however little it reads. 60 s is what other servers allow, too. */
   readonly patienceMs: number;
-  /** What it has to take, on the average, from then on. */
+  /** The average rate that it has to reach from then on. */
   readonly bytesPerSecond: number;
   readonly lookEveryMs: number;
 }
 
-/** 4 kB/s: some 15 h for the largest file, and less than any line has on which such files are fetched. */
+/** 4 kB/s: some 15 h for the largest file, and less than any line has over which such files are fetched. */
 export const READING_BOUNDS: ReadingBounds = { patienceMs: 60_000, bytesPerSecond: 4_000, lookEveryMs: 5_000 };
 
-/** Since when a client has been behind, and what it had taken by then. */
+/** Since when a client has been behind, and what it had read by then. */
 interface Behind {
   readonly since: number;
   readonly taken: number;
 }
 
-/** @returns what ends the looking. */
+/** @returns a function that stops the checks. */
 export function cutSlowReaders(open: ReadonlySet<Socket>, bounds: ReadingBounds): () => void {
   const behind = new WeakMap<Socket, Behind>();
 

@@ -1,9 +1,9 @@
 /**
- * The certificate of a listener: read and judged before it is served, and again whenever its files change, so that a
- * renewal needs no restart. The connections there are keep what they have.
+ * The certificate of a listener: read and validated before it is served, and again whenever its files change, so that
+ * a renewal needs no restart. Existing connections keep the certificate that they have.
  *
- * Certificate and key change one after the other, and a file may be read half written: a pair that does not fit is
- * refused, and the one before it goes on being served.
+ * Certificate and key change one after the other, and a file may be read half written: a pair that does not match is
+ * rejected, and the previous one stays in use.
  */
 import { X509Certificate, createHash, createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -14,16 +14,16 @@ import { watchFolders } from '../../catalogue/watch-folders.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-/** Older versions are refused by browsers too (RFC 8996). */
+/** Older versions are rejected by browsers too (RFC 8996). */
 const OLDEST_VERSION = 'TLSv1.2';
-/** Whoever writes two files has written both after this long, mostly: one look then finds a pair. */
+/** A program that writes two files has mostly written both after this long: one check then finds a pair. */
 const SETTLE_MS = 200;
-/** Where a file system tells of no changes. */
+/** For file systems that report no changes. */
 const POLL_MS = 10_000;
 
 type TlsFiles = NonNullable<HttpConfig['tls']>;
 
-/** The files are no certificate with its key; the message says which and why, for the operator. */
+/** The files are not a certificate with its key; the message says which and why, for the operator. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError';
 }
@@ -34,12 +34,12 @@ export interface Certificate {
   readonly context: SecureContextOptions;
   /** The same for the same bytes. */
   readonly fingerprint: string;
-  /** Of the certificate itself, as it says it. */
+  /** As the certificate itself states it. */
   readonly validTo: string;
 }
 
 export interface CertificateWatch {
-  /** Looks at the files now; resolves when that has been done. */
+  /** Checks the files now; resolves when that has been done. */
   reload(): Promise<void>;
   close(): void;
 }
@@ -50,10 +50,10 @@ export async function readCertificate(files: TlsFiles): Promise<Certificate> {
 }
 
 /**
- * Looks at the files whenever they may have changed.
+ * Checks the files whenever they may have changed.
  *
- * @param served what is served now.
- * @param serve takes over another pair.
+ * @param served the certificate in use.
+ * @param serve puts another pair into use.
  */
 export function watchCertificate(
   files: TlsFiles,
@@ -62,7 +62,7 @@ export function watchCertificate(
   logger: Logger,
 ): CertificateWatch {
   let current = served.fingerprint;
-  /** What was refused, so that it is told once and not at every look. */
+  /** What was rejected, so that it is logged once and not at every check. */
   let refused: string | undefined;
   let settling: NodeJS.Timeout | undefined;
   let looking = Promise.resolve();
@@ -121,7 +121,7 @@ async function readFiles({ certificateFile, keyFile }: TlsFiles): Promise<PairBy
     readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new CertificateError(`${variable}: ${file} cannot be read (${error.code})`, { cause: error });
     });
-  // In turn, so that the same one is named where neither can be read.
+  // One after the other, so that the same one is named where neither can be read.
   const cert = await read('TLS_CERT_FILE', certificateFile);
   return { cert, key: await read('TLS_KEY_FILE', keyFile) };
 }

@@ -1,7 +1,7 @@
 /** Where Temporal's Web UI shows our workflows. */
 import type { Config } from '../../config/config.ts';
 
-/** Below it each workflow has its page. @returns undefined where the configuration does not say where the UI is. */
+/** Each workflow has its page below this URL. @returns undefined where the configuration does not name the UI. */
 export function workflowsUrl({
   temporal,
   temporalUiUrl,
@@ -9,7 +9,7 @@ export function workflowsUrl({
   return temporalUiUrl === undefined ? undefined : listUrl(temporalUiUrl, temporal.namespace);
 }
 
-/** The Web UI's list of tasks, without deliveries, promotions and what schedules start. */
+/** The Web UI's list of tasks, without deliveries, promotions and workflows that schedules start. */
 export function tasksUrl(temporalUiUrl: string, namespace: string): string {
   return `${listUrl(temporalUiUrl, namespace)}?query=${encodeURIComponent('WorkflowType="mediaTask"')}`;
 }

@@ -1,8 +1,8 @@
 /**
- * How much of request bodies a sender may bring: bytes per minute, taken before they are read, and bytes that are in
- * memory at the same moment, its own and everybody's (contract §1). A sender is an account, or an address where nobody
- * has signed in. The budget of bytes is one beside that of requests, because a replay of a key is answered whatever the
- * rate limit of creating requests says (contract §2).
+ * How much of request bodies a sender may send: bytes per minute, charged before they are read, and bytes that are in
+ * memory at the same moment, its own and those of all senders (contract §1). A sender is an account, or an address
+ * where the client is not authenticated. The budget of bytes is separate from that of requests, because a replay of
+ * an Idempotency-Key is answered whatever the rate limit of creating requests says (contract §2).
  */
 import type { IncomingMessage } from 'node:http';
 import { DatabaseUnavailableError } from '../../database/database.ts';
@@ -18,9 +18,9 @@ import { addressBlock } from '../app/client-address.ts';
 const MB = 1_000_000;
 /** Tokens of the budget are kilobytes. */
 const BYTES_PER_TOKEN = 1_000;
-/** Of what all accounts may have in memory, one may have a quarter. */
+/** One account may have a quarter of what all accounts may have in memory. */
 const ACCOUNTS_SHARE = 4;
-/** Without an account: signing in and the calls of providers, of 256 kB at most. */
+/** Without an account: sign-ins and the callbacks of providers, of 256 kB at most. */
 const UNKNOWN = { perMinute: 60 * MB, inFlight: 32 * MB, inFlightPerAddress: 2 * MB };
 const RETRY_AFTER_SECONDS = 2;
 
@@ -28,9 +28,9 @@ const RETRY_AFTER_SECONDS = 2;
 export interface BodyAllowance {
   /** The sender: an account, or a block of addresses. */
   readonly tenant: string;
-  /** Takes bytes from the sender's minute, before they are read. @throws {RateLimitedError} */
+  /** Charges bytes to the sender's budget per minute, before they are read. @throws {RateLimitedError} */
   charge(bytes: number): Promise<void>;
-  /** So much memory is taken by what has come in, and kept until the release. @throws {ShareExhaustedError} */
+  /** Counts the memory that received data takes, held until the release. @throws {ShareExhaustedError} */
   hold(bytes: number): void;
   /** Nothing of the body is in memory any more; a second call does nothing. */
   release(): void;
@@ -39,7 +39,7 @@ export interface BodyAllowance {
 export interface BodyAllowances {
   ofAccount(caller: Caller): BodyAllowance;
   ofAddress(request: IncomingMessage): BodyAllowance;
-  /** Of the admin listener: not charged. */
+  /** For the admin listener: not charged. */
   ofOperator(): BodyAllowance;
 }
 
@@ -57,7 +57,7 @@ export function createBodyAllowances(options: {
     perTenant: (limits.inFlightMb * MB) / ACCOUNTS_SHARE,
     leavesFree: true,
   });
-  // Apart, so that nobody who has no account takes from those who have one.
+  // Separate, so that clients without an account take nothing from those that have one.
   const addresses = createTenantShares({
     ...common,
     capacity: UNKNOWN.inFlight,
@@ -72,7 +72,7 @@ export function createBodyAllowances(options: {
         if (budget === undefined || bytes <= 0) return;
         const tokens = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), budget.perMinute);
         const waitSeconds = await rateLimiter.take(budget, tokens).catch((error: unknown) => {
-          // What is wrong with a request can be said without a database: it is counted in this process meanwhile.
+          // A request can be validated without a database: its bytes are counted in this process meanwhile.
           if (!(error instanceof DatabaseUnavailableError)) throw error;
           rateLimiter.spendLocally(budget, tokens);
           return 0;

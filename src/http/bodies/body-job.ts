@@ -1,17 +1,17 @@
-/** What the body threads are asked to do, and what they answer. */
+/** The jobs of the body threads, and their results. */
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
 
 export type BodyJob =
-  /** Only shows that the thread is there. */
+  /** Only shows that the thread runs. */
   | { readonly kind: 'start' }
-  /** `needsFacts`: of a create, which is known by the fingerprint of its body. */
+  /** `needsFacts`: for a create, which is identified by the fingerprint of its body. */
   | { readonly kind: 'parse'; readonly bytes: Uint8Array; readonly needsFacts: boolean };
 
 export type BodyJobAnswer =
   | { readonly kind: 'started' }
   /**
-   * @param serialized the value (`v8.deserialize`): as bytes, so that it is made in the other thread when its turn comes,
-   *   and not when the message does. @param facts where they were asked for and the value is an object.
+   * @param serialized the value (`v8.deserialize`): as bytes, so that it is built in the other thread when its turn
+   *   comes, and not when the message arrives. @param facts where they were requested and the value is an object.
    */
   | { readonly kind: 'parsed'; readonly serialized: Uint8Array; readonly facts: BodyFacts | undefined }
   | { readonly kind: 'not_utf8' }

@@ -8,10 +8,10 @@ import { factsOf } from '../../tasks/record/body-facts.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 import { isJsonObject, parseBody } from './parse-body.ts';
 
-// A small request, and PostgreSQL, which it waits for, come first: a large one takes long anyhow.
+// A small request, and PostgreSQL, which it waits for, take priority: a large one takes long anyway.
 makeThreadGiveWay();
 
-/** Does one job; the thread calls it. */
+/** Runs one job; the thread calls it. */
 export default function doBodyJob(job: BodyJob): BodyJobAnswer {
   if (job.kind === 'start') return { kind: 'started' };
   const parsed = parseBody(job.bytes);

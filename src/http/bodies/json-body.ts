@@ -1,6 +1,6 @@
 /**
- * Reading a JSON body: size, type, depth, counts and form are checked before anything is believed (contract §1), most of
- * it while the bytes arrive. What is large is parsed in a thread.
+ * Reads a JSON body: size, type, depth, counts and form are checked before anything is trusted (contract §1), most of
+ * it while the bytes arrive. Large bodies are parsed in a thread.
  */
 import type { IncomingMessage } from 'node:http';
 import { deserialize } from 'node:v8';
@@ -24,37 +24,37 @@ export const CREATE_BODY_BYTES = 10_000_000;
 /** Contract §1: 256 kB elsewhere. */
 export const SMALL_BODY_BYTES = 256_000;
 
-/** A body of unknown length is paid for in such pieces. */
+/** A body of unknown length is charged in pieces of this size. */
 const CHARGED_TOGETHER = 64_000;
-/** A value costs as much as so many bytes, where it has fewer: objects of many members take longest to parse. */
+/** A value is charged as at least this many bytes: objects of many members take longest to parse. */
 const BYTES_PER_VALUE = 100;
-/** What has more than this is parsed in a thread: that much takes some thousandths of a second at most. */
+/** Larger bodies are parsed in a thread: this much takes some thousandths of a second at most. */
 const INLINE_BYTES = 128_000;
 const INLINE_VALUES = 5_000;
-/** A thread that does not come to an end with a body, or dies of it. */
+/** For a thread that does not finish a body, or crashes on it. */
 const RETRY_AFTER_SECONDS = 2;
-/** How long a rejected sender may go on sending before it is cut off: time to read why. */
+/** How long a rejected client may go on sending before it is disconnected: time to read why. */
 const LINGER_MS = 10_000;
 
 /** A body as it was read. */
 export interface ReadBody {
   readonly value: unknown;
-  /** Whether what is done with it takes long enough to be done in turns (limits/turns.ts). */
+  /** Whether work on it takes long enough to be done in turns (limits/turns.ts). */
   readonly isLarge: boolean;
-  /** Of a large one that is an object, where they were asked for. */
+  /** Of a large one that is an object, where they were requested. */
   readonly facts?: BodyFacts | undefined;
 }
 
 /** How a body is read. */
 export interface BodyReading {
   readonly maxBytes: number;
-  /** Whose it is; what it holds is for the caller to release, once the body is done with. */
+  /** Whose body it is; what it holds is for the caller to release, once the body is done with. */
   readonly allowance: BodyAllowance;
   /** Where large bodies are parsed. */
   readonly threads: BodyThreads;
-  /** In which their values are made here. */
+  /** The turns in which their values are built here. */
   readonly turns: Turns;
-  /** Whether a create comes of it. */
+  /** Whether the body is that of a create. */
   readonly needsFacts: boolean;
 }
 
@@ -74,7 +74,7 @@ export async function readJson(request: IncomingMessage, reading: BodyReading): 
     scan(scanner, chunk);
   });
   await allowance.charge(scanner.values * BYTES_PER_VALUE - length);
-  // In memory of its own, which can be handed to a thread.
+  // In memory of its own, which can be transferred to a thread.
   const bytes = collected.take();
   const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
   const parsed = isLarge ? await parseInThread(bytes, reading) : parseBody(bytes);
@@ -118,7 +118,7 @@ async function runInThread(
 }
 
 /**
- * Reads a body of which nothing is needed to its end.
+ * Reads a body to its end and discards it.
  *
  * @throws {RequestError} 400 or 413. @throws {RateLimitedError} nothing was read.
  */
@@ -126,7 +126,7 @@ export async function discardBody(request: IncomingMessage, maxBytes: number, al
   await readBody(request, maxBytes, allowance, () => undefined);
 }
 
-/** Whether a request brings no body at all. */
+/** Whether a request has no body at all. */
 export function hasNoBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
@@ -148,7 +148,7 @@ function requireJsonType(request: IncomingMessage): void {
 }
 
 /**
- * Hands a body on as it arrives, each piece paid for before it is read.
+ * Passes a body on as it arrives, each piece charged before it is read.
  *
  * @returns its length. @throws {RequestError} 400 or 413, {RateLimitedError}, and what `take` throws.
  */
@@ -164,7 +164,7 @@ async function readBody(
   await allowance.charge(paid);
   let bytes = 0;
   try {
-    // A body that is not read to its end must not take its connection, and the answer, with it.
+    // A body that is not read to its end must not close its connection, which the response needs.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
@@ -179,7 +179,7 @@ async function readBody(
   return bytes;
 }
 
-/** A rejected sender may be sending still: what comes is thrown away for a moment, so that it gets to read the answer. */
+/** A rejected client may still be sending: its data is discarded for a moment, so that it can read the response. */
 export function endPolitely(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.resume();

@@ -1,7 +1,7 @@
 /**
- * Reading the body of an upload: one file, sent as it is or as the only field of a form, streamed and never whole in
- * memory (contract §7 "Uploads"). The time-out of requests does not fit a hundred megabytes on a slow line, so an upload
- * has bounds of its own: one for a line that has gone quiet, one for a line that only drips, one for the whole.
+ * Reads the body of an upload: one file, sent as it is or as the only field of a form, streamed and never whole in
+ * memory (contract §7 "Uploads"). The request time-out does not fit a hundred megabytes on a slow line, so an upload
+ * has bounds of its own: one for a line that has gone silent, one for a line that is too slow, one for the whole.
  */
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
@@ -16,9 +16,9 @@ import { leaveToReader } from '../app/server.ts';
 
 export interface UploadBounds {
   readonly maxBytes: number;
-  /** How long a line may bring nothing while we wait for it. */
+  /** How long a line may deliver nothing while we wait for it. */
   readonly idleMs: number;
-  /** Within each stretch of so long in which we wait for the line, it has to bring `minBytesPerSecond` on the average. */
+  /** In each period of this length in which we wait for the line, it has to deliver `minBytesPerSecond` on average. */
   readonly paceMs: number;
   readonly minBytesPerSecond: number;
   readonly wholeMs: number;
@@ -26,10 +26,10 @@ export interface UploadBounds {
 
 export const UPLOAD_BOUNDS: UploadBounds = {
   maxBytes: MAX_UPLOAD_BYTES,
-  // What an ordinary request may take in all.
+  // What an ordinary request may take in total.
   idleMs: 30_000,
-  // What a client that takes a file has to take (slow-readers.ts): a line that only drips ends within two minutes,
-  // whatever it had brought before.
+  // The rate at which a client has to read a file (slow-readers.ts): a line that is too slow ends within two minutes,
+  // whatever it had delivered before.
   paceMs: 60_000,
   minBytesPerSecond: 4_000,
   // The largest file at 28 kB/s.
@@ -38,15 +38,15 @@ export const UPLOAD_BOUNDS: UploadBounds = {
 
 /** Boundaries and headers of a form, beside the file. */
 const FORM_OVERHEAD_BYTES = 64 * 1024;
-/** A form that has one file needs no more than this. */
+/** A form with one file needs no more than this. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
 const MAX_QUOTED_NAME = 64;
 
 /**
  * Reads the one file of an upload.
  *
- * @param keep puts the file somewhere. It may have succeeded although this throws, because the form went on wrongly:
- *   whoever calls takes it back then. Its signal fires when the body can no longer come to a good end.
+ * @param keep stores the file. It may have succeeded although this throws, because the rest of the form was invalid:
+ *   the caller then removes the file. Its signal fires when the body can no longer be received completely.
  * @throws {RequestError} 400, 408, 413 or 415, and what `keep` throws.
  */
 export async function receiveUpload<Kept>(
@@ -71,7 +71,7 @@ export async function receiveUpload<Kept>(
   }
 }
 
-/** What can be said from the headers alone, before a byte is taken. */
+/** Checks that need the headers alone, before a byte is read. */
 function requireAcceptable({ headers }: IncomingMessage, bounds: UploadBounds): void {
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity') {
@@ -90,7 +90,7 @@ function formParser({ headers }: IncomingMessage): BusboyInstance {
     return new Busboy({
       headers: headers as BusboyHeaders,
       limits: FORM_LIMITS,
-      // A part that says what it is, or what it was called, is a file; a plain text is a field.
+      // A part that states its type, or its file name, is a file; plain text is a field.
       isPartAFile: (_field, type, name) => name !== undefined || (type !== undefined && type !== 'text/plain'),
     });
   } catch {
@@ -98,7 +98,7 @@ function formParser({ headers }: IncomingMessage): BusboyInstance {
   }
 }
 
-/** The body as it arrives, with a watch on the line: whatever ends it early fires `stop`. */
+/** The body as it arrives, with the line monitored: whatever ends it early fires `stop`. */
 function watched(
   request: IncomingMessage,
   bounds: UploadBounds,
@@ -116,7 +116,7 @@ function watched(
     },
   });
   const idle = setTimeout(() => {
-    // Where it is the store that is slow, the line is held up by us.
+    // Where the store is slow, it is we who hold up the line.
     if (body.writableNeedDrain) idle.refresh();
     else stop.abort(tooSlow());
   }, bounds.idleMs);
@@ -125,15 +125,15 @@ function watched(
     () => bytes,
     () => stop.abort(tooSlow()),
   );
-  // What the pipe does where the store is behind, and when it has caught up.
+  // Emitted by the pipe when the store is behind, and when it has caught up.
   request.on('pause', pace.hold);
   body.on('drain', pace.resume);
   const whole = setTimeout(() => stop.abort(tooSlow()), bounds.wholeMs);
   const onClose = (): void => {
-    // What had come by then and was not read is gone with it.
+    // Data that had arrived and was not read is lost.
     if (!request.readableEnded) stop.abort(notWhole());
   };
-  // The line has done its part; what follows takes as long as the store does.
+  // The line has delivered everything; what follows takes as long as the store does.
   const onEnd = (): void => {
     isWhole = true;
     clearTimeout(idle);
@@ -141,13 +141,13 @@ function watched(
   };
   request.once('end', onEnd);
   request.once('close', onClose);
-  // The close that follows says it; without a listener it would end the process.
+  // The close that follows reports it; without a listener it would end the process.
   request.on('error', onClose);
   body.on('error', () => undefined);
   stop.signal.addEventListener('abort', () => body.destroy(stop.signal.reason as Error), { once: true });
-  // A client that went before anybody listened will not be heard to go.
+  // A client that disconnected before there was a listener emits no further event.
   if (request.destroyed) onClose();
-  // Unlike a pipeline, this does not destroy the request with the body: the refusal has to go out on its connection.
+  // Unlike a pipeline, this does not destroy the request with the body: the error response needs its connection.
   request.pipe(body);
   return {
     body,
@@ -162,10 +162,10 @@ function watched(
 }
 
 /**
- * Judges a line stretch by stretch, so that nothing is saved up for later by sending fast at first. While it is we who are
- * behind it stands still.
+ * Checks the rate of a line period by period, so that sending fast at first earns no credit for later. While we are
+ * the ones behind, its clock stands still.
  *
- * @param bytesSoFar that have come.
+ * @param bytesSoFar the bytes that have arrived.
  */
 function watchPace(
   { paceMs, minBytesPerSecond }: UploadBounds,
@@ -184,7 +184,7 @@ function watchPace(
     resume();
     if (isHeld) heldSince = performance.now();
     if (heldMs >= 1) {
-      // The line has that time yet.
+      // The line still has that time.
       timer = setTimeout(judge, heldMs);
       heldMs = 0;
       return;
@@ -224,7 +224,7 @@ async function keepFromForm<Kept>(
         return;
       }
       kept = keep(file, stop.signal);
-      // A file that cannot be kept ends the reading.
+      // A file that cannot be stored ends the reading.
       kept.catch((error: unknown) => stop.abort(error));
     });
     form.on('field', (name) => stop.abort(invalidRequest(`additional properties not allowed: ${quoted(name)}`)));
@@ -236,7 +236,7 @@ async function keepFromForm<Kept>(
   try {
     await ended;
   } catch (error) {
-    // Whoever calls takes back what was kept: it must have come to its end by then.
+    // The caller removes what was stored: storing must have ended by then.
     await kept?.catch(() => undefined);
     throw error;
   }
@@ -255,7 +255,7 @@ function tooLarge(maxBytes: number): RequestError {
 
 function tooSlow(): RequestError {
   const message = 'the upload did not arrive in time';
-  // What of it is still to come must not be taken for the next request.
+  // The rest of the upload must not be taken for the next request.
   const headers = { Connection: 'close' };
   return new RequestError({ status: 408, errorCode: 'INVALID_REQUEST', message, headers });
 }

@@ -1,13 +1,13 @@
 /**
- * What the routes for operators have in common: whose account is meant, and the line in the log that tells what an
- * operator changed.
+ * What the operator routes have in common: parsing the account or key in the path, and logging what an operator
+ * changed.
  */
 import type { ParameterizedContext } from 'koa';
 import type { HttpContext } from '../app/context.ts';
 import { NOT_FOUND, RequestError } from '../app/errors.ts';
 import type { RequestState } from './middleware.ts';
 
-/** Ids of accounts and keys; what has another form is nobody's, and is not asked of the database. */
+/** Ids of accounts and keys; an id of another form cannot exist and is not looked up in the database. */
 const ID = /^[\w-]{1,64}$/;
 
 export const ACCOUNT_PARAMS = { accountId: "The account's id, as the list of accounts gives it." };

@@ -1,4 +1,4 @@
-/** What is answered where a path has no route for the request's method: which methods it takes (RFC 9110 §10.2.1). */
+/** Responses where a path has no route for the request's method: they list the methods it takes (RFC 9110 §10.2.1). */
 import type { ParameterizedContext } from 'koa';
 import { RequestError } from '../app/errors.ts';
 

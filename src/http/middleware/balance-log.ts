@@ -1,14 +1,14 @@
 /**
- * What operators learn of a 402. Its answer goes to an API client, who can neither book money nor run a command here;
- * who can reads the log, and under `npm start` its terminal. One line an account in ten minutes, because a client that
- * repeats its request would otherwise fill the log.
+ * Logs 402 responses for the operator. The response goes to an API client, who can neither record a payment nor run a
+ * command here; the operator, who can, reads the log, and under `npm start` the terminal. One line per account in ten
+ * minutes, because a client that repeats its request would otherwise fill the log.
  */
 import type { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { formatUsd } from '../../domain/money.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 const QUIET_MS = 600_000;
-/** Accounts whose last line is remembered; of one that is forgotten there may be a line too many. */
+/** Accounts whose last line is remembered; a forgotten account may get one line too many. */
 const MAX_REMEMBERED = 1_000;
 
 export interface BalanceLog {
@@ -16,7 +16,7 @@ export interface BalanceLog {
   rejected(error: InsufficientBalanceError): void;
 }
 
-/** @param admin how `admin` is run on this installation. @param now in milliseconds. */
+/** @param admin the command that runs `admin` on this installation. @param now in milliseconds. */
 export function createBalanceLog(logger: Logger, admin: string, now: () => number): BalanceLog {
   const loggedAt = new Map<string, number>();
   return {

@@ -1,18 +1,18 @@
 /**
- * Telling clients in every answer about a model that its days are counted (contract §8), in the headers that exist for
- * it: `Deprecation` (RFC 9745, a structured date) and `Sunset` (RFC 8594, an HTTP date).
+ * Announces the deprecation of a model in every response about it (contract §8), in the standard headers:
+ * `Deprecation` (RFC 9745, a structured date) and `Sunset` (RFC 8594, an HTTP date).
  */
 import type { ParameterizedContext } from 'koa';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import type { RequestState } from './middleware.ts';
 
-/** What the reference says of them. */
+/** Their descriptions in the reference. */
 export const DEPRECATION_HEADERS = {
   Deprecation: 'Only for a deprecated model: since when it is, as `@` and Unix seconds (RFC 9745).',
   Sunset: 'Only for a model that will be retired: when, as an HTTP date (RFC 8594).',
 };
 
-/** @param definition undefined: nothing is known of the model any more. */
+/** @param definition undefined: the model is no longer known. */
 export function tellDeprecation(
   ctx: ParameterizedContext<RequestState>,
   definition: Pick<ModelDefinition, 'deprecatedAt' | 'retiresAt'> | undefined,

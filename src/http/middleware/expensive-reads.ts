@@ -1,15 +1,16 @@
 /**
- * How many reads that may take long are under way in one process: lists and sums, whose statements hold a connection to
- * the database for as long as their filters make them. They may use half of the pool together, and an account holds at
- * most as many as it leaves free, so that no account's lists keep others, or creates and settlements, from a connection.
+ * Limits how many reads that may take long are under way in one process: lists and sums, whose statements hold a
+ * database connection for as long as their filters make them run. Together they may use half of the pool, and one
+ * account at most as many connections as it leaves free, so that no account's lists keep others, or creates and
+ * settlements, from a connection.
  */
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 
-/** Beyond these a burst of requests would only wait to be too late. */
+/** Beyond these a burst of requests would only wait until it is too late to respond. */
 const WAITING = { perTenant: 100, perProcess: 1_000 };
-/** As long as a caller would wait for a connection (src/database/database.ts). */
+/** As long as a request waits for a connection (src/database/database.ts). */
 export const EXPENSIVE_WAIT_MS = 5_000;
 
 /** @param poolSize connections of this process to the database. */

@@ -1,6 +1,6 @@
 /**
- * The limit on attempts without a usable key or token from one address (contract §7). Whoever has a good one is served,
- * whatever others of the same address try: a failure is counted after it happened.
+ * The limit on attempts without a valid key or token from one address (contract §7). Clients with valid credentials
+ * are served, whatever other clients at the same address try: a failure is counted after it happened.
  */
 import type { IncomingMessage } from 'node:http';
 import { DatabaseUnavailableError } from '../../database/database.ts';
@@ -16,11 +16,11 @@ function budgetOf(http: HttpContext, request: IncomingMessage): Budget {
   return { id: `auth:${addressBlock(http.clientAddress(request))}`, perMinute: FAILURES_PER_MINUTE };
 }
 
-/** Counts a rejected attempt. @throws {RateLimitedError} once too often from this address. */
+/** Counts a rejected attempt. @throws {RateLimitedError} too many from this address. */
 export async function countFailedAuthentication(http: HttpContext, request: IncomingMessage): Promise<void> {
   const budget = budgetOf(http, request);
   const waitSeconds = await http.rateLimiter.take(budget).catch((error: unknown) => {
-    // A malformed key needs no database to be refused; it is counted in this process until there is one again.
+    // A malformed key is rejected without the database; until the database is back, it is counted in this process.
     if (!(error instanceof DatabaseUnavailableError)) throw error;
     http.rateLimiter.spendLocally(budget, 1);
     return 0;
@@ -29,8 +29,8 @@ export async function countFailedAuthentication(http: HttpContext, request: Inco
 }
 
 /**
- * Counts an attempt that nobody could check, because the database was not available: otherwise guesses would be free as
- * long as somebody keeps it busy. Asks no database itself.
+ * Counts an attempt that could not be checked because the database was unavailable: otherwise an attacker could guess
+ * without limit for as long as it keeps the database busy. Makes no database query itself.
  */
 export function countUncheckedAuthentication(http: HttpContext, request: IncomingMessage): void {
   http.rateLimiter.spendLocally(budgetOf(http, request), 1);

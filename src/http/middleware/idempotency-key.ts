@@ -6,7 +6,7 @@ import { invalidRequest } from '../app/errors.ts';
 
 /**
  * @param headers every value that was sent under the name.
- * @throws {RequestError} 400: the header is there and not of that form, or there twice.
+ * @throws {RequestError} 400: the header does not have that form, or was sent twice.
  */
 export function parseIdempotencyKey(headers: readonly string[] | undefined): string | undefined {
   if (headers === undefined) return undefined;

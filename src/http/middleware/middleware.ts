@@ -1,6 +1,6 @@
 /**
- * What every request passes through: its id, the one mapping of errors, security headers, and the refusal of plain HTTP
- * where only HTTPS may come (spec §1.8).
+ * The middleware of every request: its id, the one mapping of errors, security headers, and the rejection of plain
+ * HTTP where only HTTPS is allowed (spec §1.8).
  */
 import type { Context, Middleware, Next } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
@@ -24,14 +24,14 @@ import { requireSoundHead } from './request-head.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { textProblemOf } from '../text/problem.ts';
 
-/** What our middleware leaves for the handlers. */
+/** What our middleware passes on to the handlers. */
 export interface RequestState {
   requestId: string;
   /** Only on routes that need a key. */
   caller: Caller;
-  /** The task that this request made. */
+  /** The task that this request created. */
   createdTaskId?: TaskId;
-  /** Of the JSON-RPC message that this request brought, once it was read. */
+  /** The id of the JSON-RPC message in this request, once it was read. */
   messageId?: MessageId;
 }
 
@@ -39,7 +39,7 @@ export interface RequestState {
 const REQUEST_ID = /^[\w-]{1,64}$/;
 
 /**
- * Gives the request its id and its answer the security headers, and maps whatever is thrown below to an answer.
+ * Gives the request its id and its response the security headers, and maps errors thrown further down to responses.
  *
  * @param listener how the listener is protected.
  */
@@ -78,19 +78,19 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
 }
 
 /**
- * The form of errors in the head of a request, as the reference documents them for every path: all read `text`, but for
- * clients of the Model Context Protocol.
+ * The form of errors in the head of a request, as the reference documents them for every path: always `text`, except
+ * for clients of the Model Context Protocol.
  */
 function formOfHead(ctx: Context): ErrorForm {
   try {
     return errorFormOf(ctx.path) === 'json-rpc' ? 'json-rpc' : 'text';
   } catch {
-    // The target is no path.
+    // The target is not a path.
     return 'text';
   }
 }
 
-/** What is told of a fault of ours. */
+/** The response for an internal error. */
 export const INTERNAL: HttpProblem = {
   status: 500,
   errorCode: 'INTERNAL_ERROR',
@@ -111,10 +111,10 @@ function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = nu
   return errorBody(textProblemOf(problem, form));
 }
 
-/** Probes come from the machine or the cluster, not by way of the proxy, and hold nothing secret. */
+/** Probes come from the machine or the cluster, not through the proxy, and hold nothing secret. */
 export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
-/** Refuses what did not come by HTTPS. There is no redirect: what was sent is out already, its key with it. */
+/** Rejects requests that did not come over HTTPS. No redirect: the request, with its key, is already exposed. */
 export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
     const isRefused = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
@@ -129,7 +129,7 @@ export function requireHttps(config: HttpConfig): Middleware {
   };
 }
 
-/** A trusted proxy says so. On the loopback nobody has to, but what one says is believed. */
+/** Whether a trusted proxy says so. On the loopback a proxy need not say anything, but what it says is trusted. */
 function cameByHttp(ctx: Context, config: HttpConfig): boolean {
   return (
     config.tls === undefined &&
@@ -139,7 +139,7 @@ function cameByHttp(ctx: Context, config: HttpConfig): boolean {
   );
 }
 
-/** Judged by our own TLS or by the trusted proxies alone. */
+/** Decided by our own TLS or by the trusted proxies alone. */
 function cameByHttps(ctx: Context, config: HttpConfig): boolean {
   if (config.tls !== undefined) return true;
   if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() !== 'https') return false;

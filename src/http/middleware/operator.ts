@@ -1,6 +1,6 @@
 /**
- * Who may use the routes for operators: whoever sends the one token of the configuration. It is no API key, and no API
- * key is one (contract, "Conventions": the admin listener).
+ * Access to the operator routes: clients send the one token of the configuration. It is not an API key, and no API
+ * key is accepted in its place (contract, "Conventions": the admin listener).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -8,7 +8,7 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 import { countFailedAuthentication } from './failed-authentication.ts';
 
-/** @throws {RequestError} 401. @throws {RateLimitedError} 401 once too often from this address. */
+/** @throws {RequestError} 401. @throws {RateLimitedError} too many attempts with a 401 from this address. */
 export async function requireOperator(http: HttpContext, request: IncomingMessage): Promise<void> {
   const headers = request.headersDistinct['authorization'] ?? [];
   const presented = headers.length === 1 ? /^Bearer +(\S+)$/i.exec(headers[0] ?? '')?.[1] : undefined;
@@ -23,7 +23,7 @@ export async function requireOperator(http: HttpContext, request: IncomingMessag
   });
 }
 
-/** Takes as long for a wrong token as for the right one, whatever its length. */
+/** Takes the same time for a wrong token as for the right one, whatever its length. */
 function isSame(presented: string, token: string): boolean {
   return timingSafeEqual(hash(presented), hash(token));
 }

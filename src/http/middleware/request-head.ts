@@ -1,19 +1,19 @@
 /**
- * What has to be right in a request before its headers and its target are: those that two programs on its way could read
- * differently, a proxy and this one, are rejected (RFC 9112 §3.2). `Host` itself means nothing here: `PUBLIC_URL` is the
- * only source of the URLs that are handed out (contract, "Conventions").
+ * Checks a request before its headers and its target are used: requests that two programs on the way, a proxy and
+ * this one, could read differently are rejected (RFC 9112 §3.2). `Host` itself means nothing here: `PUBLIC_URL` is
+ * the only source of the URLs that are handed out (contract, "Conventions").
  */
 import type { Context } from 'koa';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 
-/** More than any client sends; each costs time wherever they are looked at. */
+/** More than any client sends; each costs time wherever headers are examined. */
 const MAX_HEADERS = 100;
 
-/** Of HTTP/1.1; what 1.0 says of it means nothing (RFC 9110 §10.1.1). */
+/** For HTTP/1.1; in a request of HTTP/1.0 it is ignored (RFC 9110 §10.1.1). */
 const CONTINUE = '100-continue';
 
 /**
- * Checks the head of a request, and leaves a target in absolute form as the path that it is.
+ * Checks the head of a request, and rewrites a target in absolute form to its path.
  *
  * @throws {RequestError} 400, 417 or 431.
  */
@@ -31,7 +31,7 @@ function requireFewHeaders(ctx: Context): void {
   throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
 }
 
-/** Node keeps the first of several and says nothing; its own answer to none has no body (server.ts). */
+/** Node silently keeps the first of several `Host` headers; its own response to none has no body (server.ts). */
 function requireOneHost({ req: { rawHeaders, headers, httpVersion } }: Context): void {
   if (headers.host === undefined && httpVersion === '1.1') {
     throw invalidRequest('invalid request: the request has no Host header');
@@ -44,7 +44,7 @@ function requireOneHost({ req: { rawHeaders, headers, httpVersion } }: Context):
   if (hosts > 1) throw invalidRequest('invalid request: the request has more than one Host header');
 }
 
-/** The connection ends with the answer: whether a body still comes on it is for the client to decide. */
+/** The connection closes after the response: whether a body still follows on it is for the client to decide. */
 function requireKnownExpectation({ req: { headers, httpVersion } }: Context): void {
   const { expect } = headers;
   if (expect === undefined || httpVersion !== '1.1' || expect.toLowerCase() === CONTINUE) return;
@@ -53,8 +53,8 @@ function requireKnownExpectation({ req: { headers, httpVersion } }: Context): vo
 }
 
 /**
- * `GET http://host/path`, as to a proxy: served as its path, whatever `Host` says, which counts for nothing beside it
- * (RFC 9112 §3.2.2) and for nothing here at all.
+ * `GET http://host/path`, as sent to a proxy: served as its path, whatever `Host` says, which is ignored beside such
+ * a target (RFC 9112 §3.2.2) and means nothing here anyway.
  */
 function usePathOfTarget(ctx: Context): void {
   const { url = '' } = ctx.req;
@@ -70,7 +70,7 @@ function usePathOfTarget(ctx: Context): void {
   }
 }
 
-/** A request target that is no path, such as `http://[::1`, which Koa only notices when asked for the path. */
+/** Rejects a target that is not a path, such as `http://[::1`, which Koa notices only when the path is read. */
 function requireReadableTarget(ctx: Context): void {
   try {
     void ctx.path;

@@ -1,7 +1,7 @@
 /**
- * The access log (`LOG_REQUESTS`): one line for each request, when its answer has ended, that of a stream included. It
- * tells who asked for what, by ids and by the pattern of the route: a path can be a signed URL's or hold whatever a client
- * put there by mistake, and a query, a header or a body more so.
+ * The access log (`LOG_REQUESTS`): one line for each request, when its response has ended, streams included. It
+ * records the caller by ids and the request by the pattern of its route: a path can be a signed URL's or hold
+ * whatever a client put there by mistake, and a query, a header or a body even more so.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Middleware } from 'koa';
@@ -13,17 +13,17 @@ import { matchedRoute } from '../app/matched-route.ts';
 import type { RequestState } from './middleware.ts';
 import { CLIENT_CLOSED_REQUEST } from './request-metrics.ts';
 
-/** The outermost middleware. @param clientAddress as the listener's trusted proxies tell it. */
+/** The outermost middleware. @param clientAddress finds the address, considering the listener's trusted proxies. */
 export function logRequests(
   logger: Logger,
   clientAddress: (request: IncomingMessage) => string,
 ): Middleware<RequestState> {
   return (ctx, next) => {
     const startedAt = performance.now();
-    // A socket that is closed has none any more.
+    // A closed socket no longer has one.
     const address = clientAddress(ctx.req);
     const bytesSent = countBody(ctx.res);
-    // Not `writableFinished`: for a request of this very process (in-process-fetch.ts) it is never true.
+    // Not `writableFinished`: for an in-process request (in-process-fetch.ts) it is never true.
     let isFinished = false;
     ctx.res.once('finish', () => {
       isFinished = true;
@@ -55,7 +55,7 @@ function identityOf(caller: Caller | undefined): { readonly accountId?: string; 
   return caller === undefined ? {} : { accountId: caller.accountId, keyId: caller.keyId };
 }
 
-/** The task that the request made or names; what only looks like an id may be anything. */
+/** The task that the request created or names; a parameter that is no task id is left out: it may hold anything. */
 function taskOf(ctx: Context, { createdTaskId }: Partial<RequestState>): { readonly taskId?: string } {
   const { taskId }: { readonly taskId?: unknown } = (ctx['params'] as object | undefined) ?? {};
   const named = typeof taskId === 'string' && isTaskId(taskId) ? taskId : undefined;
@@ -63,7 +63,7 @@ function taskOf(ctx: Context, { createdTaskId }: Partial<RequestState>): { reado
   return concerned === undefined ? {} : { taskId: concerned };
 }
 
-/** Counts what is written of the body. The socket's own count has heads in it, and what other requests were answered. */
+/** Counts the bytes written of the body. The socket's own count includes heads and the responses to other requests. */
 function countBody(response: ServerResponse): () => number {
   let bytes = 0;
   const count = (chunk: unknown, encoding: unknown): void => {

@@ -1,11 +1,11 @@
-/** Counts every request by its route's pattern, from its head to the end of its answer. */
+/** Counts every request by its route's pattern, from its head to the end of its response. */
 import type { Server } from 'node:http';
 import type { Middleware } from 'koa';
 import { UNMATCHED_ROUTE } from '../../telemetry/metrics-requests.ts';
 import type { RequestMetrics } from '../../telemetry/metrics-requests.ts';
 import { matchedRoute } from '../app/matched-route.ts';
 
-/** What other servers log where the client went before it was answered. */
+/** The status that other servers log where the client disconnected before the response. */
 export const CLIENT_CLOSED_REQUEST = 499;
 
 /** The outermost middleware. */
@@ -27,7 +27,7 @@ export function countRequests(metrics: RequestMetrics): Middleware {
   };
 }
 
-/** Counts what the parser refuses, and what does not come in time: neither becomes a request. */
+/** Counts requests that the parser rejects, or that do not arrive in time: neither reaches the middleware. */
 export function countBrokenRequests(server: Server, metrics: RequestMetrics): void {
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException) => {
     if (code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT') metrics.refused();

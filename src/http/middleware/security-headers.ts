@@ -1,10 +1,10 @@
 /**
- * What every answer tells a browser (contract §1): nothing of it is to be guessed at, run, framed or taken over by pages
- * of others. Files and pages say more, or something else, where they are answered (objects/urls/media-response.ts,
- * routes/reference.ts).
+ * The security headers of every response (contract §1): browsers must not guess its type, run it, frame it or hand it
+ * to pages of other origins. Files and pages set more headers, or others, where they are served
+ * (objects/urls/media-response.ts, routes/reference.ts).
  */
 
-/** Of every answer. What is sent is data: where a browser takes it for a page all the same, nothing in it runs or loads. */
+/** For every response. Responses are data: if a browser takes one for a page, nothing in it runs or loads. */
 export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
@@ -12,5 +12,5 @@ export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** Of answers over HTTPS alone (RFC 6797 §7.2). A year; other names of the domain are not ours to speak for. */
+/** For responses over HTTPS only (RFC 6797 §7.2). One year; other hosts of the domain are not ours to decide for. */
 export const STRICT_TRANSPORT_SECURITY = ['Strict-Transport-Security', 'max-age=31536000'] as const;

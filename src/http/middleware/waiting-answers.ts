@@ -1,17 +1,17 @@
 /**
- * Answers that wait for something to happen, and hold a connection meanwhile: event streams, long polls, tool calls. Of
- * as many connections as there may be an account holds at most as many as it leaves free, so that nobody finds none left.
- * Text calls have a number of their own for each account (contract §9).
+ * Responses that wait for something to happen and hold a connection meanwhile: event streams, long polls, tool calls.
+ * Of the connections that are allowed, an account holds at most as many as it leaves free, so that others always find
+ * some. Text calls have a separate limit for each account (contract §9).
  */
 import type { ServerResponse } from 'node:http';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 
-/** A stream lasts for as long as its task: soon enough for the next one to end. */
+/** A stream lasts as long as its task: by then the next one may have ended. */
 const RETRY_SECONDS = 5;
 
-/** @param maxConnections of the listener; 0: no limit, and so none here. */
+/** @param maxConnections of the listener; 0: no limit, and so none here either. */
 export function createWaitingAnswers(maxConnections: number, metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'waiting_answers',
@@ -22,7 +22,7 @@ export function createWaitingAnswers(maxConnections: number, metrics?: ShareMetr
 }
 
 /**
- * Takes a share for an answer, until its connection is done with it.
+ * Takes a share for a response until its connection is closed.
  *
  * @throws {ShareExhaustedError}
  */

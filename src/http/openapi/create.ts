@@ -1,6 +1,6 @@
 /**
- * The body of `POST /tasks` as the live catalogue makes it: one form a model, each with the input schema that is
- * enforced, told apart by `model` (spec §2.1, §2.5).
+ * The body of `POST /tasks`, generated from the live catalogue: one form per model, each with the input schema that
+ * is enforced, distinguished by `model` (spec §2.1, §2.5).
  */
 import { DEFAULT_ROUTE } from '../../catalogue/definition.ts';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
@@ -65,7 +65,7 @@ function examplesOf(model: ModelDefinition): readonly [string, { summary: string
   });
 }
 
-/** Names of models as OpenAPI allows them for components, no two the same. */
+/** Component names of models, in the characters that OpenAPI allows, no two the same. */
 function componentNames(models: readonly ModelDefinition[]): ReadonlyMap<ModelDefinition, string> {
   const taken = new Set<string>();
   return new Map(

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the list of routes and the catalogue: nothing in it is written by hand that a
- * route or a schema says already.
+ * The OpenAPI 3.1 document, generated from the list of routes and the catalogue: nothing in it is written by hand
+ * that a route or a schema already states.
  */
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { AccountSchema } from '../../wire/account.ts';
@@ -24,16 +24,16 @@ import type { Route } from '../app/route.ts';
 
 export interface OpenApiSource {
   readonly title: string;
-  /** CommonMark: what holds for every operation. */
+  /** CommonMark: what applies to every operation. */
   readonly description: string;
   /** Where the API is: no trailing slash, no `/v1`. */
   readonly serverUrl: string;
   readonly routes: readonly Route[];
-  /** The models that are told in the body of `POST /tasks`. */
+  /** The models that the body of `POST /tasks` describes. */
   readonly models: readonly ModelDefinition[];
 }
 
-/** Schemas that stand in the document once, under these names. */
+/** Schemas that appear in the document once, under these names. */
 const NAMED_SCHEMAS = {
   ...ERROR_SCHEMAS,
   Account: AccountSchema,
@@ -50,7 +50,7 @@ const NAMED_SCHEMAS = {
   WebhookKey: WebhookKeySchema,
 };
 
-/** Makes the document. Some milliseconds: whoever serves it keeps it. */
+/** Generates the document. Takes some milliseconds: the caller caches it. */
 export function openApiDocument({ title, description, serverUrl, routes, models }: OpenApiSource): OpenApiNode {
   const parts = new OpenApiParts(NAMED_SCHEMAS, SCHEMA_EXAMPLES);
   const createBody = createTaskBody(models);

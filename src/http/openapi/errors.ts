@@ -1,6 +1,7 @@
 /**
- * The errors of the reference: which codes a route can answer with, and how each is told (contract §1). What is really
- * answered is decided in app/errors.ts alone; the walk over all routes compares the two (test/http/contract-walk.test.ts).
+ * The errors of the reference: which codes a route can respond with, and how each is described (contract §1). The
+ * actual responses are decided in app/errors.ts alone; the walk over all routes compares the two
+ * (test/http/contract-walk.test.ts).
  */
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
@@ -109,7 +110,7 @@ const FailureSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The same with what clients of OpenAI's API read (contract §9). */
+/** The same with the fields that clients of OpenAI's API read (contract §9). */
 const TextFailureSchema = Type.Object(
   {
     ...FailureSchema.properties,
@@ -129,7 +130,7 @@ const TextFailureSchema = Type.Object(
 /** Schemas that are components under their names. */
 export const ERROR_SCHEMAS = { Failure: FailureSchema, TextFailure: TextFailureSchema, RpcFailure: RpcFailureSchema };
 
-/** Every code that a route can answer with. @throws {Error} the route names a code that the contract does not have. */
+/** Every code that a route can respond with. @throws {Error} the route names a code that the contract does not have. */
 export function errorCodesOf(route: Route): readonly Code[] {
   const codes = new Set<string>(['INVALID_REQUEST', 'INTERNAL_ERROR']);
   if (route.access !== 'none') {
@@ -144,14 +145,14 @@ export function errorCodesOf(route: Route): readonly Code[] {
   return known;
 }
 
-/** What HTTP itself refuses (http/app/server.ts): a long query string is part of what is limited. */
+/** What HTTP itself rejects (http/app/server.ts): a long query string is part of what is limited. */
 const HEADERS_TOO_LARGE: ErrorCode = {
   status: 431,
   when: 'The address and the headers are larger than 8 kB.',
   message: 'the request headers are larger than 8 kB',
 };
 
-/** The error answers of a route, by status. */
+/** The error responses of a route, by status. */
 export function errorResponses(route: Route, parts: OpenApiParts): OpenApiNode {
   const codes = errorCodesOf(route);
   const statuses = [...new Set(codes.map((code) => ERROR_CODES[code].status))];
@@ -177,11 +178,11 @@ interface FailureForm {
   /** An example for each case, and the `error_code` in it. */
   readonly bodies: readonly unknown[];
   readonly codes: readonly string[];
-  /** What of the schema is certain under one status. */
+  /** What is certain about the schema for one status. */
   readonly narrowed?: (status: number, codes: readonly string[]) => OpenApiNode;
 }
 
-/** Where names of responses are told apart, by the form. */
+/** Prefixes that distinguish the names of responses, by form. */
 const NAME_PREFIXES: Readonly<Record<ErrorForm, string>> = {
   envelope: '',
   text: 'Text',
@@ -215,7 +216,7 @@ function rpcForm(cases: readonly Case[]): FailureForm {
     properties: {
       error: {
         type: 'object',
-        // Linters take what is named here for all that there is.
+        // Linters assume that there is nothing beside what is named here.
         properties: {
           code: {},
           message: {},
@@ -261,7 +262,7 @@ function errorHeaders(status: number, parts: OpenApiParts): OpenApiNode {
   };
 }
 
-/** `X-Request-Id`, which every answer carries. */
+/** `X-Request-Id`, which every response carries. */
 export function requestIdHeader(parts: OpenApiParts): OpenApiNode {
   return parts.addHeader('X-Request-Id', () => ({
     description: 'Names this request; your own is echoed where it has this form.',

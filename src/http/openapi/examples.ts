@@ -1,4 +1,4 @@
-/** What tools cannot make up from a schema: a task as it is read when it is over. */
+/** Examples that tools cannot generate from a schema: a finished task. */
 import type { WireTask } from '../../wire/task.ts';
 
 const EXAMPLE_TASK: WireTask = {

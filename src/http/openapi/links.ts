@@ -1,11 +1,11 @@
 /**
- * Links from what makes something to what can be done with it: the id that `POST /v1/files` answers is the one that
- * `/v1/files/{fileId}` takes. Tools follow them.
+ * Links from an operation that creates something to the operations on it: the id that `POST /v1/files` returns is the
+ * one that `/v1/files/{fileId}` takes. Tools follow them.
  */
 import type { OpenApiNode } from './parts.ts';
 import type { Route } from '../app/route.ts';
 
-/** @returns the links of a route's success, by the operations that they lead to; empty where it makes nothing. */
+/** @returns the links of a route's success, by the operations that they lead to; empty where it creates nothing. */
 export function linksOf(route: Route, routes: readonly Route[]): OpenApiNode {
   if (route.method !== 'POST' || route.answer.kind !== 'data') return {};
   const { properties = {} } = route.answer.schema as { readonly properties?: object };
@@ -19,7 +19,7 @@ export function linksOf(route: Route, routes: readonly Route[]): OpenApiNode {
   return Object.fromEntries(links) as OpenApiNode;
 }
 
-/** `fileId` of `{fileId}/parts`; undefined where the rest of a path begins otherwise. */
+/** `fileId` of `{fileId}/parts`; undefined where the rest of a path begins with something else. */
 function firstParameter(rest: string): string | undefined {
   return /^\{(\w+)\}/.exec(rest)?.[1];
 }

@@ -1,5 +1,5 @@
 /**
- * One route as an operation of the OpenAPI document: what it takes and what it answers.
+ * One route as an operation of the OpenAPI document: its parameters, its body and its responses.
  */
 import { CreateTaskSchema } from '../../wire/create-task.ts';
 import { errorResponses, requestIdHeader } from './errors.ts';
@@ -13,7 +13,7 @@ const HEADER_SCHEMAS: Readonly<Record<string, OpenApiNode>> = {
   'Idempotency-Key': { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 };
 
-/** What an operation is told together with. */
+/** The context in which an operation is described. */
 export interface OperationContext {
   readonly parts: OpenApiParts;
   /** The body of `POST /tasks` with the input of every model. */
@@ -37,7 +37,7 @@ export function operationOf(route: Route, { parts, createBody, routes }: Operati
   };
 }
 
-/** `{modelName...}` of a route is `{modelName}` in OpenAPI, which has no word for "slashes too". */
+/** `{modelName...}` of a route is `{modelName}` in OpenAPI, which has no notation for "slashes too". */
 export function openApiPath(path: string): string {
   return path.replaceAll('...}', '}');
 }
@@ -81,7 +81,7 @@ function queryParameters(route: Route, parts: OpenApiParts): readonly OpenApiNod
   return [...named, ...prefixedParameters(route)];
 }
 
-/** Parameters of any name that begins alike: the members of one object, each a parameter of its own. */
+/** Parameters whose names share a prefix: the members of one object, each a parameter of its own. */
 function prefixedParameters({ queryPrefix }: Route): readonly OpenApiNode[] {
   if (queryPrefix === undefined) return [];
   const name = queryPrefix.replace(/\W+$/, '');
@@ -102,7 +102,7 @@ function prefixedParameters({ queryPrefix }: Route): readonly OpenApiNode[] {
   ];
 }
 
-/** OpenAPI ignores a parameter of this name: the content of the answers says what can be accepted. */
+/** OpenAPI ignores a parameter of this name: the content types of the responses state what can be accepted. */
 const TOLD_OTHERWISE = 'Accept';
 
 function headerParameters({ headers = {} }: Route): readonly OpenApiNode[] {
@@ -187,7 +187,7 @@ function contentOfOther(answer: OtherAnswer | undefined, parts: OpenApiParts): O
   return Object.fromEntries((answer?.mimeTypes ?? []).map((mimeType) => [mimeType, {}]));
 }
 
-/** The envelope around what is answered (contract §1). */
+/** The envelope around the response data (contract §1). */
 function enveloped(data: OpenApiNode): OpenApiNode {
   return {
     type: 'object',

@@ -1,15 +1,15 @@
 /**
- * The reusable parts of an OpenAPI document. Schemas that have a name of their own are told once and referred to wherever
- * they occur; they are recognised by what they say, because TypeBox copies what it makes optional.
+ * The reusable parts of an OpenAPI document. Named schemas are written once and referenced wherever they occur; they
+ * are recognised by their content, because TypeBox copies schemas that it makes optional.
  */
 
 /** A piece of the document: plain JSON. */
 export type OpenApiNode = Readonly<Record<string, unknown>>;
 
-/** An annotation of ours: integers outside the range are brought into it (http/app/query.ts). */
+/** Our own annotation: integers outside the range are clamped to it (http/app/query.ts). */
 const CLAMPED = 'x-clamped';
 
-/** Collects the components that a document turns out to use. */
+/** Collects the components that a document uses. */
 export class OpenApiParts {
   readonly #nameOf: ReadonlyMap<string, string>;
   readonly #examples: Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export class OpenApiParts {
     this.#examples = examples;
   }
 
-  /** A schema as it stands in the document: named ones as references. */
+  /** A schema as it appears in the document: named ones as references. */
   schema(schema: object): OpenApiNode {
     const name = this.#nameOf.get(JSON.stringify(schema));
     if (name === undefined) return this.#inner(schema);
@@ -35,7 +35,7 @@ export class OpenApiParts {
     return this.addSchema(name, () => ({ ...this.#inner(schema), ...examples }));
   }
 
-  /** Adds a schema under a name that nothing else has, unless it is there. @returns the reference to it. */
+  /** Adds a schema under a unique name, unless it is there already. @returns the reference to it. */
   addSchema(name: string, make: () => OpenApiNode): OpenApiNode {
     return add(this.#schemas, 'schemas', name, make);
   }
@@ -75,7 +75,7 @@ function add(
   make: () => OpenApiNode,
 ): OpenApiNode {
   if (!parts.has(name)) {
-    // Taken before it is made, so that a schema may refer to itself.
+    // Reserved before it is made, so that a schema may refer to itself.
     parts.set(name, {});
     parts.set(name, make());
   }
@@ -86,7 +86,7 @@ function sorted(parts: ReadonlyMap<string, OpenApiNode>): OpenApiNode {
   return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A range that refuses nothing is told in words. */
+/** A range that rejects nothing is described in words. */
 function withoutRange(schema: object): object {
   const { minimum, maximum, [CLAMPED]: _, description = '', ...rest } = schema as Record<string, unknown>;
   const range = `From ${String(minimum)} to ${String(maximum)}; what lies outside is taken as the nearest of them.`;

@@ -1,6 +1,6 @@
 /**
- * The page at `/docs`: Swagger UI from the installed package, started by a script of ours. Nothing comes from elsewhere
- * and nothing is inline, so that the page works offline and under a strict policy.
+ * The page at `/docs`: Swagger UI from the installed package, started by our own script. Nothing comes from other
+ * hosts and nothing is inline, so that the page works offline and under a strict policy.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ export interface PageFile {
   readonly content: Buffer;
 }
 
-/** Everything from here; Swagger UI draws its icons as data URLs. Shown to be enough in Chromium. */
+/** Everything from this origin; Swagger UI draws its icons as data URLs. Verified in Chromium. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -23,7 +23,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Addresses are relative: the page works at any address that leads here. */
+/** URLs are relative: the page works at any address that leads here. */
 export const PAGE: PageFile = {
   mimeType: 'text/html; charset=utf-8',
   content: Buffer.from(`<!doctype html>
@@ -46,7 +46,7 @@ export const PAGE: PageFile = {
 `),
 };
 
-/** Requests of "Try it out" go to where the page came from, whatever the service calls itself. */
+/** Requests of "Try it out" go to the origin of the page, whatever base URL the service announces. */
 const START_SCRIPT = `const reference = await (await fetch('openapi.json')).json();
 reference.servers = [{ url: new URL('.', window.location.href).href.replace(/\\/$/, '') }];
 SwaggerUIBundle({
@@ -84,7 +84,7 @@ export async function pageFile(name: string): Promise<PageFile | undefined> {
   return file;
 }
 
-/** The package is only looked for when somebody opens the page. */
+/** The package is located only when the page is opened. */
 function packageFolder(): string {
   const require = createRequire(import.meta.url);
   return path.dirname(require.resolve('swagger-ui-dist/package.json'));

@@ -1,9 +1,9 @@
 /**
- * The words of the reference that belong to no single route.
+ * The texts of the reference that do not belong to a single route.
  */
 import type { ROUTE_TAGS } from '../app/route.ts';
 
-/** What holds for every operation of the public API. */
+/** What applies to every operation of the public API. */
 export const API_DESCRIPTION = `One HTTPS API in front of many generative models. Creating a task returns its id at once; the result is read by polling, or announced by a callback.
 
 **Answers** stand in an envelope: \`{"code":200,"message":"success","data":…,"error_code":""}\`. Errors have the same form, with \`data\` null, \`code\` equal to the HTTP status, a \`message\` that names the field at fault, and an \`error_code\` for programs. A path that nobody serves is 404 \`NOT_FOUND\`, a method that a path does not take 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`. Whatever takes GET takes HEAD; \`OPTIONS\` tells what a path takes in \`Allow\`. Below \`/v1/chat\`, \`/v1/responses\` and \`/v1/models\` errors have the \`error\` object of OpenAI's API beside that.

@@ -1,6 +1,6 @@
 /**
- * `/v1/account/callbacks`: the attempts of all of the account's callbacks, for whoever looks after its receivers. One
- * task's alone are `task-callback.ts`.
+ * `/v1/account/callbacks`: the attempts of all of the account's callbacks, for the operators of its receivers. Those
+ * of a single task are in `task-callback.ts`.
  */
 import type { Static } from 'typebox';
 import { listAttempts, originOf } from '../../callbacks/list-attempts.ts';
@@ -32,7 +32,7 @@ export function accountCallbackRoutes(http: HttpContext): readonly Route[] {
       async handle({ caller, query }): Promise<Static<typeof AccountCallbacksSchema>> {
         const { cursor, size = DEFAULT_PAGE_SIZE, state: states, origin } = query;
         const receiver = origin === undefined ? undefined : originOf(origin);
-        // No URL of a receiver can begin like that.
+        // No URL of a receiver has such an origin.
         if (origin !== undefined && receiver === undefined) return { size, attempts: [] };
         const { attempts, next } = await listAttempts(http.database, {
           accountId: caller.accountId,

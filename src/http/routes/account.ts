@@ -1,5 +1,5 @@
 /**
- * `/v1/account`: what the account has, may and did (contract §7).
+ * `/v1/account`: the account's balance, limits and usage (contract §7).
  */
 import type { Static } from 'typebox';
 import { readAccount } from '../../accounts/accounts.ts';
@@ -78,7 +78,7 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** A page of an account's books, for its owner and for operators. */
+/** A page of an account's ledger, for its owner and for operators. */
 export async function answerLedger(
   http: HttpContext,
   accountId: string,

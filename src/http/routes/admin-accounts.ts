@@ -1,5 +1,5 @@
 /**
- * `/admin/accounts`: accounts as operators handle them: made, listed, limited, suspended.
+ * `/admin/accounts`: accounts as operators manage them: created, listed, limited, suspended.
  */
 import {
   createAccount,
@@ -48,7 +48,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
     const accountId = idOf(params, 'accountId');
     await database.transaction((transaction) => setSuspended(transaction, accountId, isSuspended, reason));
     logChange(http, ctx, isSuspended ? 'suspend account' : 'resume account', { accountId, reason });
-    // What waited of a suspended account may be launched again.
+    // Waiting tasks of a suspended account may be launched again.
     http.wakeLauncher();
     return presentAdminAccount(await readAccount(database, accountId));
   };
@@ -128,7 +128,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
           return readAccount(transaction, accountId);
         });
         logChange(http, ctx, 'update account', { accountId });
-        // A raised cap lets in what waits.
+        // A raised cap admits waiting tasks.
         http.wakeLauncher();
         return presentAdminAccount(account);
       },

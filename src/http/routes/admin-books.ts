@@ -1,6 +1,6 @@
 /**
- * The books as operators handle them: payments, corrections, what an account was charged for, and the proof that
- * everything adds up (contract §7 "Money").
+ * The ledger as operators manage it: payments, corrections, what an account was charged for, and the verification
+ * that everything adds up (contract §7 "Money").
  */
 import { readAccount } from '../../accounts/accounts.ts';
 import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
@@ -35,7 +35,7 @@ const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as cons
 
 export function adminBookRoutes(http: HttpContext): readonly Route[] {
   const { database } = http;
-  /** One proof at a time: whoever asks meanwhile gets its result too. */
+  /** One verification at a time: a request that arrives meanwhile gets its result too. */
   let proof: Promise<readonly LedgerViolation[]> | undefined;
 
   const presentBooked = async (accountId: string, amountMicroUsd: bigint, { reference }: Booked) => ({
@@ -146,7 +146,7 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** @throws {RequestError} 400: the schema lets nothing through that is no amount, but nothing at all it does. */
+/** @throws {RequestError} 400: the schema rejects everything that is not an amount, but it accepts zero. */
 function requireAmount(amountMicroUsd: bigint | undefined): bigint {
   if (amountMicroUsd === undefined || amountMicroUsd === 0n) {
     throw invalidRequest('invalid request: usd: got 0, want an amount');

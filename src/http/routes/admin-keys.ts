@@ -1,5 +1,6 @@
 /**
- * API keys as operators handle them: with any rights, for any account. What a key's owner can do with it is in keys.ts.
+ * API keys as operators manage them: with any rights, for any account. What a key's owner can do with it is in
+ * keys.ts.
  */
 import { readAccount } from '../../accounts/accounts.ts';
 import { KeyNotFoundError, createKey, listKeys, readKey, revokeKey, rotateKey } from '../../accounts/keys.ts';

@@ -1,5 +1,5 @@
 /**
- * What operators look at when something is wrong: the upstreams, and any one task, whosesoever it is.
+ * What operators look at when something is wrong: the upstreams, and any single task of any account.
  */
 import { isTextModel } from '../../catalogue/text-definition.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';

@@ -1,4 +1,4 @@
-/** `/admin/repairs`: what the repair is about, and what it has done, whichever process did it. */
+/** `/admin/repairs`: what the repair is dealing with, and what it has done, in all processes. */
 import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
 import type { RepairPlace } from '../../tasks/repair/repair-record.ts';
 import { readTroubledTasks } from '../../tasks/record/overdue.ts';
@@ -16,7 +16,7 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
-/** As many digits as every `bigint` has room for. */
+/** As many digits as every `bigint` can hold. */
 const ID = /^\d{1,18}$/;
 
 const shared = { method: 'GET', tag: 'Administration', access: 'operator' } as const;
@@ -54,7 +54,7 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
   ];
 }
 
-/** @throws {RequestError} 400: this list gave no such cursor. */
+/** @throws {RequestError} 400: this list did not return such a cursor. */
 function placeOf(cursor: string): RepairPlace {
   const { createdMicros, id } = decodeCursor(cursor);
   if (!ID.test(id)) throw invalidRequest('invalid request: cursor: not one that this list gave');

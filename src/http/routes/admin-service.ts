@@ -1,5 +1,5 @@
 /**
- * The state of the service for operators: how full its queues are, what its catalogue is, and the metrics.
+ * The state of the service for operators: how full its queues are, its catalogue, and the metrics.
  */
 import { Type } from 'typebox';
 import { readQueues } from '../../tasks/outbox/queues.ts';

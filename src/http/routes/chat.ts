@@ -1,6 +1,6 @@
 /**
- * `POST /v1/chat/completions` (spec §4.4, contract §9). It bypasses Temporal: the answer is made, or brought, while the
- * client waits.
+ * `POST /v1/chat/completions` (spec §4.4, contract §9). It bypasses Temporal: the answer is generated, or fetched,
+ * while the client waits.
  */
 import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
@@ -18,7 +18,7 @@ import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
 
-/** The answer that is not streamed. What a model adds of its own is passed on. */
+/** The response that is not streamed. Additional fields of a model are passed on. */
 const ChatCompletionSchema = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion'),
@@ -79,7 +79,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         return answerTextCall(http, request, {
           id,
           surface: 'chat',
-          // Named as it was sent.
+          // Named as the client sent it.
           parameters: body['max_tokens'] == null ? CHAT_PARAMETERS : { ...CHAT_PARAMETERS, cap: 'max_tokens' },
           model,
           request: { ...decoded, messages: withInlinedImages(decoded.messages, inlined) },

@@ -15,24 +15,24 @@ import type { RequestState } from '../middleware/middleware.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
-/** The first parts of the addresses that show the page; what follows is the router's in the browser. */
+/** The first path segments that show the page; what follows is for the router in the browser. */
 const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {
   public: ['sign-in', 'models', 'playground', 'tasks', 'storage', 'keys', 'webhooks', 'usage'],
   admin: ['accounts', 'service'],
 };
 
-/** Whose answers are for programs, even where a browser asks. */
+/** Paths whose responses are for programs, even where a browser requests them. */
 const FOR_PROGRAMS = new Set(['v1', 'admin', 'assets']);
 
-/** Names of files hold a hash of what is in them. */
+/** For file names that contain a hash of the content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 const HASHED = /-[\w-]{8}\.\w+$/;
-/** Of those few that do not. */
+/** For the few that do not. */
 const AN_HOUR = 'public, max-age=3600';
 
 /**
- * Nothing comes from elsewhere, and nothing runs that is not a file of ours. The component library writes some of its
- * styles into the page as it goes along, with the nonce.
+ * Nothing comes from elsewhere, and nothing runs that is not a file of ours. The component library adds some of its
+ * styles to the page at run time, with the nonce.
  */
 function pagePolicy(nonce: string, mediaOrigins: readonly string[]): string {
   const media = ["'self'", ...mediaOrigins].join(' ');
@@ -53,8 +53,8 @@ function pagePolicy(nonce: string, mediaOrigins: readonly string[]): string {
 export interface Dashboard {
   readonly routes: readonly Route[];
   /**
-   * Shows the page at every address that its router knows, and to browsers as 404 where nothing is, which it says then;
-   * to be asked where no route took the request.
+   * Shows the page at every address that its router knows, and to browsers as 404 where no page exists, which it then
+   * states; to be called where no route matched the request.
    */
   readonly pages: Middleware<RequestState>;
 }
@@ -69,12 +69,12 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
     if (files === undefined) throw new RequestError(NOT_FOUND);
     const nonce = randomBytes(16).toString('base64url');
     ctx.set('Content-Security-Policy', pagePolicy(nonce, await mediaOrigins()));
-    // For browsers that do not know `frame-ancestors`.
+    // For browsers that do not support `frame-ancestors`.
     ctx.set('X-Frame-Options', 'DENY');
     ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
-    // With `no-referrer` browsers name no origin either, and the origin shows that a request is ours.
+    // With `no-referrer` browsers send no `Origin` either, and the origin shows that a request is ours.
     ctx.set('Referrer-Policy', 'same-origin');
-    // Each answer has its own nonce.
+    // Each response has its own nonce.
     ctx.set('Cache-Control', 'no-store');
     ctx.status = status;
     ctx.type = 'html';
@@ -147,13 +147,13 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
   return { routes, pages };
 }
 
-/** Whether somebody looks at this with a browser, and no route has the address. */
+/** Whether a browser requests a page, at an address that no route has. */
 function isTyped(ctx: ParameterizedContext<RequestState>, first: string): boolean {
   return methodsOfPath(ctx).size === 0 && !FOR_PROGRAMS.has(first) && ctx.accepts('json', 'html') === 'html';
 }
 
 /**
- * Where outputs come from: our own address, although the page may be open under another name of this machine, and the
+ * The origins of outputs: our own address, although the page may be open under another name of this machine, and the
  * store's where it serves them itself.
  */
 async function findMediaOrigins({ config, store, urlSigner }: HttpContext): Promise<readonly string[]> {

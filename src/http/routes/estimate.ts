@@ -1,5 +1,5 @@
 /**
- * `POST /v1/tasks/estimate`: what a create would cost, and all that is wrong with it (contract §4).
+ * `POST /v1/tasks/estimate`: what a create would cost, and everything that is wrong with it (contract §4).
  */
 import { compileCheckAll } from '../../catalogue/schema-validation.ts';
 import { estimateTask } from '../../tasks/create/estimate.ts';

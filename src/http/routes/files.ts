@@ -1,6 +1,6 @@
 /**
- * `/v1/files`: uploading a file, reading it back for a fresh URL, deleting it (contract §7 "Uploads"). Its URL is good
- * wherever an input takes media.
+ * `/v1/files`: uploading a file, reading it back for a fresh URL, deleting it (contract §7 "Uploads"). Its URL is
+ * accepted wherever an input takes media.
  */
 import type { IncomingMessage } from 'node:http';
 import { DatabaseUnavailableError } from '../../database/database.ts';
@@ -85,10 +85,10 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** Streams an upload into the store, finds out what it is and records it; what comes to no good end leaves nothing. */
+/** Streams an upload into the store, identifies its type and records it; a failed upload leaves nothing. */
 async function keepUpload(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
   const { store } = http;
-  // Told before a hundred megabytes are sent, as far as it is known by then.
+  // Checked before a hundred megabytes are sent, as far as the size is known by then.
   await requireUploadRoom(http.database, accountId, Number(request.headers['content-length'] ?? 1) || 1, http.now());
   const id = newId('file');
   const objectKey = uploadKey(id);
@@ -104,7 +104,7 @@ async function keepUpload(http: HttpContext, request: IncomingMessage, accountId
     const database = http.accountDatabase(accountId);
     return await recordUpload(database, { id, accountId, objectKey, mimeType, ...stored }, http.now());
   } catch (error) {
-    // Whether the row was written is not known where the database went away: the sweep decides by the row.
+    // If the database became unavailable, it is unknown whether the row was written: the sweep decides by the row.
     if (!(error instanceof DatabaseUnavailableError)) await discard(http, objectKey);
     throw error;
   }
@@ -117,7 +117,7 @@ async function discard(http: HttpContext, objectKey: string): Promise<void> {
   });
 }
 
-/** @throws {UploadNotFoundError} a text that cannot be an upload's id names none. */
+/** @throws {UploadNotFoundError} the text cannot be an upload's id. */
 function fileIdOf({ fileId = '' }: Readonly<Record<string, string>>): string {
   if (!FILE_ID.test(fileId)) throw new UploadNotFoundError();
   return fileId;

@@ -1,7 +1,7 @@
 /**
- * `/healthz`: this process runs. `/readyz`: it can serve, that is, the database and the store answer and its clock is right. Temporal is not
- * asked: tasks are accepted, read and cancelled without it (architecture, "PostgreSQL is the
- * record that callers see").
+ * `/healthz`: this process runs. `/readyz`: it can serve, that is, the database and the store are available and its
+ * clock is right. Temporal is not checked: tasks are accepted, read and cancelled without it (architecture,
+ * "PostgreSQL is the record that callers see").
  */
 import { Type } from 'typebox';
 import { answersInTime } from '../../telemetry/answer-in-time.ts';

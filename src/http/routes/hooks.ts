@@ -1,6 +1,6 @@
 /**
- * `POST /hooks/{upstream}/{token}`: where providers call back (contract, "Conventions"). No key, and nothing that is
- * sent is believed: it only has the provider asked a little earlier than it would have been.
+ * `POST /hooks/{upstream}/{token}`: where providers call back (contract, "Conventions"). No key, and nothing in the
+ * request is trusted: it only makes us poll the provider a little earlier than we would have.
  */
 import { Type } from 'typebox';
 import { createHookUrls } from '../../upstreams/hook-urls.ts';

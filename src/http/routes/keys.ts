@@ -1,5 +1,5 @@
 /**
- * `/v1/account/keys`: the account's API keys, made and changed with one of them that may (contract §7).
+ * `/v1/account/keys`: the account's API keys, created and changed with one of them that has the right (contract §7).
  */
 import type { Caller } from '../../accounts/authenticate.ts';
 import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../accounts/key-delegation.ts';
@@ -107,7 +107,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** What the schema of a new key cannot say. @throws {RequestError} 400 naming the field. */
+/** Validates what the schema of a new key cannot express. @throws {RequestError} 400 naming the field. */
 export function checkNewKey(http: HttpContext, { models, expiresAt = 0 }: CreateKeyBody): void {
   const known = new Set(http.catalogue.models.map(({ name }) => name));
   const place = models?.findIndex((name) => !known.has(name)) ?? -1;

@@ -1,7 +1,7 @@
 /**
- * `POST /mcp`: the tools of clients/src/mcp over the Model Context Protocol's streamable HTTP. Nothing is kept between
- * requests, so that any process answers any of them; each tool call goes through this very application as a request of
- * the same key, so that scopes, budgets and errors are those of the routes it uses.
+ * `POST /mcp`: the tools of clients/src/mcp over the Model Context Protocol's streamable HTTP. Nothing is stored
+ * between requests, so that any process answers any of them; each tool call goes through this same application as a
+ * request of the same key, so that scopes, budgets and errors are those of the routes it uses.
  */
 import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
@@ -26,7 +26,7 @@ import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 import type { Route } from '../app/route.ts';
 
 /**
- * How long the call of a key that may not ask any more has to tell so itself, because its requests are answered with
+ * How long the call of a key that has lost access has to report that itself, because its requests are answered with
  * 401 or 403 from then on.
  */
 const LAST_WORDS_MS = 3_000;
@@ -73,7 +73,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       },
       errors: ['FORBIDDEN'],
       async handle({ ctx, caller, body, large }) {
-        // A session of the dashboard is no key: pages do not call tools.
+        // A session of the dashboard is not a key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
         await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
@@ -88,7 +88,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
           enableJsonResponse: !isStreamed(ctx, messages),
         });
         await server.connect(boundedTransport(transport as Transport));
-        // Gone already: nobody would say that the answer is over.
+        // Already disconnected: no event would report the end of the response.
         if (ctx.res.closed || ctx.res.destroyed) {
           void server.close();
           return undefined;
@@ -121,20 +121,20 @@ function callbackOf({ app }: ParameterizedContext<RequestState>): RequestListene
   return (request, response) => void callback(request, response);
 }
 
-/** @throws {ForbiddenError} a page of somebody else asks: the protocol has this checked ("Security Warning"). */
+/** @throws {ForbiddenError} a page of another origin: the protocol requires this check ("Security Warning"). */
 function requireOwnOrigin(ctx: ParameterizedContext<RequestState>, origin: string): void {
   const from = ctx.get('Origin');
   if (from === '' || from === origin) return;
   throw new ForbiddenError(`pages of other origins may not use this; only those of ${origin}`);
 }
 
-/** Tool calls may wait and tell progress meanwhile; whatever else is asked is answered at once. */
+/** Tool calls may wait and report progress meanwhile; everything else is answered at once. */
 function isStreamed(ctx: ParameterizedContext<RequestState>, messages: readonly JSONRPCMessage[]): boolean {
   const isCall = messages.some((message) => 'method' in message && message.method === 'tools/call');
   return isCall && ctx.accepts('text/event-stream') !== false;
 }
 
-/** The request as the transport wants it; it has been read, and its `Accept` judged. */
+/** The request in the form that the transport expects; its body was read, and its `Accept` checked. */
 function requestOf(ctx: ParameterizedContext<RequestState>, origin: string): Request {
   const version = ctx.get('Mcp-Protocol-Version');
   return new Request(`${origin}/mcp`, {
@@ -167,7 +167,7 @@ async function answer(ctx: ParameterizedContext<RequestState>, response: Respons
   return undefined;
 }
 
-/** What the transport rejects is told as all that is rejected here, with the request's id. */
+/** What the transport rejects is reported like all other rejections here, with the request's id. */
 async function refusalOf(response: Response): Promise<RequestError> {
   const { error } = (await response.json()) as { readonly error?: { readonly message?: string; data?: unknown } };
   const message = error?.message ?? 'not a message of the protocol';

@@ -1,6 +1,6 @@
 /**
- * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for whoever holds its signed URL (contract §3,
- * §7 "Uploads"). No key.
+ * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for any holder of its signed URL (contract
+ * §3, §7 "Uploads"). No key.
  */
 import { disposition, mediaResponse } from '../../objects/urls/media-response.ts';
 import type { MediaRequest } from '../../objects/urls/media-response.ts';
@@ -76,7 +76,7 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
         ctx.status = status;
         ctx.set(headers);
         if (body !== undefined) ctx.body = body;
-        // Koa writes the status as text into an error that has no body.
+        // Koa writes the status as text into an error response that has no body.
         else if (status >= 400) ctx.body = '';
         // Koa must not guess a type or a length of its own.
         ctx.set(headers);
@@ -88,7 +88,7 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
 
 type Served = Pick<MediaRequest, 'key' | 'sizeBytes' | 'mimeType' | 'sha256' | 'fileName'>;
 
-/** @throws {OutputNotFoundError} @throws {UploadNotFoundError} it is gone, or never was. */
+/** @throws {OutputNotFoundError} @throws {UploadNotFoundError} it is gone, or never existed. */
 async function findServed(http: HttpContext, signedId: string): Promise<Served> {
   const inputId = inputObjectId(signedId);
   if (inputId !== undefined) return findServedInput(http, inputId);

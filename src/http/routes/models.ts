@@ -1,6 +1,6 @@
 /**
- * `/v1/models`: the catalogue as a client may use it (contract §8). Its answers are bare, without the envelope, so that
- * clients of the OpenAI API read them.
+ * `/v1/models`: the catalogue as a client may use it (contract §8). Its responses are bare, without the envelope, so
+ * that clients of the OpenAI API can read them.
  */
 import { requireModel } from '../../accounts/authenticate.ts';
 import { ModelDetailSchema, ModelListSchema, presentModel, presentModelDetail } from '../../wire/model.ts';

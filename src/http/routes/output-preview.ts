@@ -1,6 +1,6 @@
 /**
- * `GET /v1/tasks/{taskId}/outputs/{outputId}/preview`: a small copy of a picture that a task made, made when it is asked
- * for and kept nowhere. The tools for language models show pictures by it: what they may answer with is bounded.
+ * `GET /v1/tasks/{taskId}/outputs/{outputId}/preview`: a small copy of an image that a task made, generated on
+ * request and not stored. The tools for language models show images by it: the size of their responses is bounded.
  */
 import { Type } from 'typebox';
 import { UndecodableMediaError } from '../../media/undecodable-media-error.ts';
@@ -71,7 +71,7 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** @throws {TaskNotFoundError} @throws {OutputNotFoundError} it is gone, or of another task. */
+/** @throws {TaskNotFoundError} @throws {OutputNotFoundError} it is gone, or belongs to another task. */
 async function findOutput(http: HttpContext, accountId: string, params: Readonly<Record<string, string>>) {
   const task = await readTask(http.database, taskIdOf(params), accountId);
   const { output = [] } = presentTask(task, http.urlSigner, http.now());

@@ -1,6 +1,6 @@
 /**
- * `/openapi.json`: the reference for programs, made from the routes and the live catalogue. `/docs`: the same for people.
- * `/admin/openapi.json`: that of the admin listener.
+ * `/openapi.json`: the reference for programs, generated from the routes and the live catalogue. `/docs`: the same
+ * for people. `/admin/openapi.json`: that of the admin listener.
  */
 import etag from 'etag';
 import { Type } from 'typebox';
@@ -18,7 +18,7 @@ import type { PageFile } from '../openapi/reference-page.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
-/** Long enough for one visit; afterwards the entity tag is asked. */
+/** Long enough for one visit; afterwards browsers revalidate with the entity tag. */
 const ASSET_CACHE = 'public, max-age=3600';
 
 const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: 'OpenAPI 3.1.' });
@@ -27,7 +27,7 @@ const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: '
 export function referenceRoutes(http: HttpContext, others: readonly Route[]): readonly Route[] {
   let kept: { readonly models: readonly CatalogueModel[]; readonly document: OpenApiNode } | undefined;
 
-  /** Made when it is first asked for, and anew when the catalogue has changed or a model has retired since. */
+  /** Generated on the first request, and again when the catalogue has changed or a model has retired since. */
   function currentDocument(): OpenApiNode {
     const models = http.catalogue.available();
     if (kept === undefined || !isSameList(kept.models, models)) {
@@ -56,7 +56,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       answer: { kind: 'json', schema: DocumentSchema },
       async handle({ ctx }) {
         ctx.set('Cache-Control', 'public, no-cache');
-        // Public as it is: tools that run in a browser may read it.
+        // Public in itself: tools that run in a browser may read it.
         ctx.set('Access-Control-Allow-Origin', '*');
         return currentDocument();
       },
@@ -72,7 +72,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
       async handle({ ctx }) {
         ctx.set('Content-Security-Policy', PAGE_POLICY);
-        // For browsers that do not know `frame-ancestors`.
+        // For browsers that do not support `frame-ancestors`.
         ctx.set('X-Frame-Options', 'DENY');
         answerFile(ctx, PAGE, 'public, no-cache');
         return undefined;
@@ -120,7 +120,7 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
         document ??= openApiDocument({
           title: 'Darkroom administration',
           description: ADMIN_DESCRIPTION,
-          // Where it came from: nobody has told us how operators reach this listener.
+          // The origin of the document: how operators reach this listener is not configured.
           serverUrl: '/',
           routes: [...others, ...own],
           models: [],
@@ -132,7 +132,7 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
   return own;
 }
 
-/** A definition that is taken up again is the same object, or says something else. */
+/** A definition that is read again is the same object, unless its content differs. */
 function isSameList(one: readonly CatalogueModel[], other: readonly CatalogueModel[]): boolean {
   return one.length === other.length && one.every((definition, place) => definition === other[place]);
 }

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/responses` and the responses that are kept (spec §4.4, contract §9). What is kept is written after the last
- * byte; whoever asks for it in that moment waits for it.
+ * `POST /v1/responses` and the stored responses (spec §4.4, contract §9). A response is stored after its last byte
+ * was sent; a request for it at that moment waits for it.
  */
 import type { ServerResponse } from 'node:http';
 import type { Context, Next } from 'koa';
@@ -45,7 +45,7 @@ import { prepareImages } from '../text/images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
 import { sendStoredStream } from '../text/stream.ts';
 
-/** The response object: what every one of them has. */
+/** The response object: the fields that every response has. */
 const ResponseSchema = Type.Object({
   id: Type.String(),
   object: Type.Literal('response'),
@@ -107,7 +107,7 @@ const InputItemsQuery = Type.Object(
 const ID_PARAM = { responseId: 'The id of a response that was stored.' };
 const STORED = `A response is kept for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
 
-/** Of OpenAI's API and not served here; the patterns below would take the names for ids of responses. */
+/** Part of OpenAI's API and not served here; the patterns below would take the names for ids of responses. */
 const UNSERVED = /^\/v1\/responses\/(?:compact|input_tokens)(?:\/|$)/;
 
 /** Middleware before the router. @throws {RequestError} 404, whatever the method. */
@@ -269,7 +269,7 @@ async function decode(
     now: http.now(),
   });
   const decoded = decodeResponsesRequest(body, model, earlier);
-  // Those of before as well: what the operator denies may have changed since.
+  // Those of earlier turns as well: what the operator denies may have changed since.
   const stored = imagesOfInput(earlier.conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
   const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...stored]);
   if (decoded.truncation !== 'auto') return { decoded, inlined };
@@ -280,8 +280,7 @@ async function decode(
 }
 
 /**
- * Writes a response down. It was answered already: where that cannot be done it is not kept, which its reader is told
- * as "not found".
+ * Stores a response. It has already been sent: where storing fails it is lost, and its reader gets "not found".
  */
 async function keep(http: HttpContext, response: ResponseToSave): Promise<void> {
   try {

@@ -29,7 +29,7 @@ const headers = {
     'Any value: that a page could set it shows that it is one of ours. Without it the cookie does not count.',
 };
 
-/** A link that is not good: it is told apart from a key, because what to do about it is something else. */
+/** For an invalid link: its error differs from that of a key, because the remedy is another one. */
 const LINK_IS_USED: ConstructorParameters<typeof RequestError>[0] = {
   status: 401,
   errorCode: 'UNAUTHORIZED',
@@ -52,7 +52,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
     return presentSession(account, key, expiresAt, service);
   };
 
-  /** Whoever has no usable key gets no transaction, and the look-up of the key is over before one begins. */
+  /** Without a usable key no transaction begins, and the lookup of the key is over before one does. */
   const beginByKey = async (key: string): Promise<BegunSession> => {
     const { keyId, scopes } = await authenticator.authenticate(`Bearer ${key}`);
     if (!scopes.has('dashboard')) throw new UnauthenticatedError();

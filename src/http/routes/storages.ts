@@ -108,7 +108,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'data', schema: StorageDecisionSchema },
       async handle({ caller, params }) {
         const { outputId = '' } = params;
-        // What cannot be an id need not be asked for; the answer is that for any other unknown one.
+        // What cannot be an id need not be queried; the result is that for any other unknown one.
         if (!isOutputId(outputId)) return { accepted: [], rejected: [{ id: outputId, reason: 'not_owned' }] };
         return presentDecision(await remove(caller.accountId, [outputId]));
       },

@@ -1,5 +1,6 @@
 /**
- * What every answer with a task's detail has in common: when to ask again, and the repair of a task that nobody works on.
+ * What every response with a task's detail has in common: when to poll again, and the repair of a task that no
+ * workflow works on.
  */
 import type { ParameterizedContext } from 'koa';
 import { secondsUntilWorthAsking } from '../../domain/poll-advice.ts';
@@ -14,13 +15,13 @@ import type { HttpContext } from '../app/context.ts';
 import { tellDeprecation } from '../middleware/deprecation.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 
-/** @throws {TaskNotFoundError} a text that cannot be a task's id names no task. */
+/** @throws {TaskNotFoundError} the text cannot be a task's id. */
 export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): TaskId {
   if (!isTaskId(taskId)) throw new TaskNotFoundError();
   return taskId;
 }
 
-/** Presents a task, with `Retry-After` where it is not over, and what is to be said of its model (contract §3, §8). */
+/** Presents a task, with `Retry-After` where it is not over, and the deprecation of its model (contract §3, §8). */
 export async function answerDetail(
   ctx: ParameterizedContext<RequestState>,
   http: HttpContext,

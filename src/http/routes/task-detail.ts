@@ -51,7 +51,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
         const taskId = taskIdOf(params);
         const seconds = ctx.method === 'HEAD' ? undefined : preferredWait(ctx.get('Prefer'));
         let task = await readTask(http.database, taskId, caller.accountId);
-        // Where as many wait as may, this one is answered at once: a preference may be left unheard (RFC 7240 §2).
+        // Where as many wait as may, this one is answered at once: a preference may be ignored (RFC 7240 §2).
         const lease = seconds === undefined ? 'none' : http.waitingAnswers.tryTake(caller.accountId);
         if (seconds !== undefined && typeof lease !== 'string') {
           ctx.set('Preference-Applied', `wait=${seconds}`);
@@ -60,7 +60,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
             const wait = untilStatusChanges(http, caller, taskId, task.status, seconds, ctx.res);
             await wait.finally(() => lease.release());
             if (ctx.res.destroyed) return undefined;
-            // Whoever waits when the process ends asks another one next.
+            // A client that waits when the process ends sends its next request to another one.
             if (!http.isReady()) ctx.set('Connection', 'close');
             task = await readTask(http.database, taskId, caller.accountId);
           }

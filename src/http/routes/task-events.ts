@@ -77,12 +77,12 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** @returns undefined for what is no `seq`: such a header is ignored. */
+/** @returns undefined for a text that is not a `seq`: such a header is ignored. */
 function lastEventId(header: string): number | undefined {
   return /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }
 
-/** Sends what there is and leaves the rest to the feed. */
+/** Sends the existing events and leaves the rest to the feed. */
 function stream(
   http: HttpContext,
   ctx: ParameterizedContext<RequestState>,
@@ -97,17 +97,17 @@ function stream(
     return;
   }
   if (part.events.length > 0) events.send(part.events.map(sse));
-  // Where a task that is over has more than this, the client asks for it with its next Last-Event-ID.
+  // Where a task that is over has more than this, the client requests it with its next Last-Event-ID.
   if (isTerminal(part.status)) {
     events.end();
     return;
   }
-  // A client that names an event which there is not yet gets what comes next all the same.
+  // A client that names an event that does not exist yet still gets the next events.
   const seq = part.events.at(-1)?.seq ?? part.lastSeq;
   if (events.isOpen()) unsubscribe = follow(http, caller, taskId, seq, events);
 }
 
-/** Ends without a word where the caller may not ask any more: clients of such streams come back, and are told why then. */
+/** Ends silently where the caller loses access: clients of such streams reconnect, and get the reason then. */
 function follow(http: HttpContext, caller: Caller, taskId: TaskId, after: number, events: EventStream): () => void {
   const unregister = http.openAnswers.register(caller, () => events.end());
   const unsubscribe = http.feed.subscribe(taskId, after, {

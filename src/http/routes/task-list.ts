@@ -17,7 +17,7 @@ import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
-/** The pairs of a filter are within the bounds of those that a task can have. */
+/** The pairs of a filter have the same bounds as those of a task. */
 const checkMetadata = compileCheck(Type.Object({ metadata: CreateTaskSchema.properties.metadata }), 'invalid request');
 
 export function taskListRoutes(http: HttpContext): readonly Route[] {

@@ -122,7 +122,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
             headerPrefix: http.config.callbacks.headerPrefix,
           },
         );
-        // Whatever failed before: the receiver works now, and is to get the whole schedule again.
+        // Whatever failed before: the receiver works now, and gets the whole schedule again.
         if (delivery.isDelivered) await receiverAnswered(database, caller.accountId, checked.url.origin);
         return presentTestDelivery(delivery);
       },

@@ -1,7 +1,7 @@
 /**
- * Server-sent events over a connection that stays open (contract §4): the headers that keep proxies from holding events
- * back, a comment where there was silence, and an end for whoever does not read. An open stream is its response, and
- * nothing that a request needed: there may be many thousands.
+ * Server-sent events over a connection that stays open (contract §4): the headers that keep proxies from buffering
+ * events, a comment after silence, and an end for clients that do not read. An open stream consists of its response,
+ * and of nothing that a request needed: there may be many thousands.
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
@@ -9,9 +9,9 @@ import type { RequestState } from '../middleware/middleware.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
-/** How often the silence of all streams is looked at. */
+/** How often all streams are checked for silence. */
 const LOOK_EVERY_MS = 1_000;
-/** What a client may leave unread here, beside what the system holds for its connection: some hundred events. */
+/** What a client may leave unread here, beside what the system buffers for its connection: some hundred events. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const KEEP_ALIVE = ': keep-alive\n\n';
 
@@ -35,18 +35,19 @@ export interface EventStream {
 /** All open streams of a process. */
 export interface EventStreams {
   /**
-   * Answers a request with a stream. From here on nothing else may answer it.
+   * Responds to a request with a stream. From here on nothing else may respond to it.
    *
-   * @param onClose called once, when the stream has ended or the client goes; not where it had gone before.
+   * @param onClose called once, when the stream has ended or the client disconnects; not where it had disconnected
+   *   before.
    */
   open(ctx: ParameterizedContext<RequestState>, onClose: () => void): EventStream;
-  /** Comments in every stream that was silent for 15 s, and cuts those whose client takes nothing. Runs by itself. */
+  /** Comments on every stream that was silent for 15 s, and cuts those whose client reads nothing. Runs by itself. */
   keepAlive(): void;
   /** How many are open. */
   count(): number;
 }
 
-/** Whether a client asks for the stream and not for JSON; the order of its `Accept` decides between equals. */
+/** Whether a client requests the stream and not for JSON; the order of its `Accept` decides between equals. */
 export function wantsEventStream(ctx: ParameterizedContext<RequestState>): boolean {
   return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream';
 }
@@ -70,7 +71,7 @@ export function createEventStreams(now: () => number): EventStreams {
 
   const keepAlive = (): void => {
     const silentSince = now() - SILENCE_MS;
-    // What is written to goes to the end of the map, where it is not silent any more.
+    // A stream that is written to moves to the end of the map, where it is no longer silent.
     for (const [response, writtenAt] of open) {
       if (writtenAt > silentSince) break;
       if (response.writableLength > 0) response.destroy();
@@ -115,7 +116,7 @@ export function createEventStreams(now: () => number): EventStreams {
   };
 }
 
-/** JSON has no line ends of its own, so that one `data` line is enough. */
+/** JSON contains no line breaks, so that one `data` line is enough. */
 function textOf({ id, event, data }: ServerSentEvent): string {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
   return `${head}data: ${JSON.stringify(data)}\n\n`;

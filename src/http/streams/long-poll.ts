@@ -20,11 +20,11 @@ const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
  * Reads how long a client would like to wait. Of a preference that is given twice the first counts (RFC 7240 §2).
  *
  * @param header `Prefer`, several of them joined by commas.
- * @returns whole seconds, 1 to 30; undefined where it prefers nothing of the kind, or what cannot be read.
+ * @returns whole seconds, 1 to 30; undefined where there is no such preference, or it cannot be parsed.
  */
 export function preferredWait(header: string): number | undefined {
   for (const preference of splitOutsideQuotes(header, ',')) {
-    // What stands behind a semicolon are parameters of the preference, which `wait` has none of.
+    // What follows a semicolon are parameters of the preference; `wait` has none.
     const [text = ''] = splitOutsideQuotes(preference, ';');
     const end = text.indexOf('=');
     const name = (end === -1 ? text : text.slice(0, end)).trim().toLowerCase();
@@ -58,7 +58,7 @@ function splitOutsideQuotes(text: string, separator: string): string[] {
   return parts;
 }
 
-/** What a task's status is after an event; the other events leave it as it is. */
+/** A task's status after an event; the other events do not change it. */
 const STATUS_AFTER: Readonly<Record<string, TaskStatus>> = {
   started: 'handling',
   archiving: 'archiving',
@@ -66,9 +66,9 @@ const STATUS_AFTER: Readonly<Record<string, TaskStatus>> = {
 };
 
 /**
- * Waits until a task has left a status, the time is over, the client is gone, may not ask any more or the feed ends.
+ * Waits until a task has left a status, the time is over, the client disconnects or loses access, or the feed ends.
  *
- * @param status as it was read; what happened since then ends the wait at once.
+ * @param status as it was read; a change since then ends the wait at once.
  * @throws {UnauthenticatedError} @throws {AccountSuspendedError} since the wait began.
  */
 export function untilStatusChanges(

@@ -1,4 +1,4 @@
-/** What the two text endpoints share: from a decoded call to its answer, streamed or not, with the account's limits told. */
+/** Shared by the text endpoints: from a decoded call to its response, streamed or not, with the account's limits. */
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { accessEnded } from '../../text/answer.ts';
@@ -12,7 +12,7 @@ import { textProblemOf } from './problem.ts';
 import { tellTextLimits } from './limits.ts';
 import { sendTextStream } from './stream.ts';
 
-/** What every text answer tells of the account's limits, as OpenAI's does. */
+/** The rate limit headers of every text response, named as OpenAI's are. */
 export const TEXT_ANSWER_HEADERS = {
   'x-ratelimit-limit-requests': 'Text calls per minute.',
   'x-ratelimit-remaining-requests': 'How many may come now.',
@@ -23,10 +23,10 @@ export const TEXT_ANSWER_HEADERS = {
   ...DEPRECATION_HEADERS,
 };
 
-/** How long a client that may not ask any more has to take what tells it so. */
+/** How long a client that has lost access has to read the error that says so. */
 const LAST_WORDS_MS = 3_000;
 
-/** @returns the whole answer; undefined where it was sent as a stream. */
+/** @returns the whole response; undefined where it was sent as a stream. */
 export async function answerTextCall(
   http: HttpContext,
   { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
@@ -41,7 +41,7 @@ export async function answerTextCall(
     cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
   });
   ctx.res.once('close', onClose);
-  // Who went while the request was read is not heard to go any more, and is not to pay for an answer.
+  // A client that disconnected while the request was read emits no further `close`, and must not pay for an answer.
   if (ctx.res.destroyed) onClose();
   http.stopSignal.addEventListener('abort', onStop);
   if (http.stopSignal.aborted) onStop();

@@ -1,6 +1,6 @@
 /**
- * What is done with the images of a text request before anybody is asked: their addresses are checked, and where the
- * operator wants it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing.
+ * Prepares the images of a text request before any upstream is called: their URLs are checked, and where the operator
+ * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing.
  */
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../accounts/authenticate.ts';
@@ -13,9 +13,9 @@ import type { HttpContext } from '../app/context.ts';
 const NONE: InlinedImages = new Map();
 
 /**
- * @param answer whose end gives the memory of the images back.
- * @returns what was fetched, by its address.
- * @throws {InvalidTextRequest} an address is not permitted, or has no image. @throws {ShareExhaustedError}
+ * @param answer the response; when it ends, the memory of the images is released.
+ * @returns the fetched images, by URL.
+ * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image. @throws {ShareExhaustedError}
  */
 export async function prepareImages(
   http: HttpContext,

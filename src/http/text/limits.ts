@@ -1,16 +1,16 @@
-/** What an account may do with text models, and where it stands: told as OpenAI tells it (issue "Limits"). */
+/** An account's limits for text models and what remains of them, in the form that OpenAI uses. */
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 
-/** The account's text calls (contract §9). */
+/** The account's budget of text calls (contract §9). */
 export function textBudget(caller: Caller): Budget {
   return { id: `text:${caller.accountId}`, perMinute: caller.textRequestsPerMinute };
 }
 
-/** In the `x-ratelimit-*` headers of a text answer, as things stand. */
+/** Sets the `x-ratelimit-*` headers of a text response to the current state. */
 export function tellTextLimits(http: HttpContext, ctx: ParameterizedContext<RequestState>, caller: Caller): void {
   const budgets = { requests: textBudget(caller), tokens: http.textAnswers.tokenBudget(caller) };
   for (const [kind, budget] of Object.entries(budgets)) {

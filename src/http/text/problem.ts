@@ -1,4 +1,4 @@
-/** Our errors in the words of OpenAI's API, which clients of the text endpoints know (contract §9, spec §4.4.5). */
+/** Our errors in the format of OpenAI's API, which clients of the text endpoints know (contract §9, spec §4.4.5). */
 import type { TextProblem } from '../../text/encoder.ts';
 import type { ErrorForm } from '../app/error-form.ts';
 import type { HttpProblem } from '../app/errors.ts';
@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<number, string>> = {
   503: 'server_error',
 };
 
-/** By our code, where the error has no word of its own. */
+/** By our error code, where the error has no `code` of its own. */
 const CODES: Readonly<Record<string, string>> = {
   INSUFFICIENT_BALANCE: 'insufficient_quota',
   RATE_LIMITED: 'rate_limit_exceeded',
@@ -27,7 +27,7 @@ const CODES: Readonly<Record<string, string>> = {
   UNSUPPORTED_MEDIA_TYPE: 'unsupported_media_type',
 };
 
-/** @param form whose `error_code` a bad key has. */
+/** @param form decides the `error_code` of an invalid key. */
 export function textProblemOf(
   { status, errorCode, message, param, code }: HttpProblem,
   form: Exclude<ErrorForm, 'envelope' | 'json-rpc'> = 'text',

@@ -1,6 +1,6 @@
 /**
- * Sends a text answer: each event in a write of its own, at the pace of whoever reads, with a comment where there is
- * silence (contract §4, §9). A client that stops reading stops the answer, and one that goes away ends it.
+ * Sends a text answer: each event in a write of its own, at the pace of the client, with a comment after silence
+ * (contract §4, §9). The answer stops when the client stops reading or disconnects.
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
@@ -13,10 +13,10 @@ import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
 const KEEP_ALIVE = ': keep-alive\n\n';
-/** A client that takes nothing for this long has gone without saying so. */
+/** A client that reads nothing for this long has gone without closing the connection. */
 const UNREAD_MS = 60_000;
 
-/** Answers with a stream, to its end or the client's. */
+/** Responds with a stream, until it ends or the client disconnects. */
 export async function sendTextStream(
   ctx: ParameterizedContext<RequestState>,
   frames: AsyncIterable<string>,
@@ -40,14 +40,14 @@ export async function sendTextStream(
     response.end();
   } finally {
     clearInterval(silence);
-    // Reached with an open response only where something threw: the client must not wait for more.
+    // The response is still open here only if something threw: the client must not wait for more.
     if (!response.writableEnded) response.destroy();
   }
 }
 
 /**
- * Sends the stream of an answer that is there already. Like the streams of tasks it counts among the answers that an
- * account may have open, and is cut once its caller may not ask any more.
+ * Sends the stream of a stored answer. Like the streams of tasks it counts towards the responses that an account may
+ * have open, and is cut once its caller loses access.
  *
  * @throws {ShareExhaustedError} nothing was sent.
  */
@@ -72,7 +72,7 @@ async function* framesToTheEnd(frames: Iterable<string>): AsyncGenerator<string>
 
 async function* nothing(): AsyncGenerator<string> {}
 
-/** Resolves when the client has read on, or has gone; one that does neither is cut. */
+/** Resolves when the client has read on or disconnected; a client that does neither is disconnected. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => response.destroy(), UNREAD_MS);

@@ -1,7 +1,7 @@
 /**
- * Taking outputs away from their readers by somebody's decision: their owner's, an operator's, or their task's erasure
- * (contract §4, §5). At once and for good; the bytes follow within minutes (sweep.ts). What an output occupied of its
- * account's persistent storage, or had reserved for its promotion, goes back in the same statement.
+ * Removes outputs from their readers by decision of their owner or an operator, or by their task's erasure (contract
+ * §4, §5). At once and for good; the bytes follow within minutes (sweep.ts). What an output occupied of its account's
+ * persistent storage, or had reserved for its promotion, is released in the same statement.
  */
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
@@ -30,8 +30,8 @@ const deleteStatement: Statement = {
 };
 
 /**
- * A statement of its own, before the one that deletes: what a promotion or another deletion commits while this waits is
- * seen by the next statement whole, its storage period included.
+ * A statement of its own, before the one that deletes: where a promotion or another deletion commits while this
+ * waits, the next statement sees all of it, its storage period included.
  */
 const lockThem: Statement = {
   name: 'lock_outputs_to_delete',
@@ -66,9 +66,10 @@ export async function deleteOutputsOfTask(
 }
 
 /**
- * Deletes an output, whosesoever it is: an operator's decision.
+ * Deletes an output of any account: an operator's decision.
  *
- * @param now milliseconds since 1970; default: the database's. @returns the object's key; undefined where there is no such output any more.
+ * @param now milliseconds since 1970; default: the database's.
+ * @returns the object's key; undefined where there is no such output any more.
  */
 export async function deleteAnyOutput(database: Database, outputId: string, now?: number): Promise<string | undefined> {
   return database.transaction(async (transaction) => {

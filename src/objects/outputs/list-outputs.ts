@@ -5,10 +5,10 @@
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 
-/** `pending`: a promotion was accepted and is not through yet. */
+/** `pending`: a promotion was accepted and is not complete yet. */
 export type OutputStatus = 'available' | 'pending' | 'deleted';
 
-/** A stored output as the list tells it. Times are Unix seconds. */
+/** A stored output as the list shows it. Times are Unix seconds. */
 export interface StoredOutput {
   readonly id: string;
   readonly taskId: TaskId;
@@ -42,11 +42,11 @@ export interface OutputPage {
 /** Rows are counted, and can be paged through, up to here. */
 export const MAX_LISTED = 10_000;
 
-/** Readers are told whole seconds, and judge by them (wire/task.ts). */
+/** Readers see whole seconds, and decide by them (wire/task.ts). */
 const RETENTION_END = `date_trunc('second', retain_until)`;
 const IS_KEPT = `gone_at IS NULL AND (retain_until IS NULL OR ${RETENTION_END} > $2)`;
 
-// The index of kept outputs is for `gone_at IS NULL`; what has ended since is few, and sorted out from those.
+// The index of kept outputs is for `gone_at IS NULL`; the few that have ended since are filtered out.
 const CONDITIONS: Record<'kept' | OutputStatus, string> = {
   kept: IS_KEPT,
   available: `${IS_KEPT} AND pending_since IS NULL`,
@@ -64,7 +64,7 @@ const COLUMNS = `id, task_id AS "taskId", position, model, type, mime_type AS "m
 /**
  * Lists outputs.
  *
- * @param page from 1. @param now milliseconds since 1970: what is kept is judged by it.
+ * @param page from 1. @param now milliseconds since 1970: decides what is kept.
  */
 export async function listOutputs(
   database: Queryable,

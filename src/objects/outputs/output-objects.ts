@@ -1,9 +1,9 @@
 /**
- * From outputs' ids to the objects behind them, for inputs that refer to them: whosesoever they are, and gone or not.
+ * From outputs' ids to the objects behind them, for inputs that refer to them: of any account, and gone or not.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 
-/** Where an output's bytes lie, and what they are. */
+/** Where an output's bytes are stored, and what they are. */
 export interface OutputObject {
   readonly id: string;
   readonly accountId: string;
@@ -22,7 +22,7 @@ const selectObjects: Statement = {
            FROM outputs WHERE id = ANY($1)`,
 };
 
-/** The objects of the outputs of these ids; those that never were are missing. */
+/** The objects of the outputs of these ids; unknown ids are missing. */
 export async function findOutputObjects(database: Queryable, ids: readonly string[]): Promise<readonly OutputObject[]> {
   return ids.length === 0 ? [] : database.query<OutputObject>(selectObjects, [ids]);
 }

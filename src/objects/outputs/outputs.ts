@@ -70,7 +70,7 @@ export interface ServableOutput {
   readonly sha256: string;
 }
 
-/** The output was deleted, its retention passed, or it never was: all the same to a reader. */
+/** The output was deleted, its retention passed, or it never existed: all the same to a reader. */
 export class OutputNotFoundError extends Error {
   override readonly name = 'OutputNotFoundError';
 
@@ -93,7 +93,7 @@ export async function readServableOutput(database: Queryable, outputId: string):
 }
 
 /**
- * Takes an output away from its readers. Its bytes may be deleted by whoever calls this, and are by the sweep.
+ * Removes an output from its readers. Its bytes may be deleted by the caller, and are by the sweep.
  *
  * @returns the object's key. @throws {OutputNotFoundError}
  */

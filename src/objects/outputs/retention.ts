@@ -1,10 +1,10 @@
 /**
- * The end of an output's retention (contract §5, §3 `outputGone`). Here it is only written down: readers judge by
+ * The end of an output's retention (contract §5, §3 `outputGone`). Here it is only recorded: readers check
  * `retain_until` themselves, and the bytes follow later (sweep.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 
-/** What is pending is left to its promotion, which has bytes reserved. */
+/** A pending output is left to its promotion, which has bytes reserved. */
 const expireStatement: Statement = {
   name: 'expire_outputs',
   text: `UPDATE outputs SET gone_at = retain_until, gone_reason = 'expired'
@@ -15,7 +15,7 @@ const expireStatement: Statement = {
 };
 
 /**
- * Writes down that the retention of outputs ended. Readers see them as gone from `retain_until` on; a download URL that
+ * Records that the retention of outputs ended. Readers see them as gone from `retain_until` on; a download URL that
  * was signed in the last moment before works until its end, which is what the grace is for ("no URL dies before its
  * `expireAt`").
  *

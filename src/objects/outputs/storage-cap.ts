@@ -1,6 +1,6 @@
 /**
- * The bytes that an account keeps persistently, counted against its cap (contract §5). Whatever is to become persistent
- * reserves its bytes first; whatever ceases to be gives them back, in the transaction that decides it.
+ * The bytes that an account keeps persistently, counted against its cap (contract §5). An output that is to become
+ * persistent reserves its bytes first; one that ceases to be releases them, in the transaction that decides it.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 
@@ -12,7 +12,7 @@ const reserve: Statement = {
       RETURNING c.account_id`,
 };
 
-/** Takes room under the cap; from here to the commit the account's counters are locked. @returns whether there was. */
+/** Reserves room under the cap; the account's counters are locked until the commit. @returns whether there was. */
 export async function reservePersistentBytes(
   transaction: Queryable,
   accountId: string,

@@ -1,7 +1,7 @@
 /**
- * An output's way from `temp` to `persistent` and back (contract §5). The bytes of a promotion are counted against the
- * cap when it is accepted; `pending_since` stands until its workflow has answered. A storage period is open exactly while
- * an output is persistent.
+ * An output's way from `temp` to `persistent` and back (contract §5). The bytes of a promotion are counted against
+ * the cap when it is accepted; `pending_since` is set until its workflow has finished it. A storage period is open
+ * exactly while an output is persistent.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -13,11 +13,11 @@ export interface OutputCondition {
   readonly sizeBytes: number;
   readonly storageTier: 'temp' | 'persistent';
   readonly isPending: boolean;
-  /** Deleted, or its retention has ended, whether that was written down or not. */
+  /** Deleted, or its retention has ended, whether that was recorded or not. */
   readonly isGone: boolean;
 }
 
-/** Readers are told whole seconds, and judge by them (wire/task.ts). */
+/** Readers see whole seconds, and decide by them (wire/task.ts). */
 const RETENTION_END = `date_trunc('second', retain_until)`;
 
 const lockStatement: Statement = {
@@ -40,14 +40,14 @@ export async function lockOutputs(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** What was accepted for promotion is not lost to its retention while Temporal is away for some hours. */
+/** An output that was accepted for promotion is not lost to its retention while Temporal is down for some hours. */
 const markPendingStatement: Statement = {
   name: 'mark_outputs_pending',
   text: `UPDATE outputs SET pending_since = $2::timestamptz, retain_until = greatest(retain_until, $2::timestamptz + interval '1 day')
           WHERE id = ANY ($1)`,
 };
 
-/** Notes that promotions were accepted. The outputs are locked, and their bytes are reserved. @param now milliseconds. */
+/** Records accepted promotions. The outputs are locked, and their bytes are reserved. @param now milliseconds. */
 export async function markPending(transaction: Queryable, outputIds: readonly string[], now: number): Promise<void> {
   await transaction.query(markPendingStatement, [outputIds, new Date(now)]);
 }
@@ -84,7 +84,7 @@ const completeStatement: Statement = {
          RETURNING output_id`,
 };
 
-/** Ends a pending promotion well. @returns false where there is nothing to promote (any more). @param now milliseconds. */
+/** Completes a pending promotion. @returns false where there is none (any more). @param now milliseconds. */
 export async function completePromotion(transaction: Queryable, outputId: string, now: number): Promise<boolean> {
   const rows = await transaction.query(completeStatement, [outputId, new Date(now)]);
   return rows.length === 1;
@@ -101,7 +101,7 @@ const abandonStatement: Statement = {
 };
 
 /**
- * Ends a pending promotion of something that is gone: its reserved bytes are given back.
+ * Ends a pending promotion of something that is gone: its reserved bytes are released.
  *
  * @returns whether there was one.
  */

@@ -1,6 +1,6 @@
 /**
- * Which objects of the store may be deleted: the bytes of outputs and uploads that are gone, and objects that no record
- * names, left behind by attempts that came to nothing (architecture, "Archiving really copies"). Apart from the records
+ * Which objects of the store may be deleted: the bytes of outputs and uploads that are gone, and objects that no
+ * record names, left behind by failed attempts (architecture, "Archiving really copies"). Separate from the records
  * of either, because it has to know every table that names objects.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
@@ -55,10 +55,10 @@ const markFiles: Statement = {
 };
 
 /**
- * Notes that the bytes are physically gone. A record that somebody else keeps locked is left to a later pass, which
- * deletes what is not there once more.
+ * Records that the bytes are physically gone. A record that another process holds locked is left to a later pass,
+ * which repeats the deletion of what no longer exists.
  *
- * @param now milliseconds since 1970. @returns how many were noted.
+ * @param now milliseconds since 1970. @returns how many were recorded.
  */
 export async function markBytesDeleted(
   database: Queryable,
@@ -76,7 +76,7 @@ export async function markBytesDeleted(
 const OUR_KEY =
   /^(?:outputs\/[0-9A-Z]{2}\/tk-svc-[0-9A-HJKMNP-TV-Z]{26}-(?:generated|archived)-|files\/[0-9A-Z]{2}\/file_)[\w-]+$/;
 
-/** Whether a key is one that this program makes: anything else in the store is somebody else's. */
+/** Whether a key is one that this program makes: anything else in the store belongs to another program. */
 export function isOurKey(key: string): boolean {
   return OUR_KEY.test(key);
 }
@@ -98,8 +98,8 @@ const selectUnnamed: Statement = {
 };
 
 /**
- * Those of the keys that no output, no upload and no open task names. An attempt's key holds its task's id, and is named
- * by nobody until the task is settled.
+ * Those of the keys that no output, no upload and no open task names. An attempt's key contains its task's id, and no
+ * record names it until the task is settled.
  */
 export async function listUnnamedKeys(database: Queryable, keys: readonly string[]): Promise<readonly string[]> {
   const rows = await database.query<{ key: string }>(selectUnnamed, [keys]);

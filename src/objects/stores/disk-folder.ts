@@ -1,6 +1,6 @@
 /**
- * The folder of a disk store as the file system sees it: where a key lies, and that nothing in it leads out. Apart from
- * the store because these rules are about paths and links, the store's about bytes.
+ * The directory of a disk store as the file system sees it: where a key is stored, and that nothing in it leads out.
+ * Separate from the store because these rules are about paths and links, the store's about bytes.
  *
  * A name outside the alphabet of keys (`~partial`) is ours: no key reaches it and no listing shows it.
  */
@@ -10,16 +10,16 @@ import path from 'node:path';
 import { isObjectKey } from './object-key.ts';
 
 const PARTIAL = '~partial';
-/** 24 h, as for objects that nobody names (architecture, "Archiving really copies"): longer than any upload lives. */
+/** 24 h, as for unnamed objects (architecture, "Archiving really copies"): longer than any upload lives. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** A store's root and its folder for unfinished files, which lies in the same file system so that a rename is atomic. */
+/** A store's root and its directory for unfinished files, in the same file system so that a rename is atomic. */
 export interface DiskFolder {
   readonly root: string;
   readonly partial: string;
 }
 
-/** Makes the folder where it is missing, and removes what a killed process left unfinished a day ago or longer. */
+/** Creates the directory where it is missing, and removes what a killed process left unfinished a day ago or longer. */
 export async function openDiskFolder(folder: string): Promise<DiskFolder> {
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
@@ -30,13 +30,13 @@ export async function openDiskFolder(folder: string): Promise<DiskFolder> {
   return { root, partial };
 }
 
-/** Ages are told by the clock of the file system, which stamps the files: that of this process may be another. */
+/** Ages are measured by the clock of the file system, which stamps the files: that of this process may differ. */
 async function removeAbandoned(partial: string): Promise<void> {
   const fresh = path.join(partial, `clock-${randomUUID()}`);
   try {
     await writeFile(fresh, '', { flag: 'wx' });
   } catch (error) {
-    // A disk that is full can still be read, and emptied.
+    // A full disk can still be read, and emptied.
     if (isFull(error)) return;
     throw error;
   }
@@ -53,14 +53,14 @@ function isFull(error: unknown): boolean {
   return codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
 }
 
-/** Whether a folder below the root is there, and is reached without passing a link. */
+/** Whether a directory below the root exists, and is reached without passing a link. */
 export async function isPlainFolder(folder: string): Promise<boolean> {
   return (await ifThere(realpath(folder))) === folder;
 }
 
 /**
- * Makes the folders between the root and a file, passing no link, and returns those whose entries changed: they have
- * to be synced for the new folders to survive a power cut.
+ * Creates the directories between the root and a file, passing no link, and returns those whose entries changed: they
+ * have to be synced for the new directories to survive a power cut.
  */
 export async function makePlainFolders(root: string, folder: string): Promise<string[]> {
   if (await isPlainFolder(folder)) return [];
@@ -80,7 +80,7 @@ export async function makePlainFolders(root: string, folder: string): Promise<st
   return changed;
 }
 
-/** Removes the folders above a deleted file that are empty now: one a task would be left otherwise, for ever. */
+/** Removes the directories above a deleted file that are empty now: otherwise one per task would be left for ever. */
 export async function removeEmptyFolders(root: string, folder: string): Promise<void> {
   for (let current = folder; current !== root; current = path.dirname(current)) {
     try {
@@ -91,7 +91,7 @@ export async function removeEmptyFolders(root: string, folder: string): Promise<
   }
 }
 
-/** Makes a folder's entries durable. One that is gone again has nothing to keep. */
+/** Makes a directory's entries durable. One that is gone again has nothing to sync. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await ifThere(open(folder, 'r'));
   if (!handle) return;
@@ -102,11 +102,12 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** What is done about a file or a folder that cannot be read. @param key of the file, or what its keys begin with. */
+/** What to do about a file or directory that cannot be read. @param key of the file, or what its keys begin with. */
 type OnUnreadable = (key: string, error: Error) => void;
 
 /**
- * Every plain file below the root whose key begins with the prefix. Holds one open folder a level, never a whole listing.
+ * Every plain file below the root whose key begins with the prefix. Holds one open directory per level, never a whole
+ * listing.
  *
  * @param onUnreadable absent: the first that cannot be read ends the walk.
  */
@@ -155,7 +156,7 @@ async function ifReadable<T>(walk: Walk, key: string, work: Promise<T>): Promise
   }
 }
 
-/** @throws what is not the system's error, and every one where nothing may be left out. */
+/** @throws an error that is not the system's, and every error where nothing may be left out. */
 function leaveOut({ onUnreadable }: Walk, key: string, error: unknown): void {
   if (onUnreadable === undefined || !(error instanceof Error) || codeOf(error) === undefined) throw error;
   onUnreadable(key, error);
@@ -171,7 +172,7 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-// ELOOP: a link, where links are not followed. ENOTDIR: a file stands where the key has a folder.
+// ELOOP: a link, where links are not followed. ENOTDIR: the key has a directory where a file exists.
 const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
 function isNotThere(error: unknown): boolean {

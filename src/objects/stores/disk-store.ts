@@ -1,8 +1,9 @@
 /**
- * The object store on a local folder: the default of `npm start`, and enough for one machine. A file is written beside,
- * made durable and renamed into place, so a reader or a crash never meets half of one. Keys are paths below the folder.
+ * The object store on a local directory: the default of a standalone installation (`npm start`), and enough for one
+ * machine. A file is written beside its target, made durable and renamed into place, so a reader or a crash never
+ * meets half of one. Keys are paths below the directory.
  *
- * Unlike S3, a file system cannot hold `a` and `a/b` at once, nor a segment over 255 characters: `put` refuses them.
+ * Unlike S3, a file system cannot hold `a` and `a/b` at once, nor a segment over 255 characters: `put` rejects them.
  */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -30,14 +31,14 @@ import type { ByteRange, ObjectStore, PutResult, StoredObject } from './object-s
 import { StoreUnavailableError } from './store-unavailable-error.ts';
 import type { StoreOperation } from './store-unavailable-error.ts';
 
-// A link is never followed, and a pipe that somebody put there never blocks us.
+// A link is never followed, and a pipe at this path never blocks us.
 const READ_PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 // A quarter of the default's system calls for media, which are some megabytes.
 const READ_CHUNK_BYTES = 256 * 1024;
-// A concurrent delete may remove the folder we just made; it can do so only once for each object it deletes.
+// A concurrent delete may remove the directory we just made; it can do so only once for each object it deletes.
 const MAX_RENAME_ATTEMPTS = 20;
 
-/** Keeps objects below a folder, which is made when first used. @param folder an absolute path. */
+/** Stores objects below a directory, which is created when first used. @param folder an absolute path. */
 export function createDiskStore(folder: string): ObjectStore {
   if (!path.isAbsolute(folder)) throw new TypeError('the folder of a disk store must be an absolute path');
   return new DiskStore(folder);
@@ -158,7 +159,7 @@ class DiskStore implements ObjectStore {
       const folder = path.dirname(target);
       if (!(await isPlainFolder(folder))) return;
       const facts = await ifThere(lstat(target));
-      if (!facts || facts.isDirectory()) return; // A key that is a folder of other keys is no object.
+      if (!facts || facts.isDirectory()) return; // A key that is a directory of other keys is no object.
       await ifThere(unlink(target));
       await removeEmptyFolders(root, folder);
     } catch (error) {
@@ -246,7 +247,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** System errors become the store's own; everything else is a caller's affair already. */
+/** System errors become the store's own; all other errors are the caller's already. */
 function translate(operation: StoreOperation, error: unknown): unknown {
   return codeOf(error) === undefined ? error : new StoreUnavailableError(operation, { cause: error });
 }

@@ -1,6 +1,6 @@
 /**
- * What an object key may look like. One rule for every store, so that a key that one accepts no other refuses, and so
- * that no key can leave a folder or a prefix. Rule: docstring of `ObjectStore`.
+ * What an object key may look like. One rule for every store, so that no store rejects a key that another accepts,
+ * and so that no key can leave a directory or a prefix. Rule: docstring of `ObjectStore`.
  */
 
 const SEGMENT = /^[A-Za-z0-9._-]+$/;
@@ -12,7 +12,7 @@ export function isObjectKey(text: string): boolean {
   return text.length <= MAX_LENGTH && text.split('/').every((segment) => SEGMENT.test(segment) && !isDots(segment));
 }
 
-/** @throws {TypeError} the text is no key. Its text is not repeated in the message: it may come from outside. */
+/** @throws {TypeError} the text is not a key. It is not repeated in the message: it may come from outside. */
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) throw new TypeError('not an object key: segments of [A-Za-z0-9._-] joined by /');
 }

@@ -1,5 +1,5 @@
 /**
- * The port behind which outputs are kept: a local folder or any S3. Both run the same contract suite
+ * The port behind which outputs are kept: a local directory or any S3. Both run the same contract suite
  * (test/objects/object-store-contract.ts). Bytes stream; nothing here holds a whole file.
  */
 import type { Readable } from 'node:stream';
@@ -25,10 +25,10 @@ export interface PutResult {
 /** How an object is to be fetched from the store itself. */
 export interface DirectRead {
   readonly method: 'GET' | 'HEAD';
-  /** How long the address opens, in seconds: at most 7 days. */
+  /** How long the URL works, in seconds: at most 7 days. */
   readonly seconds: number;
   readonly mimeType: string;
-  /** The `Content-Disposition` of the answer. */
+  /** The `Content-Disposition` of the response. */
   readonly disposition: string;
 }
 
@@ -57,14 +57,14 @@ export interface ObjectStore {
    */
   read(key: string, range?: ByteRange): Promise<Readable>;
   /**
-   * An address at the store's public endpoint that opens an object for whoever has it; asks nobody, so the object may
-   * be missing. Absent where the store has no endpoint of its own.
+   * A URL at the store's public endpoint that opens an object for any holder; signing it sends no request, so the
+   * object may be missing. Absent where the store has no endpoint of its own.
    */
   presign?(key: string, read: DirectRead): Promise<string>;
   /**
    * Deletes an object; one that is not there is no error.
    *
-   * @param options.signal ends the wait for a server that does not answer; the object may be deleted all the same.
+   * @param options.signal ends the wait for a server that does not respond; the object may be deleted all the same.
    */
   delete(key: string, options?: { readonly signal?: AbortSignal }): Promise<void>;
   /**

@@ -1,5 +1,5 @@
 /**
- * From the configured address to a store: `file:///folder` or `s3://bucket/prefix`. The one place that knows both kinds.
+ * From the configured URL to a store: `file:///folder` or `s3://bucket/prefix`. The one place that knows both kinds.
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,9 +13,9 @@ const EXPECTED = 'STORE_URL must be file:///absolute/folder or s3://bucket/prefi
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /**
- * Opens the configured store. Nothing is read or written yet: `check()` tells whether it works.
+ * Opens the configured store. Nothing is read or written yet: `check()` shows whether it works.
  *
- * @throws {StoreUrlError} the address names no store; the message says what is wrong with it.
+ * @throws {StoreUrlError} the URL names no store; the message says what is wrong with it.
  */
 export function openStore(settings: StoreConfig): ObjectStore {
   const url = URL.canParse(settings.storeUrl) ? new URL(settings.storeUrl) : undefined;
@@ -29,7 +29,7 @@ export function openStore(settings: StoreConfig): ObjectStore {
   throw new StoreUrlError(`it begins with ${url.protocol}`);
 }
 
-/** The configured address names no store. */
+/** The configured URL names no store. */
 export class StoreUrlError extends Error {
   override readonly name = 'StoreUrlError';
 

@@ -1,10 +1,9 @@
 /**
  * The object store on any S3: one bucket, one prefix. An upload becomes visible when it is complete and never before,
- * which is what `put` promises. The server's errors end here, as ours.
+ * which is what `put` promises. The server's errors are translated to ours here.
  *
- * Bodies go through one uploader: a part that fails stops the upload at once, and memory holds a few parts of
- * 5 MiB (measured: 18 MiB).
- * An upload that a killed process left behind is aborted by the first `check` of a later one.
+ * Bodies go through one uploader: a part that fails stops the upload at once, and memory holds a few parts of 5 MiB
+ * (measured: 18 MiB). An upload that a killed process left behind is aborted by the first `check` of a later one.
  */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -32,24 +31,24 @@ import type { StoreOperation } from './store-unavailable-error.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;
-  /** Key segments joined by `/` under which all objects lie, or empty. */
+  /** Key segments joined by `/` under which all objects are stored, or empty. */
   readonly prefix: string;
-  /** Base address of an S3-compatible server; absent for AWS. */
+  /** Base URL of an S3-compatible server; absent for AWS. */
   readonly endpoint?: string | undefined;
   /** Where clients reach that server, for downloads that go straight to it; absent: at `endpoint`. */
   readonly publicEndpoint?: string | undefined;
   readonly region: string;
-  /** With `secretAccessKey`; absent takes the usual AWS sources. */
+  /** With `secretAccessKey`; absent: the usual AWS sources. */
   readonly accessKeyId?: string | undefined;
   readonly secretAccessKey?: string | undefined;
-  /** Whether the bucket stands in the path, not in the host name. Default: where an endpoint is given. */
+  /** Whether the bucket is in the path, not in the host name. Default: where an endpoint is given. */
   readonly forcePathStyle?: boolean | undefined;
 }
 
-// A server that does not take a connection within 5 s, or is silent for 60 s in the middle of a body, is down.
+// A server that does not accept a connection within 5 s, or is silent for 60 s in the middle of a body, is down.
 const CONNECTION_TIMEOUT_MS = 5_000;
 const SILENCE_TIMEOUT_MS = 60_000;
-/** 24 h, as for objects that nobody names (architecture, "Archiving really copies"). */
+/** 24 h, as for objects that no record names (architecture, "Archiving really copies"). */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
 type PutOptions = Parameters<ObjectStore['put']>[2];
@@ -67,7 +66,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
 
 class S3Store implements ObjectStore {
   readonly #client: S3Client;
-  /** Signs addresses, and never connects. */
+  /** Signs URLs, and never connects. */
   readonly #presigner: S3Client;
   readonly #bucket: string;
   readonly #base: string;
@@ -101,8 +100,8 @@ class S3Store implements ObjectStore {
     const incoming = new IncomingBody(body, options);
     try {
       assertObjectKey(key);
-      // No abort controller: it would answer before the parts are cleaned up. An abort ends the body, and the upload
-      // with it, on the path that cleans up and then answers.
+      // No abort controller: it would return before the parts are cleaned up. An abort ends the body, and the upload
+      // with it, on the path that cleans up and then returns.
       const upload = new Upload({
         client: this.#client,
         params: {

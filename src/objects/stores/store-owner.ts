@@ -1,6 +1,6 @@
 /**
- * Whose store it is. Objects that no record names are deleted after a day, and two installations on one store would each
- * take the other's for such: so a store belongs to the installation that wrote its name there first.
+ * Which installation owns a store. Objects that no record names are deleted after a day, and two installations on one
+ * store would each take the other's for such: so a store belongs to the installation that wrote its name there first.
  */
 import { text } from 'node:stream/consumers';
 import { ObjectNotFoundError } from './object-store.ts';
@@ -9,7 +9,7 @@ import type { ObjectStore } from './object-store.ts';
 const OWNER_KEY = 'installation';
 
 /**
- * Whether the store is this installation's; one that is nobody's becomes it.
+ * Whether the store belongs to this installation; one without an owner is claimed by it.
  *
  * @param installationId of the database.
  */
@@ -17,7 +17,7 @@ export async function ownsStore(store: ObjectStore, installationId: string): Pro
   const owner = await readOwner(store);
   if (owner !== undefined) return owner === installationId;
   await store.put(OWNER_KEY, Buffer.from(installationId), { mimeType: 'text/plain' });
-  // Two that claim it at the same moment both read what was written last.
+  // Two installations that claim it at the same moment both read what was written last.
   return (await readOwner(store)) === installationId;
 }
 
@@ -31,9 +31,9 @@ async function readOwner(store: ObjectStore): Promise<string | undefined> {
 }
 
 /**
- * Asks the store for one small thing, and writes nothing: a store that is full can still be emptied.
+ * Reads one small thing from the store, and writes nothing: a store that is full can still be emptied.
  *
- * @throws {StoreUnavailableError} it does not answer.
+ * @throws {StoreUnavailableError} it does not respond.
  */
 export async function assertAnswers(store: ObjectStore): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 /**
- * The one error by which a store says that it could not do its work: disk full, no permission, network, wrong
- * credentials. Apart from the port because only stores throw it; callers answer 503 or try again later.
+ * The one error by which a store reports that it could not do its work: disk full, no permission, network, wrong
+ * credentials. Separate from the port because only stores throw it; callers respond with 503 or retry later.
  */
 
 /** What a store was doing when it failed. */

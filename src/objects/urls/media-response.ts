@@ -1,6 +1,6 @@
 /**
- * The answer to `GET|HEAD /media/{token}/{name}` once the token is checked and the output found: status, headers and
- * body by RFC 9110 (conditions §13, ranges §14). Knows nothing of Koa, so that each case is one call in a test.
+ * The response to `GET|HEAD /media/{token}/{name}` once the token is checked and the output found: status, headers
+ * and body by RFC 9110 (conditions §13, ranges §14). Knows nothing of Koa, so that each case is one call in a test.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -20,7 +20,7 @@ export interface MediaRequest {
   readonly sha256: string;
   /** `<taskId>-<n>.<ext>`, from the output's record and not from the URL. */
   readonly fileName: string;
-  /** Whether it is to become a file, and not to be shown: browsers heed that wherever the bytes come from. */
+  /** Whether it is to be downloaded, and not shown: browsers obey that wherever the bytes come from. */
   readonly isDownload?: boolean;
   /** Unix seconds: the end of the URL, and so of every cache of it. */
   readonly expireAt: number;
@@ -28,7 +28,7 @@ export interface MediaRequest {
   readonly now?: () => number;
 }
 
-/** `body` is absent where none is sent; whoever sends it destroys it when the client goes away. */
+/** `body` is absent where none is sent; the sender destroys it when the client disconnects. */
 export interface MediaResponse {
   readonly status: 200 | 206 | 304 | 412 | 416;
   readonly headers: Readonly<Record<string, string>>;
@@ -83,10 +83,10 @@ function sharedHeaders(request: MediaRequest, etag: string): Record<string, stri
     'Cache-Control': `private, max-age=${maxAgeSeconds}`,
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag',
-    // A page of anybody may show what it has the URL of.
+    // Any page may show what it has the URL of.
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'X-Content-Type-Options': 'nosniff',
-    // Made by strangers' models: even if a browser were to take it for a page, nothing in it may run or load.
+    // Made by other people's models: even if a browser were to take it for a page, nothing in it may run or load.
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };
 }

@@ -1,5 +1,5 @@
 /**
- * From a URL that this service signed back to the object that it opens, so that what one task made another can take
+ * From a URL that this service signed back to the object that it opens, so that one task can use what another made
  * (contract §7 "Uploads"), and the text by which a stored input refers to such an object.
  */
 import type { UrlSigner } from './signed-url.ts';
@@ -9,7 +9,7 @@ const REFERENCE = /^darkroom:((?:out|file)_[0-9A-HJKMNP-TV-Z]{26})$/;
 
 const INPUT_PREFIX = 'input-';
 
-/** What a stored input says instead of a URL, which would end. */
+/** What a stored input contains instead of a URL, which would expire. */
 export function referenceTo(objectId: string): string {
   return `darkroom:${objectId}`;
 }
@@ -23,11 +23,11 @@ export function referencedId(text: string): string | undefined {
  * Reads a URL of ours.
  *
  * @returns the id of the output or upload that it opens; undefined where it is not below `{public URL}/media/`.
- * @throws {InvalidUrlError} it is below it, and we did not sign it.
- * @throws {ExpiredUrlError} its time has passed.
+ * @throws {InvalidUrlError} it is below that, and we did not sign it.
+ * @throws {ExpiredUrlError} it has expired.
  */
 export function ownObjectId(url: string, signer: UrlSigner): string | undefined {
-  // The parser of URLs drops tabs and line ends and turns backslashes: what it made of them was not what was sent.
+  // The URL parser drops tabs and line breaks and turns backslashes: what it made of them is not what was sent.
   if (/[\s\\\p{Cc}]/u.test(url) || !URL.canParse(url)) return undefined;
   const base = new URL(`${signer.publicUrl}/media/`).href;
   const { href } = new URL(url);
@@ -37,8 +37,8 @@ export function ownObjectId(url: string, signer: UrlSigner): string | undefined 
 }
 
 /**
- * What a URL is signed for that a provider fetches an input by: it opens the object as long as a task needs it, even
- * where its owner has deleted it since. Nobody else gets such a URL.
+ * What a URL is signed for by which a provider fetches an input: it opens the object as long as a task needs it, even
+ * where its owner has deleted it since. Only providers get such a URL.
  */
 export function signedInputId(objectId: string): string {
   return `${INPUT_PREFIX}${objectId}`;

@@ -1,9 +1,9 @@
 /**
- * Download addresses that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3). The token
- * holds the output's id and its end, and an HMAC over both, so that a URL is checked without asking anyone.
+ * Download URLs that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3). The token
+ * contains the output's id and the URL's end, and an HMAC over both, so that a URL is checked without any query.
  *
- * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256, base64url>`. The file name is for people and
- * not signed: what is served comes from the output's record alone.
+ * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256,
+ * base64url>`. The file name is for people and not signed: the response comes from the output's record alone.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -24,29 +24,29 @@ const OUTPUT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 export interface UrlSignerOptions extends UrlKeyOptions {
   /** Without a trailing slash and without `/v1`. */
   readonly publicUrl: string;
-  /** How long a URL lives at least; up to 5 min more by rounding. */
+  /** How long a URL works at least; up to 5 min longer by rounding. */
   readonly lifetimeSeconds: number;
   /** Milliseconds since 1970, as `Date.now`. */
   readonly now?: () => number;
 }
 
-/** A download address and its end in Unix seconds. */
+/** A download URL and its end in Unix seconds. */
 export interface SignedUrl {
   readonly url: string;
   readonly expireAt: number;
 }
 
 export interface UrlSigner {
-  /** What every URL of ours begins with: no trailing slash, no `/v1`. */
+  /** The base of all our URLs: no trailing slash, no `/v1`. */
   readonly publicUrl: string;
-  /** What the key of new URLs is called. */
+  /** The name of the key of new URLs. */
   readonly keyId: string;
   /**
-   * Signs a download address. A few microseconds: it runs for each output of each task that is read.
+   * Signs a download URL. A few microseconds: it runs for each output of each task that is read.
    *
-   * @param output its id, and `<taskId>-<n>.<ext>` as the file name; `notAfter` cuts the URL's life, `expireAt` gives it
-   *   another end than now plus the lifetime, both in Unix seconds; `keyId` names another key than that of new URLs, which
-   *   is used where it is still accepted.
+   * @param output its id, and `<taskId>-<n>.<ext>` as the file name; `notAfter` limits the URL's life, `expireAt`
+   *   gives it another end than now plus the lifetime, both in Unix seconds; `keyId` names another key than that of
+   *   new URLs, which is used where it is still accepted.
    */
   sign(output: {
     readonly outputId: string;
@@ -56,10 +56,10 @@ export interface UrlSigner {
     readonly keyId?: string | null;
   }): SignedUrl;
   /**
-   * Tells which output a token opens.
+   * Returns which output a token opens.
    *
    * @throws {InvalidUrlError} the token is malformed, altered, or signed with another key.
-   * @throws {ExpiredUrlError} the token is ours, and its time has passed.
+   * @throws {ExpiredUrlError} the token is ours, and has expired.
    */
   verify(token: string): { readonly outputId: string; readonly expireAt: number };
 }
@@ -73,7 +73,7 @@ export class InvalidUrlError extends Error {
   }
 }
 
-/** The token is ours, and over. It is genuine, so the output may be named to whoever holds it. */
+/** The token is ours, and has expired. It is genuine, so the output may be named to its holder. */
 export class ExpiredUrlError extends Error {
   override readonly name = 'ExpiredUrlError';
   readonly outputId: string;

@@ -1,10 +1,10 @@
 /**
- * The keys of the URLs that we sign, made of `URL_SIGNING_KEY` and its fallbacks (docs/decisions/0035): one for new URLs, and all of
- * them accepted.
+ * The keys of the URLs that we sign, derived from `URL_SIGNING_KEY` and its fallbacks (docs/decisions/0035): one for
+ * new URLs, and all of them accepted.
  *
- * What a provider is sent has URLs in it, and a provider that knows a task by its id compares the attempts. They are
- * signed with the key that was current when the task was begun, which the task's row names, for as long as that key is
- * accepted at all.
+ * What is sent to a provider contains URLs, and a provider that knows a task by its id compares the attempts. They
+ * are signed with the key that was current when the task was begun, which the task's row names, for as long as that
+ * key is accepted at all.
  */
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -16,16 +16,16 @@ const ID_BYTES = 8;
 export interface UrlKeyOptions {
   /** At least 32 characters. */
   readonly signingKey: string;
-  /** Keys whose URLs are accepted, and no task is begun with them: the key to come, or the one before. */
+  /** Keys whose URLs are accepted, and with which no task is begun: the next key, or the previous one. */
   readonly signingKeyFallbacks?: readonly string[] | undefined;
 }
 
 export interface UrlKeys {
-  /** What the current key is called. */
+  /** The name of the current key. */
   readonly currentId: string;
   /** The current one first. */
   readonly accepted: readonly KeyObject[];
-  /** The key of this name; the current one where none is named, or none of that name is there any more. */
+  /** The key of this name; the current one where none is named, or none of that name exists any more. */
   find(id: string | null | undefined): KeyObject;
 }
 
@@ -45,7 +45,7 @@ export function deriveUrlKeys({ signingKey, signingKeyFallbacks = [] }: UrlKeyOp
   };
 }
 
-/** What a signing key is called: no secret, and the same in every process. */
+/** The name of a signing key: no secret, and the same in every process. */
 export function urlKeyId(signingKey: string): string {
   return Buffer.from(hkdfSync('sha256', signingKey, '', ID_PURPOSE, ID_BYTES)).toString('base64url');
 }

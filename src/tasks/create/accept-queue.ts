@@ -9,7 +9,7 @@ import type { Acceptance, NewTask } from './accept.ts';
 
 /** Beyond this a statement only gets longer: a commit's cost is shared well enough by then. */
 const MAX_TOGETHER = 50;
-/** Characters of input in one statement: a body can have 10 MB (contract §1), and fifty of them are no statement. */
+/** Characters of input in one statement: a body can have 10 MB (contract §1), and fifty of those are too much. */
 const MAX_INPUT_TOGETHER = 4_000_000;
 
 export interface Acceptor {
@@ -30,7 +30,7 @@ interface Request {
 }
 
 /**
- * @param databaseOf the database for one account: what its creates keep waiting is no other's connection.
+ * @param databaseOf the database for one account: its waiting creates hold no other account's connection.
  * @param mayClaim whether this process has room to deliver the starts of admitted tasks at this moment.
  */
 export function createAcceptor(databaseOf: AccountDatabase, mayClaim: () => boolean): Acceptor {
@@ -42,7 +42,7 @@ export function createAcceptor(databaseOf: AccountDatabase, mayClaim: () => bool
   return {
     accept(task) {
       return new Promise((resolve, reject) => {
-        // A capped key's task takes its caps' rows too, in a transaction of its own.
+        // A capped key's task locks its caps' rows too, in a transaction of its own.
         if (task.spendCapIds.length > 0) {
           acceptOne(databaseOf(task.accountId), task, mayClaim()).then(resolve, reject);
           return;
@@ -53,7 +53,7 @@ export function createAcceptor(databaseOf: AccountDatabase, mayClaim: () => bool
   };
 }
 
-/** How many of the first requests make one statement: at least one. */
+/** How many of the first requests fit into one statement: at least one. */
 function fitting(requests: readonly Request[]): number {
   let characters = 0;
   const tooFar = requests.findIndex(({ task }, place) => {
@@ -74,7 +74,7 @@ async function answer(
   for (const { task, resolve, reject } of alone) await acceptOne(database, task, mayClaim).then(resolve, reject);
 }
 
-/** @returns those that were refused together: each gets its own answer, in the order in which they came. */
+/** @returns those that were rejected together: each gets its own answer, in the order in which they came. */
 async function answerTogether(
   database: Database,
   accountId: string,

@@ -1,8 +1,8 @@
 /**
  * Accepting tasks: one statement that is one transaction, in which the hold, the task, its idempotency key, its first
- * event, its callback and its outbox row come into being together or not at all (architecture, "The way of one task").
- * It crosses rooms on purpose: a create may cost two round trips beside authentication's, the key's look-up and this.
- * Requests reach it through `accept-queue.ts`, which brings those of one account together.
+ * event, its callback and its outbox row are created together or not at all (architecture, "The way of one task"). It
+ * crosses modules on purpose: a create may cost two round trips beside authentication's, the lookup of the key and
+ * this. Requests reach it through `accept-queue.ts`, which brings those of one account together.
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { chargeSpendCaps } from '../../billing/spend-caps.ts';
@@ -26,7 +26,7 @@ export interface NewTask {
   /** Undefined for models without routes. */
   readonly route: string | undefined;
   readonly definitionHash: string;
-  /** The validated input as JSON text, made once: it is measured by the queue and stored as it is. */
+  /** The validated input as JSON text, serialised once: the queue measures it, and it is stored as it is. */
   readonly inputJson: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly storage: 'temp' | 'persistent';
@@ -34,13 +34,13 @@ export interface NewTask {
   readonly queuedSeconds: number;
   readonly callbackUrl: string | undefined;
   readonly holdMicroUsd: bigint;
-  /** Keys of objects of ours that the input refers to: their bytes stay until the task is over. */
+  /** Keys of objects of ours that the input refers to: their bytes are kept until the task is over. */
   readonly inputObjects: readonly string[];
   /** The caps that the key's spending counts against; none for most keys. */
   readonly spendCapIds: readonly string[];
 }
 
-/** The same Idempotency-Key came with another body (contract §1: 422). */
+/** The same Idempotency-Key was used with another body (contract §1: 422). */
 export class IdempotencyMismatchError extends Error {
   override readonly name = 'IdempotencyMismatchError';
 
@@ -49,7 +49,7 @@ export class IdempotencyMismatchError extends Error {
   }
 }
 
-/** As many tasks wait as the account may have waiting (contract §7). */
+/** As many tasks are queued as the account may have (contract §7). */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
   readonly queueCap: number;
@@ -66,7 +66,7 @@ const selectByKey: Statement = {
 };
 
 /**
- * Looks an Idempotency-Key up: the task that it created, if it did.
+ * Looks up an Idempotency-Key: the task that it created, if it did.
  *
  * @throws {IdempotencyMismatchError} it created one from another body.
  */
@@ -83,12 +83,12 @@ export async function findReplay(
 }
 
 /**
- * Looks the keys up and accepts what is new. A task of an account with a free slot and nothing waiting is admitted to it
- * at once and claimed for the process that accepts it, which spares the launcher a statement that takes the same
- * account's row; where that process dies, its claim comes due again like any other (outbox.ts). The look-up is a plain
- * read before the account's row is locked: a replay must wait neither for its account nor for a settlement of its task,
- * which takes these two locks the other way round. LATERAL with a limit keeps it on the index, whatever the planner
- * believes of the table's size.
+ * Looks up the keys and accepts what is new. A task of an account with a free slot and nothing waiting is admitted to
+ * it at once and claimed for the process that accepts it, which spares the launcher a statement that locks the same
+ * account's row; where that process dies, its claim comes due again like any other (outbox.ts). The lookup is a plain
+ * read before the account's row is locked: a replay must wait neither for its account nor for a settlement of its
+ * task, which takes these two locks in the opposite order. LATERAL with a limit keeps it on the index, whatever the
+ * planner assumes about the table's size.
  */
 const acceptTasks: Statement = {
   name: 'accept_tasks',
@@ -177,30 +177,30 @@ const selectCounters: Statement = {
            FROM account_counters WHERE account_id = $1`,
 };
 
-/** What accepting came to: a new task, or the one that the same key created a moment before. */
+/** The result of accepting: a new task, or the one that the same key created a moment before. */
 export interface Acceptance {
   readonly taskId: TaskId;
   readonly isReplay: boolean;
-  /** Its start, where it is admitted to a slot and claimed already: to be delivered by whoever accepted it. */
+  /** Its start, where it is admitted to a slot and claimed already: to be delivered by the process that accepted it. */
   readonly claimed?: OutboxItem;
 }
 
 /**
- * What became of a request among others. `refused` has its reason asked for by `acceptOne`; `conflict`: a row of it, or of
- * one beside it, was there already.
+ * The outcome of a request among others. `acceptOne` finds the reason of `refused`; `conflict`: a row of it, or of
+ * one beside it, existed already.
  */
 export type AcceptOutcome = Acceptance | 'mismatch' | 'refused' | 'conflict';
 
 /**
  * Accepts a task by itself, holding its worst-case cost.
  *
- * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the key is
- *   not used up.
+ * @throws {InsufficientBalanceError} @throws {QueueFullError} @throws {SpendCapError} nothing was accepted, and the
+ *   key is not used up.
  * @throws {IdempotencyMismatchError} another body used the key.
- * @throws {Error} rows of a task that is not there refuse it: somebody deleted a task in part.
+ * @throws {Error} rows of a task that does not exist prevent it: a task was deleted only in part.
  */
 export async function acceptOne(database: Database, task: NewTask, mayClaim: boolean): Promise<Acceptance> {
-  // Twice: between a refusal and reading why, a top-up or a settlement may have made room.
+  // Twice: between a rejection and reading its reason, a top-up or a settlement may have made room.
   let isConflict = false;
   for (let attempt = 0; attempt < 2; attempt++) {
     const [outcome = 'refused'] = await acceptWithinCaps(database, task, mayClaim);
@@ -218,7 +218,7 @@ export async function acceptOne(database: Database, task: NewTask, mayClaim: boo
   throw new QueueFullError(0);
 }
 
-/** The caps are charged in the accepting transaction, after it: what is above one of them takes everything back. */
+/** The caps are charged in the accepting transaction, after it: exceeding one of them rolls everything back. */
 function acceptWithinCaps(database: Database, task: NewTask, mayClaim: boolean): Promise<readonly AcceptOutcome[]> {
   if (task.spendCapIds.length === 0) return acceptTogether(database, task.accountId, [task], mayClaim);
   return database.transaction(async (transaction) => {
@@ -233,10 +233,10 @@ function acceptWithinCaps(database: Database, task: NewTask, mayClaim: boolean):
 
 /**
  * Accepts tasks of one account in one statement. Those whose key was used before are replays; of the others all are
- * accepted or none, which is so where the balance or the queue cannot take all, or a key was used in this very moment.
+ * accepted or none: none where the balance or the queue cannot take all, or a key was used at this very moment.
  *
  * @param mayClaim whether the caller delivers the starts of admitted tasks itself, at once.
- * @returns what became of each, in their order.
+ * @returns the outcome of each, in their order.
  */
 export async function acceptTogether(
   database: Queryable,
@@ -327,7 +327,7 @@ function jsonOrNull(list: readonly string[]): string | null {
   return list.length === 0 ? null : JSON.stringify(list);
 }
 
-/** Says why nothing was accepted; returns where the reason is gone by now. */
+/** Throws the reason why nothing was accepted; returns where that reason is gone by now. */
 async function refuse(database: Database, task: NewTask): Promise<void> {
   const [row] = await database.query<{ available_micro_usd: bigint; queue_cap: number; is_full: boolean }>(
     selectCounters,

@@ -36,23 +36,23 @@ export interface CreateRequest {
   readonly timeoutSeconds?: number;
 }
 
-/** The request is well-formed and cannot be taken; the message names the field (contract §1). */
+/** The request is well-formed and cannot be accepted; the message names the field (contract §1). */
 export class InvalidTaskError extends Error {
   override readonly name = 'InvalidTaskError';
 }
 
 export interface CreateDependencies {
   readonly database: Database;
-  /** Where tasks are accepted; absent: in the same, without a bound by account. */
+  /** Where tasks are accepted; absent: in `database`, without a bound by account. */
   readonly accountDatabase?: AccountDatabase;
   readonly catalogue: Catalogue;
   readonly installationId: string;
   readonly egressPolicy: EgressPolicy;
-  /** Knows the URLs of ours that an input may hold. */
+  /** Recognises our own URLs in an input. */
   readonly urlSigner: UrlSigner;
   /** Whether this process can deliver starts at this moment; absent: it never does. */
   readonly mayClaim?: () => boolean;
-  /** Judges the form of the body. */
+  /** Checks the form of the body. */
   readonly checkBody: Check;
 }
 
@@ -61,7 +61,7 @@ export interface TaskCreator {
    * Creates a task, or finds the one that the same key created.
    *
    * @param body as parsed: the fingerprint is taken over it before anything is filled in.
-   * @param large where the body is.
+   * @param large set where the body is large.
    * @throws {InvalidTaskError} and the errors of accept.ts, catalogue.ts and authenticate.ts.
    */
   create(
@@ -73,7 +73,7 @@ export interface TaskCreator {
   ): Promise<Acceptance>;
 }
 
-/** The account's creating requests (limits/rate-limiter.ts). */
+/** The account's budget of creating requests (limits/rate-limiter.ts). */
 export interface CreateBudget {
   /** @returns 0, or the seconds to wait because there is no token. */
   take(): Promise<number>;
@@ -92,7 +92,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       const print = facts.fingerprint;
       const waitSeconds = (await budget?.take()) ?? 0;
       if (waitSeconds > 0) {
-        // Contract §2: the key is looked up before the limit; a replay is never refused.
+        // Contract §2: the key is looked up before the limit; a replay is never rejected.
         const replayed = await replayOf(caller, idempotencyKey, print);
         if (replayed === undefined) throw new RateLimitedError(waitSeconds);
         return { taskId: replayed, isReplay: true };
@@ -123,7 +123,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     return idempotencyKey === undefined ? undefined : findReplay(database, caller.accountId, idempotencyKey, print);
   }
 
-  /** Everything that can be said about a request before its account is asked; only media of ours need the database. */
+  /** Every check that does not depend on the account's state; only media of ours need the database. */
   async function judge(
     caller: Caller,
     body: Readonly<Record<string, unknown>>,

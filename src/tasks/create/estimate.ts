@@ -1,6 +1,6 @@
 /**
- * What a task would cost and everything that would stand in its way (contract §4): the checks of a create, all of them
- * and not only up to the first that fails. Nothing is held, and no task comes of it.
+ * What a task would cost and everything that would prevent it (contract §4): the checks of a create, all of them and
+ * not only up to the first that fails. Nothing is held, and no task is created.
  */
 import { readAccount } from '../../accounts/accounts.ts';
 import { requireModel } from '../../accounts/authenticate.ts';
@@ -20,7 +20,7 @@ import { judgeMedia } from '../record/input-media.ts';
 import type { MediaJudge } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
 
-/** What is said of a request. */
+/** The estimate of a request. */
 export interface Estimate {
   /** The resolved full name, or the model's own where the route is wrong; undefined where none was named. */
   readonly model: string | undefined;
@@ -38,7 +38,7 @@ export interface Estimate {
 export interface EstimateDependencies extends MediaJudge {
   readonly database: Database;
   readonly catalogue: Catalogue;
-  /** Judges the form of the body. */
+  /** Checks the form of the body. */
   readonly checkBody: CheckAll;
 }
 
@@ -46,8 +46,8 @@ export interface EstimateDependencies extends MediaJudge {
  * Estimates a task.
  *
  * @param body as parsed: an object of any form.
- * @throws {ModelUnavailableError} @throws {ForbiddenError} there is nothing to estimate with: the model is unknown, or not
- *   for this key.
+ * @throws {ModelUnavailableError} @throws {ForbiddenError} there is nothing to estimate with: the model is unknown,
+ *   or not permitted for this key.
  */
 export async function estimateTask(
   dependencies: EstimateDependencies,
@@ -95,10 +95,10 @@ const NOTHING_KNOWN = {
   isBalanceSufficient: undefined,
 } as const;
 
-/** The members that more is asked of than their form. */
+/** The members that are checked beyond their form. */
 const JUDGED_MEMBERS = ['model', 'input', 'callback', 'route', 'maxCost', 'timeoutSeconds'];
 
-/** Those of a body that are right in themselves, whatever the others are. */
+/** The members of a body that are valid in themselves, whatever the others are. */
 function soundPart(body: Readonly<Record<string, unknown>>, checkBody: CheckAll): Partial<CreateRequest> {
   const isSound = (name: string): boolean =>
     Object.hasOwn(body, name) && checkBody({ model: 'any', input: {}, [name]: body[name] }).length === 0;
@@ -110,7 +110,7 @@ interface NamedModel {
   readonly isRouteKnown: boolean;
 }
 
-/** A wrong route is told like any other error; the price does not depend on it. */
+/** A wrong route is reported like any other error; the price does not depend on it. */
 function resolve(
   catalogue: Catalogue,
   { model, route }: Partial<CreateRequest>,
@@ -127,7 +127,7 @@ function resolve(
   }
 }
 
-/** Addresses are judged where the schema is content: of too many of them it has the say. */
+/** URLs are checked once the schema accepts the input: too many of them are an error of the schema. */
 async function inputProblems(
   judge: MediaJudge,
   { accountId }: Caller,
@@ -139,7 +139,7 @@ async function inputProblems(
   return (await judgeMedia(judge, accountId, definition.inputSchema, input)).problems;
 }
 
-/** What accepting would find (tasks/create/accept.ts): the balance first, then the caps of the key. */
+/** What accepting would check (tasks/create/accept.ts): the balance first, then the caps of the key. */
 async function covers(database: Database, caller: Caller, microUsd: bigint): Promise<boolean> {
   const { availableMicroUsd } = await readAccount(database, caller.accountId);
   if (availableMicroUsd < microUsd) return false;

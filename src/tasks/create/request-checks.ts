@@ -1,13 +1,13 @@
 /**
- * What is judged of a request beside its form and its input: one rule a function, each with the message that names the
- * field (contract §1). Creating refuses at the first one, an estimate lists them all.
+ * The checks of a request beyond its form and its input: one rule a function, each with the message that names the
+ * field (contract §1). A create rejects at the first one, an estimate lists them all.
  */
 import { formatUsd, parseUsd } from '../../domain/money.ts';
 import { checkUrl } from '../../egress/policy.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
 import type { CreateRequest } from './create.ts';
 
-/** Contract §2: https, and an address that is not literally private. Names are judged when connecting. */
+/** Contract §2: https, and an address that is not literally private. Names are checked when connecting. */
 export function callbackProblem(callback: CreateRequest['callback'], policy: EgressPolicy): string | undefined {
   if (callback === undefined) return undefined;
   const checked = checkUrl(callback.url, policy);

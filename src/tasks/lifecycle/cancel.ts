@@ -1,8 +1,9 @@
 /**
- * Cancelling (contract §4): one conditional update. A task that nobody has begun to handle ends in that very transaction,
- * also while Temporal is down and after a launcher has claimed its start: handling begins by a conditional update of the
- * same row (transitions.ts), so that a start which arrives later finds the task over and submits nothing. One that is handled is
- * ended by its workflow, which is asked to through the outbox. From archiving on cancelling changes nothing.
+ * Cancelling (contract §4): one conditional update. A task that is not handled yet ends in that very transaction,
+ * also while Temporal is down and after a launcher has claimed its start: handling begins by a conditional update of
+ * the same row (transitions.ts), so that a start which arrives later finds the task over and submits nothing. A task
+ * that is handled is ended by its workflow, which is requested through the outbox. From archiving on cancelling
+ * changes nothing.
  */
 import type { Database, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -12,7 +13,7 @@ import { settleIn } from './settle.ts';
 import type { SettleOptions } from './settle.ts';
 import { addEvent } from '../record/timeline.ts';
 
-/** From here to the commit the row is locked: whoever would begin to handle the task waits, and finds it over. */
+/** Locks the row until the commit: an activity that would begin to handle the task waits, and finds it over. */
 const requestStatement: Statement = {
   name: 'request_task_cancel',
   text: `UPDATE tasks SET cancel_requested_at = now(), updated_at = now()
@@ -24,8 +25,8 @@ const selectOwned: Statement = {
   text: 'SELECT 1 FROM tasks WHERE id = $1 AND account_id = $2',
 };
 /**
- * A launcher that claims the row at this moment is waited for: its claim is one statement, which waits for nobody. Who
- * comes first decides which of the account's counters the task is taken from (settle.ts).
+ * Waits for a launcher that claims the row at this moment: its claim is one statement, which waits for no lock. The
+ * first of the two decides which of the account's counters the task is taken from (settle.ts).
  */
 const lockStart: Statement = {
   name: 'lock_start',
@@ -33,9 +34,9 @@ const lockStart: Statement = {
 };
 
 /**
- * Asks for a task to end. Twice is the same as once.
+ * Requests that a task end. Repeating it changes nothing.
  *
- * @param onSettled told where the task ends here and now (tasks/lifecycle/settle.ts).
+ * @param onSettled called where the task ends at once (tasks/lifecycle/settle.ts).
  * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
  * @throws {TaskNotFoundError} unknown, or another account's.
  */

@@ -1,6 +1,6 @@
 /**
- * Erasure (contract §4): what a caller sent and got is gone; the row stays with its id, model, times, money and the
- * fingerprint, so that replays of its key still work. Old inputs go the same way by themselves.
+ * Erasure (contract §4): what a caller sent and received is removed; the row stays with its id, model, times, money
+ * and the fingerprint, so that replays of its key still work. Old inputs are removed the same way, automatically.
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
@@ -24,7 +24,7 @@ const lockTask: Statement = {
   text: 'SELECT status, erased_at IS NOT NULL AS "isErased" FROM tasks WHERE id = $1 AND account_id = $2 FOR UPDATE',
 };
 
-/** A callback that is still being delivered keeps its address until then: erasing stops no notification. */
+/** A callback that is still being delivered keeps its URL until then: erasing stops no notification. */
 const eraseRow: Statement = {
   name: 'erase_task',
   text: `WITH task AS (
@@ -40,7 +40,7 @@ const eraseRow: Statement = {
 };
 
 /**
- * Erases a task. Twice is the same as once.
+ * Erases a task. Repeating it changes nothing.
  *
  * @param now milliseconds since 1970.
  * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskNotOverError}

@@ -26,19 +26,19 @@ const deleteIntent: Statement = {
          RETURNING task_id`,
 };
 
-/** An intent that stands for a submit of the caller's. */
+/** An intent for a submit of the caller. */
 export interface DeclaredIntent {
-  /** How often the task had been refused until then. */
+  /** How often the task had been rejected until then. */
   readonly refusals: number;
-  /** When, by the database's clock: distinguishes it from another attempt's. */
+  /** When it was declared, by the database's clock: distinguishes it from another attempt's. */
   readonly declaredAt: string;
 }
 
 /**
- * Records that a submit is about to be sent which cannot be repeated, or not elsewhere.
+ * Records that a submit is about to be sent that cannot be repeated, or not elsewhere.
  *
- * @returns undefined where an intent was recorded before: that one may have been sent, and is never sent to another
- *   upstream.
+ * @returns undefined where an intent was recorded before: that submit may have been sent, and is never sent to
+ *   another upstream.
  */
 export async function declareIntent(
   database: Database,
@@ -58,8 +58,8 @@ const takeOnIntentStatement: Statement = {
 };
 
 /**
- * The same for an intent that is recorded, to whatever upstream, and was certainly not accepted by it: it stands for this
- * submit now.
+ * The same for an intent that is already recorded, to whatever upstream, and was certainly not accepted by it: it now
+ * stands for this submit.
  *
  * @returns undefined: there is none.
  */
@@ -90,7 +90,7 @@ const markIntentStatement: Statement = {
            FROM tasks WHERE id = $1`,
 };
 
-/** Notes that the submit which an intent stands for is under way. @returns what has become of its task. */
+/** Records that the submit which an intent stands for is under way. @returns the state of its task. */
 export async function markIntentLive(
   database: Database,
   taskId: TaskId,
@@ -98,7 +98,7 @@ export async function markIntentLive(
 ): Promise<{ readonly isOver: boolean; readonly isCancelRequested: boolean }> {
   const values = [taskId, place];
   const [row] = await database.query<{ isOver: boolean; isCancelRequested: boolean }>(markIntentStatement, values);
-  // What the database has lost, a client may ask for again.
+  // A client may request again what the database has lost.
   return row ?? { isOver: false, isCancelRequested: false };
 }
 
@@ -125,9 +125,10 @@ export async function readIntentMark(database: Queryable, taskId: TaskId): Promi
 }
 
 /**
- * A definite refusal of a submit that an intent was recorded for: the task may be submitted again. May be repeated.
+ * Records a definite rejection of a submit that an intent was recorded for: the task may be submitted again. May be
+ * repeated.
  *
- * @returns how many refusals there are by now.
+ * @returns how many rejections there are by now.
  */
 export async function withdrawIntent(
   database: Database,

@@ -1,5 +1,5 @@
 /**
- * Delivering a task's callback once more, because its owner asks for it (contract §4): the schedule begins anew. The
+ * Delivers a task's callback once more, because its owner requests it (contract §4): the schedule begins anew. The
  * outbox row is written in the same transaction, so it works while Temporal is down.
  */
 import { readCallback, restartDelivery } from '../../callbacks/attempts.ts';
@@ -22,9 +22,9 @@ const lockOwned: Statement = {
 };
 
 /**
- * Asks for another delivery. While one is under way nothing changes.
+ * Requests another delivery. While one is under way nothing changes.
  *
- * @returns whether Temporal has to be told, so that the launcher can be woken.
+ * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
  * @throws {TaskNotFoundError} unknown, or another account's.
  * @throws {NotRedeliverableError} not over yet, created without a callback, or its address was erased.
  */

@@ -1,7 +1,7 @@
 /**
- * The one settlement of a task: one transaction that ends it for ever, with its outputs, its money, its running slot, its
- * event and its callback's outbox row. Every path of a task ends here; the first to arrive decides, and everyone else is
- * told what was decided (architecture, "One settlement").
+ * The one settlement of a task: one transaction that ends it for ever, with its outputs, its money, its running slot,
+ * its event and its callback's outbox row. Every path of a task ends here; the first to arrive decides, and all
+ * others get what was decided (architecture, "One settlement").
  */
 import { settle as settleHold } from '../../billing/ledger.ts';
 import { bookOperatorCost } from '../../billing/operator-costs.ts';
@@ -29,7 +29,7 @@ export type Verdict =
       readonly billedMicroUsd?: bigint;
     };
 
-/** What it did end as, whoever decided it. */
+/** What it did end as, whichever path decided it. */
 export interface Outcome {
   readonly status: TerminalStatus;
   readonly reason: FailureReason | null;
@@ -41,7 +41,7 @@ export interface SettleOptions {
   readonly onlyFrom?: readonly TaskStatus[];
   /** Settle only a task whose row was last changed then (`IdleTask.updatedAt`); undefined: whenever it was. */
   readonly unchangedSince?: string | undefined;
-  /** Told of what was ended, for the metrics. Before the commit: one that is rolled back and made again is told twice. */
+  /** Called with what was ended, for the metrics. Before the commit: after a rollback and retry it is called twice. */
   readonly onSettled?: ((task: SettledTask) => void) | undefined;
 }
 
@@ -85,7 +85,7 @@ const fallBackToTemp: Statement = {
   text: `UPDATE tasks SET storage = 'temp' WHERE id = $1`,
 };
 
-/** A start that was not launched yet goes with the task: it will not run, and it has no running slot to give back. */
+/** A start that was not launched yet is removed with the task: it will not run, and has no running slot to release. */
 const dropStart: Statement = {
   name: 'drop_start',
   text: `DELETE FROM outbox WHERE subject_id = $1 AND kind IN ('start_task', 'cancel_task')
@@ -108,7 +108,7 @@ const selectOutcome: Statement = {
 };
 
 /**
- * Ends a task, or tells how it ended.
+ * Ends a task, or returns how it ended.
  *
  * @returns the stored outcome, which need not be the verdict; undefined where the options kept the task as it was.
  */
@@ -150,7 +150,7 @@ export async function settleIn(
   await addEvents(transaction, taskId, endOf(verdict));
   await transaction.query(requestCallback, [taskId]);
   const billed = verdict.status === 'fail' ? verdict.billedMicroUsd : undefined;
-  // A bill that its owner has paid costs the operator nothing.
+  // A bill that the owner has paid costs the operator nothing.
   if (reason !== null && (billed === undefined || billed > task.capturedMicroUsd)) {
     const cost = (billed ?? task.heldMicroUsd) - task.capturedMicroUsd;
     await bookOperatorCost(transaction, { taskId, model: task.model, reason }, cost);
@@ -172,7 +172,7 @@ export async function settleIn(
   return { status: verdict.status, reason };
 }
 
-/** The times are the beginnings of transactions: those of stages that pass in a moment can come out below zero. */
+/** The times are the beginnings of transactions: those of very short stages can come out below zero. */
 function stagesOf(task: SettledRow, outcome: Outcome): SettledTask {
   const { model, wasStarted, queuedSeconds, archivingSeconds, totalSeconds } = task;
   const handlingSeconds = totalSeconds - queuedSeconds - (archivingSeconds ?? 0);
@@ -194,7 +194,7 @@ function endOf(verdict: Verdict): readonly NewEvent[] {
   ];
 }
 
-/** Writes the outputs' rows, in the tier that was asked for as long as the account's cap has room. */
+/** Writes the outputs' rows, in the requested tier as long as the account's cap has room. */
 async function storeOutputs(
   transaction: Queryable,
   task: SettledRow & { readonly taskId: TaskId },

@@ -1,6 +1,7 @@
 /**
- * What can be done with stored outputs (contract §5): promoting and deleting, for up to 50 at a time with an answer for
- * each, and what follows from unpaid storage. Composed here, because it crosses outputs, money and the timeline of tasks.
+ * The operations on stored outputs (contract §5): promoting and deleting, for up to 50 at a time with a result for
+ * each, and what follows from unpaid storage. Composed here, because they concern outputs, money and the timeline of
+ * tasks.
  *
  * Locks in the order tasks (by id), outputs (by id), account counters.
  */
@@ -28,7 +29,7 @@ import { requestWork } from '../outbox/outbox.ts';
 import { addEvents, lockTask } from '../record/timeline.ts';
 import type { NewEvent } from '../record/timeline.ts';
 
-/** Why nothing is done with an output (contract §5). */
+/** Why an operation on an output is rejected (contract §5). */
 export const STORAGE_REFUSALS = [
   'not_owned',
   'insufficient',
@@ -39,7 +40,7 @@ export const STORAGE_REFUSALS = [
 ] as const;
 export type StorageRefusal = (typeof STORAGE_REFUSALS)[number];
 
-/** What became of each id, in the order of the request; an id given twice is one. */
+/** The result for each id, in the order of the request; an id given twice is one. */
 export interface StorageDecision {
   readonly accepted: readonly string[];
   readonly rejected: readonly { readonly id: string; readonly reason: StorageRefusal }[];
@@ -53,18 +54,18 @@ export interface StorageRequest {
 }
 
 const MS_PER_DAY = 86_400_000;
-/** A promotion takes a second; one that takes this long has lost its workflow, or has one that still tries. */
+/** A promotion takes a second; one that takes this long has lost its workflow, or has one that still retries. */
 const STALLED_AFTER_MS = 120_000;
-/** Of one statement. A pass asks for all of them: the first may be those that never end. */
+/** The limit of one statement. A pass requests all of them: the first may be those that never end. */
 const STALLED_AT_ONCE = 1_000;
-/** Outputs that one transaction returns to `temp`: it holds the rows of their tasks. */
+/** Outputs that one transaction returns to `temp`: it locks the rows of their tasks. */
 const RETURNED_AT_ONCE = 100;
 
 /**
  * Accepts outputs for promotion. Their bytes are counted at once; the rest is done by a workflow for each, so the
  * launcher has to be woken where anything was accepted.
  *
- * @param request.priceMicroUsdPerGbMonth what the first day costs has to be available; nothing is held.
+ * @param request.priceMicroUsdPerGbMonth the cost of the first day has to be available; nothing is held.
  */
 export async function promoteOutputs(
   database: Database,
@@ -89,7 +90,7 @@ export async function promoteOutputs(
   });
 }
 
-/** What the output itself says against it. What costs nothing because nothing happens is not a question of money. */
+/** Reasons in the output itself. Where nothing would happen, nothing costs anything, and money does not matter. */
 function promotionRefusal(output: OutputCondition | undefined): StorageRefusal | undefined {
   if (output === undefined) return 'not_owned';
   if (output.isGone) return 'already_deleted';
@@ -97,7 +98,7 @@ function promotionRefusal(output: OutputCondition | undefined): StorageRefusal |
   return output.isPending ? 'storage_op_pending' : undefined;
 }
 
-/** Deletes outputs: gone for readers when this answers; the bytes follow. A pending promotion ends with its output. */
+/** Deletes outputs: gone for readers when this returns; the bytes follow. A pending promotion ends with its output. */
 export async function deleteOutputs(database: Database, request: StorageRequest): Promise<StorageDecision> {
   const { accountId, now } = request;
   return database.transaction(async (transaction) => {
@@ -116,13 +117,13 @@ export async function deleteOutputs(database: Database, request: StorageRequest)
   });
 }
 
-/** What became of a pending promotion. `given_up`: the output, or its bytes, are gone. */
+/** The result of a pending promotion. `given_up`: the output, or its bytes, are gone. */
 export type PromotionOutcome = 'persistent' | 'given_up' | 'not_pending';
 
 /**
- * Ends a pending promotion. Twice is the same as once.
+ * Ends a pending promotion. Repeating it changes nothing.
  *
- * @param hasBytes says whether the object is in the store, whole. @param now milliseconds since 1970.
+ * @param hasBytes returns whether the object is in the store, whole. @param now milliseconds since 1970.
  * @param accountDatabase where the row of the account may have to be waited for; default: `database`.
  */
 export async function finishPromotion(
@@ -146,10 +147,10 @@ export async function finishPromotion(
 }
 
 /**
- * Asks once more for promotions that are well overdue: their workflow was terminated, or lost with Temporal's database.
- * Where it still runs, the start is refused as a duplicate and nothing happens.
+ * Requests promotions again that are well overdue: their workflow was terminated, or lost with Temporal's database.
+ * Where it still runs, the start is rejected as a duplicate and nothing happens.
  *
- * @param now milliseconds since 1970. @param isolate keeps them apart: one that cannot be asked for stops no other.
+ * @param now milliseconds since 1970. @param isolate separates them: one that cannot be requested stops no other.
  * @returns how many.
  */
 export async function requestStalledPromotions(
@@ -175,7 +176,8 @@ export async function requestStalledPromotions(
 /**
  * Returns to `temp` what was persistent for seven days without its account paying for any of them (contract §5).
  *
- * @param now milliseconds since 1970. @param onBatch is called after each transaction; what it throws ends the account's turn.
+ * @param now milliseconds since 1970. @param onBatch is called after each transaction; an error that it throws ends
+ *   the account's turn.
  * @returns how many outputs.
  */
 export async function returnUnpaidOutputs(
@@ -184,7 +186,7 @@ export async function returnUnpaidOutputs(
     readonly now: number;
     readonly retentionDays: number;
     readonly onBatch?: () => void;
-    /** Keeps accounts apart: one whose outputs cannot be returned stops no other. */
+    /** Separates accounts: one whose outputs cannot be returned stops no other. */
     readonly isolate?: Isolation;
   },
 ): Promise<number> {
@@ -206,7 +208,7 @@ export async function returnUnpaidOutputs(
         returned += outputs.length;
       });
       onBatch?.();
-      // A period whose output is gone would be listed for ever: `admin ledger verify` tells of it.
+      // A period whose output is gone would be listed for ever: `admin ledger verify` reports it.
       if (returned === before) return;
     }
   }

@@ -1,7 +1,6 @@
 /**
- * What the activities do to a task's row while it is worked on: each brings about one state by a conditional update on a
- * non-terminal row, so that whoever comes second finds nothing to do (architecture, "PostgreSQL is the record that
- * callers see").
+ * What the activities do to a task's row while they work on it: each step is one conditional update on a non-terminal
+ * row, so that the second to arrive finds nothing to do (architecture, "PostgreSQL is the record that callers see").
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
@@ -31,7 +30,7 @@ export interface WorkingTask {
   readonly isCancelRequested: boolean;
   /** The deadline of the stage that has one at this moment, by the worker's steady clock: `performance.now()` plus what is left. */
   readonly deadlineAt: number | null;
-  /** The same of archiving; null while it waits for its turn. */
+  /** The same for archiving; null while it waits for its turn. */
   readonly archivingDeadlineAt: number | null;
   /** The end of handling in whole Unix seconds, by the database's clock: the same in every attempt. */
   readonly deadlineSeconds: number | null;
@@ -46,7 +45,7 @@ interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadline
   readonly archivingSecondsLeft: number | null;
 }
 
-// Time left is reckoned by the database's clock: the worker's may be wrong.
+// The time left is computed by the database's clock: the worker's may be wrong.
 const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
   definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
   held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
@@ -83,11 +82,12 @@ export async function readWorkingTask(database: Queryable, taskId: TaskId): Prom
 }
 
 /**
- * Moves a queued task to `handling`, which is when its deadline begins to run; one that is there already is only read,
- * with what was recorded of its generation.
+ * Moves a queued task to `handling`, which is when its deadline begins to run; one that is there already is only
+ * read, with what was recorded of its generation.
  *
  * @param limitSeconds the model's own limit; the caller's `timeoutSeconds` can only shorten it.
- * @param urlKeyId the key that signs what its providers are given; absent where nobody will be given anything more.
+ * @param urlKeyId the key that signs what its providers are given; absent where no provider will be given anything
+ *   more.
  */
 export async function beginHandling(
   database: Database,
@@ -132,7 +132,7 @@ const startArchivingStatement: Statement = {
       RETURNING ${WORKING_COLUMNS}`,
 };
 
-/** It is a task's turn to be archived: its deadline begins to run, unless it runs already. */
+/** Begins a task's turn to be archived: its deadline begins to run, unless it runs already. */
 export async function startArchiving(database: Database, taskId: TaskId, limitSeconds: number): Promise<WorkingTask> {
   const [row] = await database.query<WorkingRow>(startArchivingStatement, [taskId, limitSeconds]);
   return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
@@ -144,7 +144,7 @@ const pauseArchivingStatement: Statement = {
           WHERE id = $1 AND status = 'archiving' AND archiving_deadline_at IS NOT NULL`,
 };
 
-/** A task that is being archived has to wait for another turn, and has its whole time again then. */
+/** A task that is being archived has to wait for another turn, and then has its full time again. */
 export async function pauseArchiving(database: Database, taskId: TaskId): Promise<void> {
   await database.query(pauseArchivingStatement, [taskId]);
 }
@@ -154,20 +154,20 @@ function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow
   return { ...row, deadlineAt: at(secondsLeft), archivingDeadlineAt: at(archivingSecondsLeft) };
 }
 
-/** One file that a generation brought: in the object store already, or still at the provider's address. */
+/** One file that a generation produced: in the object store already, or still at the provider's address. */
 export type GeneratedFile = StoredFile | { readonly url: string };
 
-/** Which of its route's upstreams has a task. */
+/** The upstream of its route that has a task. */
 export interface UpstreamPlace {
-  /** What records and limits call it (activities/task-route.ts). */
+  /** Its name in records and limits (activities/task-route.ts). */
   readonly upstreamName: string;
-  /** Its place in the route's list, from 0. */
+  /** Its position in the route's list, from 0. */
   readonly place: number;
-  /** What callers call it in a timeline: the name that the model gives it, else its place from 1. Never a host. */
+  /** Its name in a timeline: the one that the model gives it, else its position from 1. Never a host. */
   readonly label: string | number;
 }
 
-/** What is recorded of a task's one generation: the upstream that has it, by its place, and how far it got. */
+/** What is recorded of a task's one generation: the upstream that has it, by its position, and how far it got. */
 export type Generation = { readonly place: number } & (
   | { readonly state: 'intent' }
   | { readonly state: 'submitted'; readonly jobId: string }
@@ -190,7 +190,7 @@ const recordFaultStatement: Statement = {
   text: 'UPDATE tasks SET error_field = $2, error_case = $3 WHERE id = $1 AND completed_at IS NULL',
 };
 
-/** Writes down what is wrong with the input of a task that is about to fail for it. */
+/** Records what is wrong with the input of a task that is about to fail for it. */
 export async function recordFault(database: Queryable, taskId: TaskId, { kind, field }: InputFault): Promise<void> {
   await database.query(recordFaultStatement, [taskId, field ?? null, kind]);
 }
@@ -208,7 +208,7 @@ interface TouchedTask {
 }
 
 /**
- * Notes that a task was worked on, and takes its row's lock, under which events are added.
+ * Records that a task was worked on, and locks its row, so that events can be added.
  *
  * @param requestHash of the request that it has to be for; absent: any.
  * @returns undefined where the database has lost the task, or has it for another request by now.
@@ -227,13 +227,13 @@ const countAttempts: Statement = {
   text: 'SELECT count(*)::integer AS attempts FROM task_events WHERE task_id = $1 AND type = $2',
 };
 
-/** A timeline tells of as many unanswered submits as this; a repeatable one can go on for hours. */
+/** A timeline shows at most this many unanswered submits; a repeatable one can go on for hours. */
 const MAX_UNANSWERED_TOLD = 10;
 
 /**
- * Adds to the task's timeline that an upstream took nothing.
+ * Adds to the task's timeline that an upstream rejected the work.
  *
- * @returns how many refusals there are by now.
+ * @returns how many rejections there are by now.
  */
 export async function recordRefusal(
   database: Database,
@@ -248,7 +248,7 @@ export async function recordRefusal(
   });
 }
 
-/** Adds to the task's timeline that nobody knows whether an upstream took the work. */
+/** Adds to the task's timeline that it is unknown whether an upstream accepted the work. */
 export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPlace): Promise<void> {
   await database.transaction(async (transaction) => {
     if ((await touchTask(transaction, taskId)) === undefined) return;
@@ -257,7 +257,7 @@ export async function recordNoAnswer(database: Database, taskId: TaskId, { label
   });
 }
 
-/** How often upstreams have refused a task. */
+/** How often upstreams have rejected a task. */
 export function countRefusals(database: Queryable, taskId: TaskId): Promise<number> {
   return attemptsSoFar(database, taskId, 'provider_refused');
 }
@@ -275,9 +275,9 @@ const upsertJob: Statement = {
 };
 
 /**
- * Records the provider's job id, before anyone waits for it. Where the database has lost the task there is nothing to
- * record: the workflow knows the job, and finds out next. The job of a task that is over by now, because it was cancelled
- * after Temporal had ended the attempt, is stopped.
+ * Records the provider's job id, before any process waits for it. Where the database has lost the task there is
+ * nothing to record: the workflow knows the job, and finds out next. The job of a task that is over by now, because
+ * it was cancelled after Temporal had ended the attempt, is stopped.
  */
 export async function recordJob(
   database: Database,
@@ -294,7 +294,7 @@ export async function recordJob(
   });
 }
 
-/** The event belongs to a task that is not over: what a second run brings after the end is told to nobody. */
+/** The event belongs to a task that is not over: what a second run produces after the end is not reported. */
 const upsertFiles: Statement = {
   name: 'record_generation_files',
   text: `WITH task AS MATERIALIZED (

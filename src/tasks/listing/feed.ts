@@ -1,20 +1,21 @@
 /**
- * Live events for readers who wait: one poller per process, which runs only while somebody listens (contract §4 streams,
- * §3 `Prefer: wait`). Polling and not NOTIFY, which would serialise the commits of all that write events.
+ * Live events for waiting readers: one poller per process, which runs only while there are listeners (contract §4
+ * streams, §3 `Prefer: wait`). It polls instead of using NOTIFY, which would serialise the commits of all
+ * transactions that write events.
  *
- * No event is lost, whatever the order in which transactions commit: a poll asks for what the snapshot of the poll before
- * could not see. A listener gets each event of its task once and in order; where one is missing, because the poll failed
- * or brought too many, it is read again from where that listener stands.
+ * No event is lost, whatever the order in which transactions commit: a poll reads what the snapshot of the previous
+ * poll could not see. A listener gets each event of its task once and in order; where one is missing, because the
+ * poll failed or returned too many, it is read again from that listener's position.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TaskEvent } from '../record/timeline.ts';
 
-/** Who listens to a task. Neither function may throw. */
+/** A listener to a task's events. Neither function may throw. */
 export interface EventListener {
   onEvent(event: TaskEvent): void;
-  /** The feed ends with its process: nothing more will come. */
+  /** The feed ends with its process: no more events will come. */
   onEnd(): void;
 }
 
@@ -22,30 +23,30 @@ export interface EventFeed {
   /**
    * Listens to a task's events after a `seq`, those of before this call included.
    *
-   * @returns what ends the listening; to be called once, also by the listener itself.
+   * @returns a function that ends the listening; to be called once, also by the listener itself.
    */
   subscribe(taskId: TaskId, after: number, listener: EventListener): () => void;
-  /** How many listen. */
+  /** How many listeners there are. */
   count(): number;
-  /** Ends the feed and tells every listener. */
+  /** Ends the feed and notifies every listener. */
   close(): void;
 }
 
-/** How long an event takes to its listeners at most, and what a process asks of the database: four reads a second. */
+/** The longest delay of an event, and the load of one process on the database: four reads a second. */
 const POLL_INTERVAL_MS = 250;
-/** While the database is away: ever more seldom, up to this. */
+/** While the database is unavailable: at growing intervals, up to this. */
 const MAX_BACKOFF_MS = 4_000;
-/** New events of one poll; where there are more, everybody catches up by its own `seq`. */
+/** New events of one poll; where there are more, every listener catches up by its own `seq`. */
 const MAX_NEW_EVENTS = 10_000;
-/** Listeners that catch up in one poll, and how many events each gets by that. */
+/** Listeners that catch up in one poll, and how many events each gets in it. */
 const MAX_JOINING = 1_000;
 const MAX_CAUGHT_UP = 1_000;
-/** Few listeners are named to the database, so that the events of others are not sent here. */
+/** Up to this many tasks are named in the query, so that the events of others are not sent here. */
 const MAX_NAMED = 100;
 
 const COLUMNS = `task_id AS "taskId", seq, floor(extract(epoch FROM at))::float8 AS at, type, detail`;
 
-/** ORDER BY and LIMIT keep both parts on their index, whatever the planner believes of the table's size. */
+/** ORDER BY and LIMIT keep both parts on their index, whatever the planner assumes about the table's size. */
 const pollStatement: Statement = {
   name: 'poll_task_events',
   text: `WITH fresh AS MATERIALIZED (
@@ -67,7 +68,7 @@ const pollStatement: Statement = {
 };
 
 interface PollRow extends TaskEvent {
-  /** The poll's own snapshot in the row with `seq` 0; 'fresh' for events that the poll before could not see. */
+  /** The poll's own snapshot in the row with `seq` 0; 'fresh' for events that the previous poll could not see. */
   readonly snapshot: string | null;
   readonly taskId: string;
 }
@@ -75,7 +76,7 @@ interface PollRow extends TaskEvent {
 interface Subscriber {
   readonly taskId: string;
   readonly listener: EventListener;
-  /** The last event that the listener has. */
+  /** The last event that the listener has received. */
   seq: number;
 }
 
@@ -87,14 +88,14 @@ export function createEventFeed({
   readonly logger: Logger;
 }): EventFeed {
   const byTask = new Map<string, Set<Subscriber>>();
-  /** Those who have yet to be brought up to date by their own `seq`. */
+  /** Those that have yet to catch up by their own `seq`. */
   const joining = new Set<Subscriber>();
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
   let isClosed = false;
   let failures = 0;
-  /** What the last poll could see; undefined: everybody joins anew. */
+  /** What the last poll could see; undefined: every listener joins anew. */
   let snapshot: string | undefined;
 
   const everybodyJoins = (): void => {
@@ -154,12 +155,12 @@ export function createEventFeed({
   const schedule = (): void => {
     if (isClosed || isPolling || timer !== undefined) return;
     if (count === 0) {
-      // Whoever comes next begins anew: nobody keeps a snapshot of long ago.
+      // The next listener begins anew: an old snapshot is not kept.
       snapshot = undefined;
       return;
     }
     const backoffMs = Math.min(POLL_INTERVAL_MS * 2 ** failures, MAX_BACKOFF_MS);
-    // More of them wait than one poll takes.
+    // More of them wait than one poll can serve.
     const waitMs = failures === 0 && joining.size >= MAX_JOINING ? 0 : backoffMs;
     timer = setTimeout(() => void tick(), waitMs);
     timer.unref();

@@ -1,5 +1,5 @@
 /**
- * What a list of tasks can be asked for, how far it reaches (contract §3), and which of its filters can lead.
+ * What a list of tasks can be filtered by, how far it reaches (contract §3), and which of its filters can lead.
  */
 import type { TaskStatus } from '../../domain/task-status.ts';
 import { TASK_STATUSES } from '../../domain/task-status.ts';
@@ -9,7 +9,7 @@ export const LISTED_BY_PAGE = 10_000;
 export const MAX_PAGE_SIZE = 100;
 export const MAX_LISTED_IDS = 100;
 
-/** Which tasks are asked for; what is absent is not asked. All that is there must match. */
+/** Which tasks are requested; an absent field does not restrict them. All fields that are present must match. */
 export interface TaskFilter {
   readonly statuses?: readonly TaskStatus[];
   /** The resolved full name. */
@@ -18,12 +18,12 @@ export interface TaskFilter {
   readonly ids?: readonly string[];
   /** Each name with the value that it must have. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Unix seconds. Both are exclusive, of the time as the detail tells it: in whole seconds. */
+  /** Unix seconds. Both are exclusive, and compared with the time as the detail shows it: in whole seconds. */
   readonly createdAfter?: number;
   readonly createdBefore?: number;
 }
 
-/** A filter whose index is walked; the further ones are looked up for each task on the way. */
+/** A filter whose index is walked; the other filters are checked for each task on the way. */
 export type Lead =
   | { readonly by: 'account' }
   | { readonly by: 'ids'; readonly ids: readonly string[] }
@@ -32,7 +32,7 @@ export type Lead =
   | { readonly by: 'model'; readonly model: string }
   | { readonly by: 'status'; readonly statuses: readonly TaskStatus[] };
 
-/** The same tasks, asked for in one way only: nothing twice, nothing that is always true. */
+/** The same filter in its one normal form: nothing twice, nothing that is always true. */
 export function normalised({ statuses, ids, metadata, ...filter }: TaskFilter): TaskFilter {
   const wanted = TASK_STATUSES.filter((status) => statuses?.includes(status) ?? true);
   const pairs = Object.entries(metadata ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -46,11 +46,11 @@ export function normalised({ statuses, ids, metadata, ...filter }: TaskFilter): 
 }
 
 /**
- * The leads that a filter offers, those first that have few tasks as a rule; at least one. Most tasks succeed, most
- * accounts use few keys and models, and what is open or failed is rare.
+ * The leads that a filter offers, those first that usually have few tasks; at least one. Most tasks succeed, most
+ * accounts use few keys and models, and open or failed tasks are rare.
  */
 export function leadsOf({ ids, metadata, keyId, model, statuses }: TaskFilter): readonly [Lead, ...Lead[]] {
-  // At most a hundred tasks: nothing else can be better.
+  // At most a hundred tasks: no other lead can be better.
   if (ids !== undefined) return [{ by: 'ids', ids }];
   const byStatus: readonly Lead[] = statuses === undefined ? [] : [{ by: 'status', statuses }];
   const isRare = statuses?.includes('success') === false;

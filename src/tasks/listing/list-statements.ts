@@ -3,9 +3,9 @@
  * stops. The texts leave the planner no choice of an index, because its estimates are averages over all accounts,
  * models and keys, and where they are wrong it would read a whole account:
  * - the filter that leads is ordered as only its own index is (NULLS LAST, migrations/0002);
- * - further filters stand in `coalesce`, which no index serves and which is taken to let half of the tasks pass;
- * - limits that are constants tell how little is wanted, also where a plan is made for any parameters.
- * There is a small number of texts, because each is prepared once per connection.
+ * - further filters stand in `coalesce`, which no index serves and which is estimated to match half of the tasks;
+ * - limits that are constants show how few rows are wanted, also where a plan is made for any parameters.
+ * There are few texts, because each is prepared once per connection.
  */
 import type { Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
@@ -28,14 +28,14 @@ export interface Call {
   readonly values: readonly unknown[];
 }
 
-/** A lead with more than this is not made a better one by having still more. */
+/** Counts above this are not distinguished when leads are compared. */
 export const PROBED = 1_000;
 
 /** Newest first: as the account's own index is ordered, and as the indexes of filters are. */
 const BY_ACCOUNT = 't.created_at DESC, t.id DESC';
 const BY_FILTER = 't.created_at DESC NULLS LAST, t.id DESC NULLS LAST';
 
-/** The page of a list, with details. @param page `offset` rows are left out, then `rows` are listed. */
+/** The page of a list, with details. @param page `offset` rows are skipped, then `rows` are listed. */
 export function pageCall(
   accountId: string,
   filter: TaskFilter,
@@ -67,8 +67,8 @@ export function pageCall(
 }
 
 /**
- * How many tasks match, of each index that is walked at most one more than a total can tell. `stay`: those that will
- * match for ever; `leave`: those whose status will change.
+ * How many tasks match, in each index that is walked at most one more than a total can show. `stay`: those that will
+ * always match; `leave`: those whose status will change.
  */
 export function countCall(accountId: string, filter: TaskFilter, lead: Lead, range: Range): Call {
   const { name, branches, values } = walk(accountId, filter, lead, range, LISTED_BY_PAGE + 1);
@@ -83,7 +83,7 @@ export function countCall(accountId: string, filter: TaskFilter, lead: Lead, ran
   };
 }
 
-/** How many tasks a lead has by itself, as far as `PROBED`. */
+/** How many tasks a lead has by itself, counted up to `PROBED`. */
 export function probeCall(accountId: string, lead: Lead, range: Range): Call {
   const { name, branches, values } = walk(accountId, {}, lead, range, PROBED);
   const parts = branches.map(({ walked }) => `(SELECT 1 ${walked})`);
@@ -97,22 +97,22 @@ export function probeCall(accountId: string, lead: Lead, range: Range): Call {
 }
 
 interface Walk {
-  /** Of a statement that does this; behind what it is for. */
+  /** The end of the statement's name, after its purpose. */
   readonly name: string;
   readonly branches: readonly Branch[];
   readonly values: unknown[];
 }
 
-/** One index, walked: `walked` stands behind what is told of each task `t`. */
+/** A walk of one index: `walked` follows the columns that are selected of each task `t`. */
 interface Branch {
   readonly walked: string;
-  /** Says of a task whether it will match for ever. */
+  /** An SQL condition: whether a task will always match. */
   readonly stays: string;
 }
 
 /**
- * @param filter what of it the lead tells already does no harm.
- * @param reach no branch is walked past so many tasks that match.
+ * @param filter what the lead already covers does no harm.
+ * @param reach no branch is walked past this many matching tasks.
  */
 function walk(accountId: string, filter: TaskFilter, lead: Lead, range: Range, reach: number): Walk {
   const values: unknown[] = [];
@@ -175,7 +175,7 @@ function conditionsOf(lead: Lead, values: unknown[]): Leading {
   }
 }
 
-/** Open tasks are few, whatever their status; those that are over have an index by status. */
+/** Open tasks are few, whatever their status; finished ones have an index by status. */
 function statusConditions(statuses: readonly TaskStatus[], values: unknown[]): Leading {
   const open = statuses.filter((status) => !isTerminal(status));
   const over = TERMINAL_STATUSES.filter((status) => statuses.includes(status));
@@ -195,7 +195,7 @@ function statusConditions(statuses: readonly TaskStatus[], values: unknown[]): L
 
 type Further = Pick<TaskFilter, 'model' | 'keyId' | 'statuses' | 'metadata'>;
 
-/** What the lead does not tell. */
+/** The filters that the lead does not cover. */
 function furtherThan(lead: Lead, { model, keyId, statuses, metadata }: TaskFilter): Further {
   const isTold = lead.by === 'metadata' && metadata !== undefined && Object.keys(metadata).length === 1;
   return {
@@ -206,7 +206,7 @@ function furtherThan(lead: Lead, { model, keyId, statuses, metadata }: TaskFilte
   };
 }
 
-/** One text for all: what is not asked for is NULL, and true. */
+/** One text for all: an absent filter is NULL, and true. */
 function furtherCondition(
   row: string,
   { model, keyId, statuses, metadata }: Further,
@@ -226,7 +226,7 @@ function furtherCondition(
   };
 }
 
-/** Adds a parameter, and returns how a text names it. */
+/** Adds a parameter, and returns its name in the text. */
 function bind(values: unknown[], value: unknown, type: string): string {
   values.push(value);
   return `$${values.length}::${type}`;

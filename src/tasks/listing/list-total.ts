@@ -1,7 +1,7 @@
 /**
- * How many tasks a list has: exact as far as pages reach, capped beyond (contract §3). An account's own number is kept
- * with its counters. Others are counted, and what was found to be above the cap is remembered: a set that no task can
- * leave stays above it, and a count up to the cap is ten times a page's cost.
+ * How many tasks a list has: exact as far as pages reach, capped beyond (contract §3). The total of an account is
+ * kept with its counters. Other totals are counted, and a set found to be above the cap is remembered: a set that no
+ * task can leave stays above it, and a count up to the cap costs ten times as much as a page.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -18,13 +18,13 @@ export interface ListTotal {
 }
 
 export interface TotalCounter {
-  /** @param filter normalised. @param range without the page's place. */
+  /** @param filter normalised. @param range without the page's position. */
   count(accountId: string, filter: TaskFilter, lead: Lead, range: Range): Promise<ListTotal>;
 }
 
-/** Some 200 B each. Whatever is forgotten is counted again. */
+/** Some 200 B each. A forgotten set is counted again. */
 const REMEMBERED_FILTERS = 10_000;
-/** Tasks leave a set of metadata when they are erased: only as long is such a set taken to be above the cap. */
+/** Tasks leave a set of metadata when they are erased: such a set is assumed to be above the cap only this long. */
 const METADATA_REMEMBERED_MS = 60_000;
 
 const selectTotal: Statement = {
@@ -34,7 +34,7 @@ const selectTotal: Statement = {
 
 /** @param now milliseconds since 1970. */
 export function createTotalCounter(database: Queryable, now: () => number): TotalCounter {
-  /** Sets above the cap, and until when that is taken as known. */
+  /** Sets above the cap, and until when that is assumed. */
   const capped = new LRUCache<string, number>({ max: REMEMBERED_FILTERS });
 
   return {
@@ -66,7 +66,7 @@ function lastingPart({ statuses, ...filter }: TaskFilter): TaskFilter {
   return { ...filter, statuses: TERMINAL_STATUSES.filter((status) => statuses.includes(status)) };
 }
 
-/** Of fixed length, whatever a filter holds. */
+/** Of fixed length, whatever the filter contains. */
 function nameOf(accountId: string, { model, keyId, statuses, metadata, ids, ...times }: TaskFilter): string {
   const parts = [
     accountId,

@@ -1,5 +1,5 @@
 /**
- * Lists of an account's tasks, newest first, by filter, by page or behind a cursor (contract §3).
+ * Lists of an account's tasks, newest first, by filter, by page or after a cursor (contract §3).
  */
 import type { Queryable } from '../../database/database.ts';
 import { leadsOf, normalised } from './list-filter.ts';
@@ -11,7 +11,7 @@ import type { ListTotal } from './list-total.ts';
 import { detailOf } from '../record/read.ts';
 import type { TaskDetail, TaskRow } from '../record/read.ts';
 
-/** A task's place among all, newest first: microseconds since 1970, and its id. */
+/** A task's position in the list, newest first: microseconds since 1970, and its id. */
 export interface ListPlace {
   readonly createdMicros: bigint;
   readonly id: string;
@@ -20,9 +20,9 @@ export interface ListPlace {
 export interface TaskListRequest {
   readonly accountId: string;
   readonly filter: TaskFilter;
-  /** The page begins behind this place; default: before everything. */
+  /** The page begins after this position; default: at the start. */
   readonly after?: ListPlace;
-  /** So many tasks are left out then. With `size` at most `LISTED_BY_PAGE`. */
+  /** How many tasks are then skipped. With `size` at most `LISTED_BY_PAGE`. */
   readonly offset: number;
   /** 1 to `MAX_PAGE_SIZE`. */
   readonly size: number;
@@ -30,7 +30,7 @@ export interface TaskListRequest {
 
 export interface TaskList extends ListTotal {
   readonly tasks: readonly TaskDetail[];
-  /** The place of the last one, where there are more. */
+  /** The position of the last one, where there are more. */
   readonly next: ListPlace | undefined;
 }
 
@@ -63,7 +63,7 @@ export function createTaskLister(database: Queryable, now: () => number): TaskLi
   };
 }
 
-/** The filter with the fewest tasks leads: whoever else leads is walked past all that do not match. */
+/** The filter with the fewest tasks leads: the walk of any other lead passes all tasks that do not match. */
 async function chooseLead(database: Queryable, accountId: string, filter: TaskFilter, range: Range): Promise<Lead> {
   const [first, ...others] = leadsOf(filter);
   if (others.length === 0) return first;
@@ -79,7 +79,7 @@ async function chooseLead(database: Queryable, accountId: string, filter: TaskFi
   return best;
 }
 
-/** `created` is told in whole seconds, and both bounds are exclusive: a task that shows either of them is outside. */
+/** `created` is shown in whole seconds, and both bounds are exclusive: a task that shows either of them is outside. */
 function rangeOf({ createdAfter, createdBefore }: TaskFilter, after: ListPlace | undefined): Range {
   const from = createdAfter === undefined ? '-infinity' : timestamp(BigInt(createdAfter + 1) * 1_000_000n);
   const end = createdBefore === undefined ? undefined : BigInt(createdBefore) * 1_000_000n;

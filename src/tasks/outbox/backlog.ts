@@ -1,7 +1,7 @@
 /**
- * What waits in the whole installation, for its metrics: open tasks with what they hold, what Temporal has still to be
- * told, and callbacks that are not delivered. Each statement reads only what is open, by a partial index: its cost grows
- * with the backlog and not with the history.
+ * The backlog of the whole installation, for its metrics: open tasks with what they hold, outbox rows pending for
+ * Temporal, and callbacks that are not delivered. Each statement reads only open rows, by a partial index: its cost
+ * grows with the backlog and not with the history.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { Backlog } from '../../telemetry/metrics-service.ts';
@@ -25,12 +25,12 @@ const selectOpenTasks: Statement = {
            FROM tasks WHERE completed_at IS NULL GROUP BY status`,
 };
 
-/** Tasks that are not over, by status; a status that no task has is not among them. */
+/** Tasks that are not over, by status; a status without tasks is absent. */
 export async function readOpenTasks(database: Queryable): Promise<readonly OpenTasks[]> {
   return database.query<OpenTasks>(selectOpenTasks);
 }
 
-/** Of a kind those that were claimed equally often come due in the order in which they were written. */
+/** Within a kind, rows that were claimed equally often come due in the order in which they were written. */
 const selectOutbox: Statement = {
   name: 'select_outbox_backlog',
   text: `SELECT kind, deliveries, count(*)::integer AS count, extract(epoch FROM now() - min(due_at))::float8 AS "dueSeconds"
@@ -51,7 +51,7 @@ export async function readOutboxBacklog(database: Queryable): Promise<ReadonlyMa
   return backlog;
 }
 
-/** One that is being attempted has no next attempt: it is due since its last one began. */
+/** A callback that is being attempted has no next attempt: it has been due since its last one began. */
 const selectCallbacks: Statement = {
   name: 'select_callback_backlog',
   text: `SELECT count(*)::integer AS count,

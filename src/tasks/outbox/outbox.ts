@@ -1,19 +1,19 @@
 /**
- * Everything that Temporal must be told: written by the transaction that decides it, claimed here by the launcher of any
- * api process, and removed once Temporal knows. A claim is a lease: it moves the row's `due_at` ahead, and where the
- * process dies the row simply comes due again.
+ * All work that is pending for Temporal: written by the transaction that decides it, claimed here by the launcher of
+ * any api process, and removed once Temporal has it. A claim is a lease: it moves the row's `due_at` ahead, and where
+ * the process dies the row simply comes due again.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
 
-/** What Temporal can be told beside the start of a task; all of it about a task but the promotion of an output. */
+/** What Temporal can be sent beside the start of a task; all of it about a task, except the promotion of an output. */
 type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
 
 interface ClaimedRow {
   readonly id: bigint;
   readonly accountId: string;
-  /** How often it was claimed before this time. */
+  /** How often it was claimed before. */
   readonly deliveries: number;
 }
 
@@ -32,14 +32,14 @@ export type OutboxItem = ClaimedRow &
     | { readonly kind: 'promote_output'; readonly subjectId: string }
   );
 
-/** Longer than Temporal is waited for (launcher), so that a row is not delivered twice at once. */
+/** Longer than the launcher waits for Temporal, so that a row is not delivered twice at once. */
 export const OUTBOX_LEASE_SECONDS = 15;
 
-/** A row that keeps failing is tried again at most this seldom. */
+/** The longest interval at which a row that keeps failing is retried. */
 const MAX_BACKOFF_SECONDS = 60;
 
 /**
- * Commits this statement without waiting until it is on disk. A claim or a removal that a crash takes back is made again,
+ * Commits this statement without waiting until it is on disk. A claim or a removal that a crash undoes is made again,
  * and what was delivered meanwhile is delivered twice, which the workflow id makes harmless; waiting would hold the
  * account's row, and with it every create of that account, for a disk write each time.
  */
@@ -70,13 +70,14 @@ const LEASE = `claimed AS (
            FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'`;
 
 /**
- * Admits waiting starts, and claims them with whatever else is due. Only accounts with a free slot are looked at (by
- * index); what there is room for is shared out among accounts chosen at random, so that no account's backlog keeps
- * another's first task waiting.
+ * Admits waiting starts, and claims them together with whatever else is due. Only accounts with a free slot are
+ * examined (by index); the available room is divided among accounts chosen at random, so that no account's backlog
+ * keeps another's first task waiting.
  *
- * Waits for no lock at all: a process that stopped in the middle of a transaction keeps its account's row, and every
- * account behind it in the order of ids would wait as well. An account whose row is locked is named in a row without an
- * id. A settlement takes the two locks, account and outbox row, the other way round, and cannot deadlock with this.
+ * Waits for no lock at all: a process that stalled in the middle of a transaction holds its account's row, and every
+ * account behind it in the order of ids would wait as well. An account whose row is locked is returned in a row
+ * without an id. A settlement takes the two locks, account and outbox row, in the opposite order, and cannot deadlock
+ * with this.
  */
 const claim: Statement = {
   name: 'claim_outbox',
@@ -99,12 +100,12 @@ const claim: Statement = {
           ORDER BY id`,
 };
 
-/** Longer than the transactions of a busy account keep its row, one after the other; far below what a claim may take. */
+/** Longer than a busy account's transactions hold its row, one after the other; far below what a claim may take. */
 const ACCOUNT_WAIT_MS = 1_000;
 
 /**
- * The same for one account, whose row is waited for: that of a busy account is hardly ever found unlocked, because
- * whoever waits for it gets it first.
+ * The same for one account, waiting for its row: that of a busy account is hardly ever found unlocked, because a
+ * transaction that waits for it gets it first.
  */
 const claimOfAccount: Statement = {
   name: 'claim_outbox_of_account',
@@ -124,7 +125,7 @@ const LEASE_PARAMETERS = [OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS] as const;
 /**
  * Claims at most `limit` admissions and `limit` due rows for the length of a lease.
  *
- * @param onLocked is called with each account that was passed by because its row is locked (`claimOutboxOfAccount`).
+ * @param onLocked is called with each account that was skipped because its row is locked (`claimOutboxOfAccount`).
  */
 export async function claimOutbox(
   database: Queryable,
@@ -171,17 +172,17 @@ export async function giveBackOutbox(database: Queryable, ids: readonly bigint[]
 }
 
 /**
- * For how long a row has not been delivered since it was first due: the leases that it has had, and what has passed of
- * the last one.
+ * How long a row has been undelivered since it was first due: the leases that it has had, and the elapsed part of the
+ * last one.
  *
  * @param deliveries how often it was claimed.
- * @param dueSeconds for how long it has been due; below 0: in how long it comes due again.
+ * @param dueSeconds how long it has been due; below 0: in how long it comes due again.
  */
 export function outboxWaitSeconds(deliveries: number, dueSeconds: number): number {
   let leases = 0;
   for (let claim = 0; claim < deliveries; claim++) {
     const lease = OUTBOX_LEASE_SECONDS * 2 ** claim;
-    // From here on all are alike.
+    // From here on all leases are equal.
     if (lease >= MAX_BACKOFF_SECONDS) {
       leases += MAX_BACKOFF_SECONDS * (deliveries - claim);
       break;
@@ -191,7 +192,7 @@ export function outboxWaitSeconds(deliveries: number, dueSeconds: number): numbe
   return Math.max(leases + dueSeconds, 0);
 }
 
-/** A row that a settlement removes at this moment is left to it: it takes a task's rows in another order. */
+/** A row that a settlement removes at this moment is left to it: it locks a task's rows in another order. */
 const remove: Statement = {
   name: 'remove_outbox',
   text: `DELETE FROM outbox
@@ -199,7 +200,7 @@ const remove: Statement = {
             AND ${WITHOUT_WAITING_FOR_DISK}`,
 };
 
-/** Temporal knows: the rows are done with. One that was asked for again meanwhile stays. */
+/** Temporal has them: the rows are done with. One that was requested again meanwhile stays. */
 export async function removeOutbox(database: Queryable, ids: readonly bigint[]): Promise<void> {
   await database.query(remove, [ids]);
 }
@@ -211,8 +212,8 @@ const insertRequest: Statement = {
 };
 
 /**
- * Asks for something to be told to Temporal, in the transaction that decides it. What is asked for already is due again
- * at once: a claim of it may have been delivered before this decision.
+ * Requests work from Temporal, in the transaction that decides it. A row that exists already is due again at once: a
+ * claim of it may have been delivered before this decision.
  *
  * @param subjectId the task's id, or the output's.
  */
@@ -234,7 +235,7 @@ const insertRestart: Statement = {
 };
 
 /**
- * Starts a task again whose workflow is nowhere to be found. It keeps the running slot it was given.
+ * Restarts a task whose workflow cannot be found. It keeps the running slot it was given.
  *
  * @returns whether a row was added.
  */
@@ -254,7 +255,7 @@ export async function hasStart(database: Queryable, taskId: TaskId): Promise<boo
   return rows.length > 0;
 }
 
-/** Of one pass: it is one transaction, and the next comes a minute later. */
+/** The limit of one pass: it is one transaction, and the next comes a minute later. */
 const STALLED_CALLBACKS_AT_ONCE = 1_000;
 
 const insertStalledCallbacks: Statement = {
@@ -278,9 +279,9 @@ const insertStalledCallbacks: Statement = {
 };
 
 /**
- * Asks once more for deliveries that are well overdue: their workflow was terminated, or lost with Temporal's database.
- * Where it still runs, the start is refused as a duplicate and nothing happens (processes/outbox-delivery.ts). Those that
- * were asked for longest ago come first, so that each has its turn however many of them never end.
+ * Requests deliveries again that are well overdue: their workflow was terminated, or lost with Temporal's database.
+ * Where it still runs, the start is rejected as a duplicate and nothing happens (processes/outbox-delivery.ts). Those
+ * that were requested longest ago come first, so that each has its turn however many of them never end.
  *
  * @param limit of one pass.
  * @returns the tasks whose callbacks they are.

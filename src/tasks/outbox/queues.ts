@@ -1,5 +1,5 @@
 /**
- * How full the queues are, for operators: what waits and runs per account, and what Temporal has still to be told.
+ * How full the queues are, for operators: tasks queued and running per account, and outbox rows pending for Temporal.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 
@@ -11,7 +11,7 @@ export interface AccountQueue {
   readonly queueCap: number;
   readonly running: number;
   readonly runningCap: number;
-  /** How long the first of those that wait has been waiting; null where none waits. */
+  /** How long the first queued task has been waiting; null where none waits. */
   readonly oldestQueuedSeconds: number | null;
 }
 
@@ -25,12 +25,12 @@ export interface OutboxQueue {
 }
 
 export interface Queues {
-  /** Those with something queued or running, the longest queues first. */
+  /** Accounts with something queued or running, the longest queues first. */
   readonly accounts: readonly AccountQueue[];
   readonly outbox: readonly OutboxQueue[];
 }
 
-/** Accounts that are told of at once. */
+/** The most accounts that are listed at once. */
 export const MAX_TOLD_ACCOUNTS = 1_000;
 
 const selectAccountQueues: Statement = {

@@ -1,9 +1,10 @@
 /**
- * Queued tasks whose account has a free slot, and which no launcher takes: it claims and so makes ready what it can
- * deliver (docs/decisions/0006), and where Temporal was never reached there is none. Those of accounts at their cap only wait.
+ * Queued tasks whose account has a free slot, and which no launcher claims: a launcher claims and so makes ready what
+ * it can deliver (docs/decisions/0006), and where Temporal was never reached there is none. Tasks of accounts at
+ * their cap only wait.
  *
- * Since when the slot has been free is not stored, and a busy account has one for a moment after each of its tasks. So
- * the age is for how long the same start has been found to be next, from one read to the next.
+ * Since when the slot has been free is not stored, and a busy account has a free one for a moment after each of its
+ * tasks. So the age is how long the same start has been found to be next, from one read to the next.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { Backlog } from '../../telemetry/metrics-service.ts';
@@ -12,7 +13,7 @@ export interface UnclaimedStarts {
   read(database: Queryable): Promise<Backlog>;
 }
 
-/** Accounts whose next start is followed, always the same ones: enough for an age, at a bounded cost. */
+/** Accounts whose next start is tracked, always the same ones: enough for an age, at a bounded cost. */
 const FOLLOWED_ACCOUNTS = 1_000;
 
 /** By the partial indexes of the claim: `account_counters_launchable`, `outbox_waiting`. */
@@ -26,7 +27,7 @@ const selectUnclaimed: Statement = {
                 SELECT id FROM outbox WHERE account_id = followed.account_id AND NOT is_ready ORDER BY id LIMIT 1) next`,
 };
 
-/** @param now milliseconds of a clock that is not set. */
+/** @param now milliseconds of a monotonic clock. */
 export function createUnclaimedStarts(now: () => number = () => performance.now()): UnclaimedStarts {
   let seenSince: ReadonlyMap<bigint, number> = new Map();
   return {

@@ -1,7 +1,8 @@
 /**
- * The media of an input: which of its fields take them, and what may stand there (contract §7 "Uploads", spec §2.5).
- * A model's schema marks such a field with the standard keyword `contentMediaType`. A URL of ours becomes a reference to
- * its object, which does not end; any other address is judged as far as that goes without connecting.
+ * The media of an input: which of its fields take them, and which values are allowed there (contract §7 "Uploads",
+ * spec §2.5). A model's schema marks such a field with the standard keyword `contentMediaType`. A URL of ours becomes
+ * a reference to its object, which does not expire; any other URL is checked as far as that is possible without
+ * connecting.
  */
 import type { Queryable } from '../../database/database.ts';
 import { checkUrl } from '../../egress/policy.ts';
@@ -13,18 +14,18 @@ import { findInputObjects } from './input-objects.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** One address in an input. */
+/** One URL in an input. */
 export interface MediaField {
   /** `['image_urls', '0']`. */
   readonly path: readonly string[];
   readonly value: string;
-  /** What the schema says of the content: `image/*`; several where it leaves a choice. */
+  /** The content types that the schema states: `image/*`; several where it leaves a choice. */
   readonly accepts: readonly string[];
   /** Whether the schema has a pattern, which the value matches: only such a field can take a data URL. */
   readonly hasPattern: boolean;
 }
 
-/** `$ref`s that only lead to one another end here. */
+/** `$ref`s that only refer to one another end here. */
 const MAX_SCHEMA_DEPTH = 64;
 
 /**
@@ -80,12 +81,12 @@ function isRecord(value: unknown): value is Input {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether something of this type may stand in a field. @param accepts `image/*`, or one type. */
+/** Whether a field accepts something of this type. @param accepts `image/*`, or one type. */
 export function isAccepted(mimeType: string, accepts: readonly string[]): boolean {
   return accepts.some((each) => each === mimeType || each === '*/*' || each === `${mimeType.split('/')[0] ?? ''}/*`);
 }
 
-/** The same input with other texts in some places. @param texts by path. */
+/** The same input with other texts at some paths. @param texts by path. */
 export function withTexts(input: Input, texts: ReadonlyMap<readonly string[], string>): Input {
   if (texts.size === 0) return input;
   const copy = structuredClone(input) as Record<string, unknown>;
@@ -97,14 +98,14 @@ export function withTexts(input: Input, texts: ReadonlyMap<readonly string[], st
   return copy;
 }
 
-/** What judging addresses needs. */
+/** What the check of URLs needs. */
 export interface MediaJudge {
   readonly database: Queryable;
   readonly urlSigner: UrlSigner;
   readonly egressPolicy: EgressPolicy;
 }
 
-/** An input as it is stored, the keys of the objects that it refers to, each once, and everything wrong with its media. */
+/** An input as it is stored, the keys of the objects that it refers to, each once, and every problem with its media. */
 export interface JudgedMedia {
   readonly input: Input;
   readonly objectKeys: readonly string[];
@@ -113,8 +114,8 @@ export interface JudgedMedia {
 }
 
 /**
- * Judges the media of an input that its schema accepts, and refers to those that are ours. Asks the database only where
- * there are such.
+ * Checks the media of an input that its schema accepts, and replaces our own URLs by references. Queries the database
+ * only where there are such.
  */
 export async function judgeMedia(
   judge: MediaJudge,
@@ -140,7 +141,7 @@ export async function judgeMedia(
   const objectKeys = new Set<string>();
   for (const { field, id } of own) {
     const object = objects.get(id);
-    // Another account's object and one that never was are the same to whoever asks.
+    // Another account's object and one that never existed look the same to the caller.
     if (object?.accountId !== accountId || object.isGone) {
       problems.push(told(field, 'not found'));
     } else if (!isAccepted(object.mimeType, field.accepts)) {
@@ -181,8 +182,8 @@ function told({ path }: MediaField, problem: string): string {
 }
 
 /**
- * The place of a text that says what only a stored input may say: shown to its reader, it would be a URL of whatever
- * object it names.
+ * The path of a text in the form that only a stored input may have: presented to its reader, it would become a URL of
+ * whatever object it names.
  */
 function forgedReference(value: unknown, path: readonly string[]): readonly string[] | undefined {
   if (typeof value === 'string') return referencedId(value) === undefined ? undefined : path;

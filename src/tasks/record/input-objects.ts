@@ -1,6 +1,6 @@
 /**
  * The objects of ours that inputs refer to, uploads and outputs alike, and whether an open task still needs one: its
- * bytes stay until then, whatever becomes of the upload or the output itself (contract §7 "Uploads").
+ * bytes are kept that long, whatever becomes of the upload or the output itself (contract §7 "Uploads").
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { findUploads } from '../../objects/uploads.ts';
@@ -15,11 +15,11 @@ export interface InputObject {
   readonly sizeBytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
-  /** Nobody gets it any more, but the tasks that were created with it. */
+  /** No longer available, except to the tasks that were created with it. */
   readonly isGone: boolean;
 }
 
-/** Objects by their ids, `file_…` and `out_…`; what never was is missing. Asks only for kinds that are among them. */
+/** Objects by their ids, `file_…` and `out_…`; unknown ids are missing. Queries only the kinds that are among them. */
 export async function findInputObjects(
   database: Queryable,
   ids: readonly string[],

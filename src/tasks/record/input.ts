@@ -1,5 +1,6 @@
 /**
- * A task's input as it was stored: read only where it is asked for, because it can be large (contract §4 `include=input`).
+ * A task's input as it was stored: read only where it is requested, because it can be large (contract §4
+ * `include=input`).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';

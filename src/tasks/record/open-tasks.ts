@@ -1,5 +1,5 @@
 /**
- * What the repair looks at: tasks that are not over, and callbacks that are not delivered.
+ * What the repair examines: tasks that are not over, and callbacks that are not delivered.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
@@ -13,9 +13,9 @@ export interface IdleTask {
   readonly status: TaskStatus;
   readonly isPastDeadline: boolean;
   readonly hasStart: boolean;
-  /** When its row last changed, to the microsecond, in PostgreSQL's words. */
+  /** When its row last changed, to the microsecond, in PostgreSQL's text format. */
   readonly updatedAt: string;
-  /** Where the page behind this task begins. */
+  /** Where the page after this task begins. */
   readonly cursor: IdleCursor;
 }
 
@@ -36,7 +36,7 @@ const selectIdle: Statement = {
 
 /**
  * Where the next page of idle tasks begins: the id of the last one seen and its creation time, with its microseconds.
- * The time alone does not do: tasks that were accepted together have the same.
+ * The time alone is not enough: tasks that were accepted together have the same.
  */
 export type IdleCursor = string;
 
@@ -46,8 +46,8 @@ export const FIRST_IDLE_CURSOR: IdleCursor = ' -infinity';
 /**
  * Tasks that are not over and have not changed for `idleSeconds`, oldest first.
  *
- * @param graceSeconds how long a stage may overrun its deadline before it is the repair's business: the activity that
- *   works on it ends it first.
+ * @param graceSeconds how long a stage may overrun its deadline before the repair handles it: the activity that works
+ *   on it ends it first.
  */
 export async function findIdleTasks(
   database: Queryable,

@@ -1,6 +1,6 @@
 /**
- * What the repair is about at this moment, for operators: tasks that are past the deadline of their stage and not ended,
- * and tasks under way that it had to start again. Only what is open is read, by a partial index.
+ * What the repair is dealing with at this moment, for operators: tasks that are past the deadline of their stage and
+ * not ended, and tasks under way that it had to restart. Only open tasks are read, by a partial index.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
@@ -13,7 +13,7 @@ export interface TroubledTask {
   readonly accountId: string;
   readonly model: string;
   readonly status: TaskStatus;
-  /** The deadline that passed, or when it was last started again. */
+  /** The deadline that passed, or when it was last restarted. */
   readonly at: Date;
 }
 
@@ -24,7 +24,7 @@ export interface Troubled {
   readonly restarted: readonly TroubledTask[];
 }
 
-/** Tasks of a kind that are told of at once. */
+/** Tasks of a kind that are listed at once. */
 export const MAX_TROUBLED_TASKS = 50;
 
 const selectOverdue: Statement = {

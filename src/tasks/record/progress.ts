@@ -1,6 +1,6 @@
 /**
- * How much of a task's work is done, for those who read it (contract §3 `progress`). Written at each tenth at most, so
- * that a task costs no more statements for running longer.
+ * How much of a task's work is done, for its readers (contract §3 `progress`). Written at most once for each tenth,
+ * so that a task costs no more statements for running longer.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -12,9 +12,10 @@ const update: Statement = {
 };
 
 /**
- * Keeps the progress of one attempt. What is known already, or is less than was known, changes nothing.
+ * Records the progress of one attempt. Progress that is known already, or is less than was known, changes nothing.
  *
- * @returns is told how much is done, 0 to 1; where that cannot be written it is logged, and the work goes on.
+ * @returns a function that takes how much is done, 0 to 1; where that cannot be written it is logged, and the work
+ *   goes on.
  */
 export function createProgressRecord(
   { database, logger }: { readonly database: Queryable; readonly logger: Logger },
@@ -25,7 +26,7 @@ export function createProgressRecord(
     const tenths = Math.floor(Math.min(Math.max(fraction, 0), 1) * 10);
     if (tenths <= written) return;
     written = tenths;
-    // Not waited for: the work must not depend on whether somebody can watch it.
+    // Not awaited: the work must not depend on whether its progress can be shown.
     database
       .query(update, [taskId, tenths * 10])
       .catch((err: unknown) => logger.warn({ err, taskId }, 'the progress of a task could not be written'));

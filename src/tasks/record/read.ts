@@ -1,13 +1,13 @@
 /**
  * Reading tasks for their owner: one indexed read that brings the row, its outputs and its callback's state together
- * (contract §3). Nothing here asks Temporal.
+ * (contract §3). Nothing here queries Temporal.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 
-/** A stored output as a task's detail tells it. */
+/** A stored output as a task's detail shows it. */
 export interface TaskOutput {
   readonly id: string;
   readonly position: number;
@@ -38,7 +38,7 @@ export interface TaskDetail {
   readonly heldMicroUsd: bigint;
   readonly capturedMicroUsd: bigint | null;
   readonly errorReason: FailureReason | null;
-  /** What was wrong with the input, where it was we who found it: the field's path and the case. */
+  /** What was wrong with the input, where we found the fault: the field's path and the case. */
   readonly errorField: string | null;
   readonly errorCase: string | null;
   readonly createdAt: number;

@@ -1,7 +1,8 @@
 /**
- * What distinguishes requests under one Idempotency-Key in a workflow's history, where the database has lost the first of
- * them (docs/decisions/0037). It is salted with the key, which no history has: the fingerprint alone would let whoever reads
- * histories try out prompts. A task without a key has none, because no other request can come in its place.
+ * What distinguishes requests under one Idempotency-Key in a workflow's history, where the database has lost the
+ * first of them (docs/decisions/0037). It is salted with the key, which no history contains: with the fingerprint
+ * alone, a reader of histories could try out prompts. A task without a key has none, because no other request can
+ * replace it.
  */
 import { createHash } from 'node:crypto';
 import type { Fingerprint } from './fingerprint.ts';
@@ -9,7 +10,7 @@ import type { Fingerprint } from './fingerprint.ts';
 /** Enough to distinguish two requests, in hex digits. */
 const DIGITS = 16;
 
-/** The same of a row of `tasks`. */
+/** The same for a row of `tasks`. */
 export const REQUEST_HASH = `left(encode(sha256(convert_to(idempotency_key, 'UTF8') || fingerprint), 'hex'), ${DIGITS})`;
 
 /** @returns lower-case hex; null without a key. */

@@ -1,7 +1,7 @@
 /**
- * Until when a stage of a task may take, as SQL over the row `t` of `tasks`. What was generated is paid for: from then on a
- * task waits a day for its turn to be archived (workflows/activity-options.ts), whether a worker has come to it yet or
- * found no free slot, and only then has the limit of its model.
+ * How long a stage of a task may take, as SQL over the row `t` of `tasks`. What was generated is paid for: from then
+ * on a task waits a day for its turn to be archived (workflows/activity-options.ts), whether no worker has reached it
+ * yet or no slot was free, and the limit of its model applies only once its turn has come.
  */
 
 /** As long as Temporal keeps the archiving of a task that no worker begins. */

@@ -1,6 +1,6 @@
 /**
- * Text that JSON can carry and PostgreSQL cannot keep: U+0000, and half of a surrogate pair. Such a request is told so
- * (contract §1), instead of failing where it would be stored.
+ * Text that JSON can carry and PostgreSQL cannot store: U+0000, and unpaired surrogates. Such a request is rejected
+ * for that (contract §1), instead of failing where it would be stored.
  */
 
 /** @returns what is wrong with a body, naming the first offending field; undefined where all of it can be stored. */
@@ -13,7 +13,7 @@ export function unstorableProblem(body: Readonly<Record<string, unknown>>): stri
   return `${isInput ? 'invalid input' : 'invalid request'}: ${field === '' ? '' : `${field}: `}${problem}`;
 }
 
-/** The path of the first such text; the name of a field is told by the path of what holds it. */
+/** The path of the first such text; for the name of a field, the path of the value that contains it. */
 function findUnstorable(value: unknown, path: readonly string[]): readonly string[] | undefined {
   if (typeof value === 'string') return isStorable(value) ? undefined : path;
   if (typeof value !== 'object' || value === null) return undefined;

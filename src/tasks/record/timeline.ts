@@ -1,7 +1,7 @@
 /**
- * A task's timeline (contract §4 `events`): what happened, in order. Events are written in the transaction that brings
- * the thing about, under the lock of the task's row, which is what keeps `seq` without gaps. Who waits for events reads
- * them in feed.ts.
+ * A task's timeline (contract §4 `events`): what happened, in order. Events are written in the transaction that
+ * causes them, under the lock of the task's row, which is what keeps `seq` without gaps. Readers that wait for events
+ * get them from feed.ts.
  */
 import { UniqueViolationError } from '../../database/database.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
@@ -80,17 +80,17 @@ const lockStatement: Statement = {
   text: 'SELECT 1 FROM tasks WHERE id = $1 FOR NO KEY UPDATE',
 };
 
-/** Locks a task's row for an event that changes nothing of the row itself: those after its end. */
+/** Locks a task's row for an event that changes nothing in the row itself: events after its end. */
 export async function lockTask(transaction: Queryable, taskId: TaskId): Promise<void> {
   await transaction.query(lockStatement, [taskId]);
 }
 
-/** More writers of one task than this never meet. */
+/** More writers of one task than this never collide. */
 const SEQ_ATTEMPTS = 5;
 
 /**
- * Runs a single statement that changes a task and adds its event at once. Where it had to wait for another writer of the
- * task, it reckoned `seq` before that one's event was there: PostgreSQL refuses it, whole, and it runs again.
+ * Runs a single statement that changes a task and adds its event at once. Where it had to wait for another writer of
+ * the task, it computed `seq` before that writer's event existed: PostgreSQL rejects it, whole, and it runs again.
  */
 export async function withFreeSeq<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -103,13 +103,13 @@ export async function withFreeSeq<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As many events as one read brings at most. */
+/** The most events that one read returns. */
 export const TIMELINE_PAGE = 1_000;
 
-/** A part of a timeline, with where the task stood at that very moment. */
+/** A part of a timeline, with the state of the task at that very moment. */
 export interface TimelinePart {
   readonly status: TaskStatus;
-  /** The `seq` of the last event that there is. */
+  /** The `seq` of the last existing event. */
   readonly lastSeq: number;
   readonly events: readonly TaskEvent[];
 }

@@ -1,7 +1,7 @@
 /**
- * Whether anything open may still need a signing key that was replaced: the providers of tasks that were begun with it
- * fetch inputs and call back at addresses that it signed, and a submit that is repeated has to be the same. All of that is
- * over when the task's generation is, or its deadline has passed (activities/stage-inputs.ts).
+ * Whether anything open may still need a signing key that was replaced: the providers of tasks that were begun with
+ * it fetch inputs and call back at URLs that it signed, and a submit that is repeated has to be the same. All of that
+ * is over when the task's generation is, or its deadline has passed (activities/stage-inputs.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 
@@ -14,7 +14,7 @@ export interface UrlKeyUse {
   readonly secondsLeft: number;
 }
 
-// A task whose key is not known may have been begun with any.
+// A task whose key is unknown may have been begun with any.
 const selectUse: Statement = {
   name: 'select_url_key_use',
   text: `SELECT count(*)::integer AS tasks, max(deadline_at) AS until,
@@ -24,7 +24,7 @@ const selectUse: Statement = {
             AND (url_key_id IS NULL OR url_key_id = ANY ($1))`,
 };
 
-/** @param keyIds what the keys are called (src/objects/urls/url-keys.ts). */
+/** @param keyIds the names of the keys (src/objects/urls/url-keys.ts). */
 export async function readUrlKeyUse(database: Queryable, keyIds: readonly string[]): Promise<UrlKeyUse> {
   const [use] = await database.query<UrlKeyUse>(selectUse, [keyIds]);
   return use ?? { tasks: 0, until: null, secondsLeft: 0 };

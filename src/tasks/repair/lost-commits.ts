@@ -1,7 +1,7 @@
 /**
  * A task whose workflow has ended while its row says that it is open: the database has lost commits, by a failover or
- * because a backup was put back (docs/decisions/0037). It gets another run, which takes over what the ended one had brought about,
- * and the time that this needs: by the database's clock its deadlines may be long over.
+ * because a backup was restored (docs/decisions/0037). The task gets another run, which takes over what the ended one
+ * had achieved, and the time that this needs: by the database's clock its deadlines may have passed long ago.
  */
 import type { StageLimits } from '../../catalogue/definition.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
@@ -27,8 +27,9 @@ const renew: Statement = {
 };
 
 /**
- * Gives each stage that the task has reached its whole time again, before another run begins: whoever finds that run at
- * work finds the new deadlines as well. Stages that it has not reached have no deadline yet. May be repeated.
+ * Gives each stage that the task has reached its full time again, before another run begins: a process that finds
+ * that run working finds the new deadlines as well. Stages that it has not reached have no deadline yet. May be
+ * repeated.
  *
  * @returns false where the task is over, or gone.
  */
@@ -47,7 +48,7 @@ export type KnownGeneration =
   | { readonly state: 'submitted'; readonly jobId: string }
   | { readonly state: 'produced'; readonly files: readonly StoredFile[] };
 
-/** Of what is known of a generation: an attempt that goes on may have written down more meanwhile. */
+/** The order of what is known of a generation: an attempt that goes on may have recorded more meanwhile. */
 const ORDER = `ARRAY['intent', 'submitted', 'produced']`;
 
 const restore: Statement = {
@@ -67,10 +68,10 @@ const restore: Statement = {
 };
 
 /**
- * Writes down once more what the database has lost of a task's generation, in place of what it has, unless that is more.
+ * Records again what the database has lost of a task's generation, replacing what it has, unless that is more.
  *
- * @param isDecided the task had ended as a success: a cancel that stands in its row, or is on its way to Temporal, came
- *   too late.
+ * @param isDecided the task had ended as a success: a cancel that is in its row, or on its way to Temporal, came too
+ *   late.
  */
 export async function restoreGeneration(
   database: Queryable,

@@ -1,7 +1,7 @@
 /**
- * The record of what the repair has done, by all processes together: for operators, who see in it what went wrong although
- * nobody noticed. It is written in the transaction of the repair, behind a savepoint: what cannot be recorded is logged and
- * repaired all the same. The pass that repairs also prunes it.
+ * The record of what the repair has done, in all processes together: for operators, who see in it what went wrong
+ * without being noticed. It is written in the transaction of the repair, behind a savepoint: what cannot be recorded
+ * is logged and repaired all the same. The pass that repairs also prunes it.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { REPAIR_KINDS } from '../../domain/repair-kind.ts';
@@ -14,7 +14,7 @@ import type { Logger } from '../../telemetry/log.ts';
 export interface NewRepair {
   readonly kind: RepairKind;
   readonly taskId: TaskId;
-  /** What it was found as; null where it was about its callback. */
+  /** The status it was found in; null where the repair concerned its callback. */
   readonly found: TaskStatus | null;
 }
 
@@ -31,7 +31,7 @@ const insert: Statement = {
  * Records repairs in the transaction that makes them. Never fails them: where the record cannot be written, the
  * transaction goes on without it.
  *
- * @throws {DatabaseUnavailableError} the database went away, and with it the transaction.
+ * @throws {DatabaseUnavailableError} the database became unavailable, and the transaction with it.
  */
 export async function recordRepairs(
   transaction: Queryable,
@@ -53,11 +53,11 @@ export async function recordRepairs(
   }
 }
 
-/** How long it is kept. */
+/** How long a record is kept. */
 export const KEPT_DAYS = 30;
-/** The oldest go earlier where there are more: a lost Temporal database is a repair for each open task. */
+/** The oldest are deleted earlier where there are more: a lost Temporal database is a repair for each open task. */
 export const MAX_KEPT_REPAIRS = 100_000;
-/** Rows of one statement: a pass adds fewer than that in its minute. */
+/** Rows deleted by one statement: a pass adds fewer than that in its minute. */
 const PRUNED_AT_ONCE = 20_000;
 
 const prune: Statement = {
@@ -71,10 +71,10 @@ const prune: Statement = {
 };
 
 /**
- * Forgets what is kept no longer. Never fails: the next pass does it as well.
+ * Deletes records that are no longer kept. Never fails: the next pass does it as well.
  *
  * @param most how many are kept.
- * @returns how many were forgotten.
+ * @returns how many were deleted.
  */
 export async function pruneRepairs(
   database: Queryable,
@@ -89,24 +89,24 @@ export async function pruneRepairs(
   }
 }
 
-/** Something that was repaired, with what is known of its task. */
+/** A repair, with what is known of its task. */
 export interface RecordedRepair extends NewRepair {
   readonly id: bigint;
   readonly at: Date;
-  /** Its place in the list, in microseconds since 1970. */
+  /** Its position in the list, in microseconds since 1970. */
   readonly createdMicros: bigint;
-  /** Null: the task is not there any more. */
+  /** Null: the task no longer exists. */
   readonly accountId: string | null;
   readonly model: string | null;
 }
 
-/** Behind which repair a page begins. */
+/** The repair after which a page begins. */
 export interface RepairPlace {
   readonly createdMicros: bigint;
   readonly id: bigint;
 }
 
-/** The place is compared without a choice, so that every plan begins there. */
+/** The position is always compared, so that every plan begins there. */
 const selectPage: Statement = {
   name: 'select_repairs',
   text: `SELECT r.id, r.at, (extract(epoch FROM r.at) * 1000000)::bigint AS "createdMicros", r.kind,
@@ -138,7 +138,7 @@ export async function listRepairs(
   return { repairs: rows.slice(0, size), hasMore: rows.length > size };
 }
 
-/** How many there were of a kind. */
+/** How many repairs of a kind there were. */
 export interface RepairCount {
   readonly kind: RepairKind;
   /** In the last 24 hours. */

@@ -1,7 +1,7 @@
 /**
- * Mending a task whose workflow ended without settling it, or that no workflow works on (architecture, "Repair is part of
- * the design"). Called for every open task by the `maintain` schedule, and for a single one when it is read. Each repair
- * is one transaction, and what it did is recorded in it (repair-record.ts).
+ * Repairs a task whose workflow ended without settling it, or that no workflow works on (architecture, "Repair is
+ * part of the design"). Called for every open task by the `maintain` schedule, and for a single one when it is read.
+ * Each repair is one transaction, and what it did is recorded in it (repair-record.ts).
  */
 import type { Database, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
@@ -21,7 +21,7 @@ import { touchTask } from '../lifecycle/transitions.ts';
 
 export interface RepairDependencies {
   readonly database: Database;
-  /** Asks Temporal what became of the task's workflow; `unknown` when it does not answer. */
+  /** Queries Temporal for the state of the task's workflow; `unknown` when it does not respond. */
   readonly describe: (taskId: TaskId) => Promise<WorkflowCondition>;
   readonly retentionDays: number;
   readonly metrics: TaskMetrics;
@@ -31,22 +31,22 @@ export interface RepairDependencies {
 /** What was done about a task. */
 export type Repair = 'none' | 'settled' | 'restarted';
 
-/** A task as it was when it was looked at. */
+/** A task as it was when it was read. */
 type RepairedTask = Pick<IdleTask, 'id' | 'status' | 'isPastDeadline' | 'hasStart'> &
   Partial<Pick<IdleTask, 'updatedAt'>>;
 
-/** Mends one task, if there is something to mend. */
+/** Repairs one task, if there is something to repair. */
 export async function repairTask(
   task: RepairedTask,
   { database, describe, retentionDays, metrics, logger }: RepairDependencies,
 ): Promise<Repair> {
-  // A start that is still to be delivered: late, not lost. Temporal need not be asked.
+  // A start that is still to be delivered: late, not lost. Temporal need not be queried.
   if (task.hasStart && !task.isPastDeadline) return 'none';
   const condition = await describe(task.id);
-  // Its workflow may have ended it, in a commit that this database has lost: the deadline has no say then.
+  // Its workflow may have ended it, in a commit that this database has lost: then the deadline does not apply.
   if (task.isPastDeadline && condition !== 'completed') {
     if (condition === 'unknown') return 'none';
-    // Only in the stage whose deadline passed: it may have gone on since it was looked at, or been given more time.
+    // Only in the stage whose deadline passed: it may have moved on since it was read, or been given more time.
     const { status, updatedAt } = task;
     const options = { retentionDays, onlyFrom: [status], unchangedSince: updatedAt, onSettled: metrics.settled };
     const repair = { kind: 'timed_out', taskId: task.id, found: task.status } as const;
@@ -83,7 +83,7 @@ export async function repairTask(
   return 'none';
 }
 
-/** Asks once more for callbacks that are well overdue. */
+/** Requests callbacks again that are well overdue. */
 export async function repairCallbacks({
   database,
   metrics,
@@ -104,7 +104,7 @@ const selectJob: Statement = {
           WHERE g.task_id = $1 AND g.state = 'submitted'`,
 };
 
-/** Ends a task that nobody works on; a job that its provider may still have is stopped. */
+/** Ends a task that no workflow works on; a job that its provider may still have is stopped. */
 function endAndStop(
   database: Database,
   repair: NewRepair,
